@@ -14,11 +14,22 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
 options:
+  profile:
+    description:
+      - The name of a profile in C(~/.config/virtinfra/profiles.yml), or in that folder of E(XDG_CONFIG_HOME). It can
+        have all options of the connection, and commands that print its secrets.
+      - An option that is given takes precedence over the profile, and the profile over the environment. A given
+        credential replaces all credentials of the profile.
+      - Only the controller reads the file and runs the commands. A module process gets the options.
+      - The environment variable E(VIRTINFRA_PROFILE) is used when the option is not given. An empty string means no
+        profile.
+    type: str
+    version_added: 1.0.0
   base_url:
     description:
       - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
       - Jobs are polled here too, regardless of the host in the polling address that the service returns.
-      - Required, as this option or as the environment variable E(VIRTINFRA_BASE_URL).
+      - Required, as this option, in the O(profile), or as the environment variable E(VIRTINFRA_BASE_URL).
     type: str
   path_prefix:
     description:

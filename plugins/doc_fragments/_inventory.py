@@ -70,7 +70,7 @@ options:
         the other connection options, O(source), O(query), O(filters), and V(name), the value of the variable
         C(service).
       - The default of each is the plugin's option of the same name. An entry with a session, an account or a token uses
-        none of the plugin's credentials.
+        none of the plugin's credentials. An entry can have a O(profile) of its own.
     type: list
     elements: dict
   on_failure:

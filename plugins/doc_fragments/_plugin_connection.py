@@ -14,10 +14,21 @@ class ModuleDocFragment:
 
     DOCUMENTATION = r"""
 options:
+  profile:
+    description:
+      - The name of a profile in C(~/.config/virtinfra/profiles.yml), or in that folder of E(XDG_CONFIG_HOME). It can
+        have all options of the connection, and commands that print its secrets.
+      - An option that is given takes precedence over the profile, and the profile over the environment. A given
+        credential replaces all credentials of the profile. An empty string means no profile.
+    type: str
+    version_added: 1.0.0
+    env:
+      - name: VIRTINFRA_PROFILE
   base_url:
     description:
       - Scheme, host and port of the service, for example V(https://manager.example.com:8443).
-      - Required, as this option, as the environment variable or, in an inventory, for each of its services.
+      - Required, as this option, in the O(profile), as the environment variable or, in an inventory, for each of its
+        services.
     type: str
     env:
       - name: VIRTINFRA_BASE_URL

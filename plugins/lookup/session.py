@@ -57,7 +57,7 @@ from ..module_utils._client.sessions import AccountSession, refuse_access_key
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
-from ..module_utils._modules.options import prefer_given_options
+from ..plugin_utils._run.profiles import Profiles
 from ..plugin_utils._run.sessions import FileStore
 
 display = Display()
@@ -68,8 +68,9 @@ class LookupModule(LookupBase):
 
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
-        self.set_options(var_options=variables, direct=prefer_given_options(kwargs, self.option_definitions))
         try:
+            options = Profiles.from_loader(self._loader).complete(kwargs, self.option_definitions)
+            self.set_options(var_options=variables, direct=options)
             connection = ConnectionOptions.from_params(self.get_options())
             refuse_access_key(connection)
             if not connection.account:

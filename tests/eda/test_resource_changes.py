@@ -123,6 +123,33 @@ def test_query_for_a_name_that_services_misread(sim: Simulator, name: str, simil
     assert [event["change"]["uuid"] for event in rules.events] == [watched]
 
 
+def test_connection_of_a_profile(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "virtinfra" / "profiles.yml"
+    file.parent.mkdir()
+    values = f"{{base_url: '{sim.url}', session_id_command: echo {sim.session}, request_retries: 0}}"
+    file.write_text(f"profiles: {{prod: {values}}}", encoding="utf-8")
+    file.chmod(0o600)
+    args = {"profile": "prod", "interval": INTERVAL, "resource_type": "host"}
+
+    async def play(rules: Rules) -> None:
+        async with running("resource_changes", args, rules):
+            await polls(sim, "QueryHost", 2)
+            await asyncio.to_thread(sim.change, "host", hosts_of(sim)[0], diskStatus="Error")
+            await rules.wait_for(1)
+
+    rules = Rules()
+    asyncio.run(play(rules))
+    assert len(rules.events) == 1
+
+    async def fail() -> None:
+        async with running("resource_changes", {**args, "profile": "pord"}, Rules()) as source:
+            await wait_until(source.done)
+
+    with pytest.raises(Exception, match=r"has no profile pord\. Did you mean prod\?"):
+        asyncio.run(fail())
+
+
 @pytest.mark.parametrize("code", ["ID.1006", "LOGIN_CONTROL.1002"])
 def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
     """A source that polls forever would never read anything, because it does not repeat a refused login."""

@@ -74,6 +74,7 @@ class TestEnvironment:
         self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
     ) -> None:
         given = {
+            "profile": "",
             "base_url": sim.url,
             "path_prefix": "service",
             "session_id": sim.session,

@@ -32,6 +32,7 @@ def _add_fallbacks(options: Options) -> Options:
 
 CONNECTION = _add_fallbacks(
     {
+        "profile": {"type": "str"},
         "base_url": {"type": "str"},
         "path_prefix": {"type": "str", "default": "service"},
         "session_id": {"type": "str", "no_log": True},

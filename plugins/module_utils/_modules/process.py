@@ -58,6 +58,11 @@ from .spec import ModuleSpec
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
 
+UNREAD_PROFILE = (
+    "profile {profile} cannot be read here: the action plugin of the collection reads profiles in the controller, and"
+    " this module was started without it. Run the module as a task of a playbook, or give the options of the connection"
+)
+
 # The environment variable with the mark of a session that the controller created for one module process, which ends it.
 # It is on the command line, so it does not contain the session.
 OWN_SESSION = "VIRTINFRA_OWN_SESSION"
@@ -101,6 +106,9 @@ def run_as_module(spec: ModuleSpec) -> None:
             return mask_result(spec, result, masker)
 
     module = Module(argument_spec=spec.argument_spec, supports_check_mode=True, **spec.constraints)
+    if module.params["profile"]:
+        # Profiles may contain commands, which must run in the controller. Its action plugin passes the options instead.
+        module.fail_json(msg=UNREAD_PROFILE.format(profile=module.params["profile"]))
     requests: list[str] = []
     is_logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
     hooks = Hooks(build_masker(spec, module.params), on_request=requests.append if is_logged else None)

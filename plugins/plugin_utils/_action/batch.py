@@ -12,7 +12,7 @@ import re
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
@@ -30,7 +30,10 @@ from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
 from ...module_utils._modules.run import check_options, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
+from .._run.profiles import Profiles
 from .polling import JobPoller
+
+NO_PROFILES = Profiles()
 
 # How many objects a message names.
 MAX_NAMED = 5
@@ -84,15 +87,22 @@ def load_spec(name: str) -> ModuleSpec:
 
 
 def run_objects(
-    find_defaults: Callable[[str], Mapping[str, Any]], context: ModuleContext, shows_diff: bool = False
+    find_defaults: Callable[[str], Mapping[str, Any]],
+    context: ModuleContext,
+    shows_diff: bool = False,
+    profiles: Profiles = NO_PROFILES,
+    given: Container[str] = (),
 ) -> dict[str, Any]:
     """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
 
-    ``find_defaults`` returns the defaults of the play for a module. Raise InvalidOptions, before anything is sent, if
-    an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if calls may still be running.
+    ``find_defaults`` returns the defaults of the play for a module, ``profiles`` the options of a profile that an
+    object names, and ``given`` are the names of the options of the task, with those of its profile. Raise
+    InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and
+    TaskInterrupted if calls may still be running.
     """
     name, spec = _choose_module(context.params["module"])
-    items = _build_items(context, name, spec, find_defaults(name))
+    common = _combine_common(context.params, spec, find_defaults(name), profiles, given)
+    items = _build_items(context, name, spec, common, profiles)
     batch = Batch(context, spec, items)
     try:
         batch.run()
@@ -133,30 +143,45 @@ def _choose_module(name: str) -> tuple[str, ModuleSpec]:
     )
 
 
-def _build_items(context: ModuleContext, name: str, spec: ModuleSpec, defaults: Mapping[str, Any]) -> list[BatchItem]:
+def _combine_common(
+    params: Mapping[str, Any],
+    spec: ModuleSpec,
+    defaults: Mapping[str, Any],
+    profiles: Profiles,
+    given: Container[str],
+) -> dict[str, Any]:
+    """Return the options that all objects have: the defaults of the module, those of the task, and ``common``."""
+    inherited = {
+        option: params[option]
+        for option, rules in {**CONNECTION, **WAIT, **TAGS}.items()
+        if params[option] is not None and (option in given or params[option] != rules.get("default"))
+    }
+    if defaults.get("profile") == params["profile"]:
+        # The options of the task are those of this profile already.
+        defaults = {option: value for option, value in defaults.items() if option != "profile"}
+    shared = profiles.combine(profiles.combine({}, defaults), inherited | {"profile": ""})
+    options = spec.argument_spec
+    # The user tags of the task are those of the objects if the module compares them.
+    names = {"user_tags": "tags"} if "tags" in options else {}
+    shared = {names.get(option, option): value for option, value in shared.items()}
+    common = {option: value for option, value in shared.items() if option in options or option not in GROUP_OPTIONS}
+    return profiles.combine(common, params["common"] or {})
+
+
+def _build_items(
+    context: ModuleContext, name: str, spec: ModuleSpec, common: Mapping[str, Any], profiles: Profiles
+) -> list[BatchItem]:
     """Return the objects with validated options. Raise InvalidOptions, which names the invalid ones."""
     params = context.params
     if params["job_uuid"]:
         raise InvalidOptions("job_uuid must be an option of each of the objects, because each call needs its own")
     if params["concurrency"] < 1:
         raise InvalidOptions("concurrency must be at least 1")
-    options = spec.argument_spec
-    inherited = {
-        option: params[option]
-        for option, rules in {**CONNECTION, **WAIT, **TAGS}.items()
-        if params[option] is not None and params[option] != rules.get("default")
-    }
-    # The user tags of the task are those of the objects if the module compares them.
-    names = {"user_tags": "tags"} if "tags" in options else {}
-    shared = {names.get(option, option): value for option, value in {**defaults, **inherited}.items()}
-    common = {option: value for option, value in shared.items() if option in options}
-    common.update({option: value for option, value in defaults.items() if option not in GROUP_OPTIONS})
-    common.update(params["common"] or {})
-    validator = ArgumentSpecValidator(options, **spec.constraints)
+    validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
     items, mistakes = [], []
     for number, given in enumerate(params["objects"]):
-        arguments = prefer_given_options(mark_nulls({**common, **given}, spec.parameters))
         try:
+            arguments = prefer_given_options(mark_nulls(profiles.combine(common, given), spec.parameters))
             validated = _validate(name, spec, validator, arguments, context)
             items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:

@@ -65,14 +65,15 @@ class ModuleProcess:
     ) -> dict[str, Any]:
         """Return the result of the module ``name``. ``variables`` are the environment variables of the task."""
         if self._spec.secret_results and self._task.async_val:
-            return _fail(InvalidOptions(f"{name} cannot be used with async, which would show its result"))
+            return describe_failure(InvalidOptions(f"{name} cannot be used with async, which would show its result"))
         credentials = pop_credentials(variables)
         supported = {option: value for option, value in credentials.items() if option in self._spec.argument_spec}
         try:
             with patch_environ(variables):
-                handover = self._hand_over({**supported, **arguments})
+                # The options are those of the profile already, and the host of the process must not name another one.
+                handover = self._hand_over({**supported, **arguments, "profile": ""})
         except VirtinfraError as failure:
-            return _fail(failure)
+            return describe_failure(failure)
         result = self._start(name, handover, variables, task_vars)
         for line in result.pop(REQUEST_LOG, ()):
             self._hooks.log_request(line)
@@ -174,6 +175,6 @@ def _limit_login(connection: ConnectionOptions) -> ConnectionOptions:
     return replace(connection, request_retries=0, request_timeout=min(connection.request_timeout, HANDOVER_TIMEOUT))
 
 
-def _fail(failure: VirtinfraError) -> dict[str, Any]:
-    """Return the failed result of a task whose module process was not started."""
+def describe_failure(failure: VirtinfraError) -> dict[str, Any]:
+    """Return the failed result of a task whose module was not started."""
     return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}

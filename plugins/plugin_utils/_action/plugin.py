@@ -21,7 +21,7 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
-from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.references import mark_nulls
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
@@ -29,14 +29,15 @@ from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
-from ...module_utils._modules.options import GROUP_OPTIONS, prefer_given_options
+from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.run import build_masker, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.names import suspend_names
+from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
 from .batch import load_spec, run_objects
 from .environment import patch_environ
-from .handover import ModuleProcess
+from .handover import ModuleProcess, describe_failure
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .locks import RunLock
 
@@ -70,7 +71,10 @@ class ActionModule(ActionBase):
         self._compute_environment_string(variables)
         spec = load_spec(name)
         self._task.args = self._remove_unsupported_defaults(spec)
-        arguments = prefer_given_options(mark_nulls(self._task.args, spec.parameters))
+        try:
+            arguments = self._complete_options(spec, variables)
+        except VirtinfraError as failure:
+            return describe_failure(failure)
         if self._can_run_in_process():
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)
@@ -83,6 +87,13 @@ class ActionModule(ActionBase):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
         return result
+
+    def _complete_options(self, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the task with those of its profile. ``variables`` are those of its environment."""
+        arguments = mark_nulls(self._task.args, spec.parameters)
+        if arguments.get("profile") is None and VARIABLE in variables:
+            arguments = {**arguments, "profile": variables[VARIABLE]}
+        return Profiles.from_loader(self._loader).complete(arguments)
 
     def _remove_unsupported_defaults(self, spec: ModuleSpec) -> dict[str, Any]:
         """Return the options of the task without defaults of the action group that the module does not support.
@@ -135,7 +146,13 @@ class ActionModule(ActionBase):
                 new_store=FileStore,
                 new_lock=RunLock,
                 connections=CONNECTIONS,
-                run_objects=partial(run_objects, self._find_defaults, shows_diff=self._task.diff),
+                run_objects=partial(
+                    run_objects,
+                    self._find_defaults,
+                    shows_diff=self._task.diff,
+                    profiles=Profiles.from_loader(self._loader),
+                    given=arguments,
+                ),
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

@@ -25,7 +25,8 @@ from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker, collect_secrets
-from ...module_utils._modules.options import Options, prefer_given_options
+from ...module_utils._modules.options import Options
+from .._run.profiles import Profiles
 from .texts import disarm_templates
 
 # The longest pause, in seconds, between two checks whether the rules have taken an event.
@@ -36,14 +37,15 @@ SETTLING_TURNS = 20
 
 
 def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the validated arguments of a source, with defaults and values of the environment.
+    """Return the validated arguments of a source, with defaults and values of the profile and the environment.
 
     ansible-rulebook does not validate arguments. Raise InvalidOptions for the first error.
     """
     arguments = {name: value for name, value in args.items() if value is not None}
     for name in arguments.keys() - spec.keys():
         raise InvalidOptions(f"unknown argument {name}.{suggest_name(name, spec)}")
-    validation = ArgumentSpecValidator(spec).validate(prefer_given_options(arguments, spec))
+    arguments = Profiles().complete(arguments, spec)
+    validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:
         raise InvalidOptions(Masker(collect_secrets(spec, arguments)).mask_text(validation.error_messages[0]))
     params: dict[str, Any] = validation.validated_parameters

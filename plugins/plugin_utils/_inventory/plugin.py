@@ -34,9 +34,9 @@ from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
 from ...module_utils._client.client import Client
 from ...module_utils._masking.terminal import escape_controls
-from ...module_utils._modules.options import prefer_given_options
 from .._jinja.compose import Constructor, GroupMembership
 from .._jinja.expressions import check_syntax
+from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .hostvars import HostEntry, HostVars
 from .names import assign_names, filter_entries
@@ -80,7 +80,8 @@ def names_plugin(path: Path, name: str) -> bool:
 def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a source file with their templates rendered, except for expressions on hosts.
 
-    Raise InvalidOptions for an unknown option and for a template that cannot be rendered.
+    Those of the profile are added. Raise InvalidOptions for an unknown option, a template that cannot be rendered, and
+    a profile that cannot be used.
     """
     known = plugin.option_definitions
     plugin.templar.available_variables = plugin._vars or {}
@@ -94,7 +95,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    return prefer_given_options(rendered, known)
+    return Profiles.from_loader(plugin.loader).complete(rendered, known)
 
 
 class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
@@ -196,7 +197,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     def _create_services(self) -> list[Service]:
         """Return the services of the source; raise InvalidOptions for invalid options."""
         options = {name: self.get_option(name) for name in OPTIONS}
-        services = create_services(options, self.get_option("services"), self.get_option("page_size"))
+        profiles = Profiles.from_loader(self.loader)
+        services = create_services(options, self.get_option("services"), self.get_option("page_size"), profiles)
         if any(service.on_failure == LAST_KNOWN for service in services):
             keeps_entries = self.get_option("cache_plugin").rpartition(".")[2] != "memory"
             if not (self.get_option("cache") and keeps_entries):

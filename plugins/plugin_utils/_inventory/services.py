@@ -32,10 +32,9 @@ from ...module_utils._api.records import RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import paginate, paginate_cursor
-from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
+from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
-
-CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
+from .._run.profiles import Profiles
 
 SESSION_INVALID = "ID.1001"
 
@@ -232,12 +231,14 @@ def add_user_tags(records: list[Record], tags: Mapping[str, list[str]] | None) -
         record["userTags"] = (tags or {}).get(str(record.get("uuid")), [])
 
 
-def create_services(source: Mapping[str, Any], entries: list[Any] | None, page_size: int) -> list[Service]:
+def create_services(
+    source: Mapping[str, Any], entries: list[Any] | None, page_size: int, profiles: Profiles
+) -> list[Service]:
     """Return the services of an inventory source.
 
-    ``source`` are the options of the source, ``entries`` the value of its option services. The options of an entry take
-    precedence over those of the source. An entry with credentials uses none of the source. Raise InvalidOptions with
-    the name of the option.
+    ``source`` are the options of the source, ``entries`` the value of its option services. The options of an entry, and
+    of the profile that it names, take precedence over those of the source. An entry with credentials uses none of the
+    source. Raise InvalidOptions with the name of the option.
     """
     if page_size < 1:
         raise InvalidOptions("page_size must be at least 1")
@@ -249,19 +250,17 @@ def create_services(source: Mapping[str, Any], entries: list[Any] | None, page_s
         if not isinstance(entry, Mapping):
             raise InvalidOptions(f"{label} must be a mapping of options, not {type(entry).__name__}")
         try:
-            options = _combine_options(source, entry)
+            options = _combine_options(source, entry, profiles)
             services.append(_create_service(options, {**OPTIONS, "name": {"type": "str"}}, page_size))
         except VirtinfraError as failure:
             raise InvalidOptions(f"{label}: {failure}") from None
     return services
 
 
-def _combine_options(source: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+def _combine_options(source: Mapping[str, Any], entry: Mapping[str, Any], profiles: Profiles) -> dict[str, Any]:
     """Return the options of an entry, with those of the source as defaults."""
     options = {name: _convert_option(name, value) for name, value in entry.items()}
-    if any(options.get(name) for name in CREDENTIALS):
-        source = {name: value for name, value in source.items() if name not in CREDENTIALS}
-    return {**source, **options}
+    return profiles.combine(source, options)
 
 
 def _convert_option(name: str, value: Any) -> Any:

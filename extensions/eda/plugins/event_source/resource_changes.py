@@ -177,6 +177,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.servi
     Service,
     create_services,
 )
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.profiles import Profiles
 
 LOG = logging.getLogger("virtinfra.manager.resource_changes")
 
@@ -214,7 +215,8 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     if not options["interval"] > 0:
         raise InvalidOptions("interval must be more than 0 seconds")
     watch = build_watch(options)
-    (service,) = create_services({name: options[name] for name in SERVICE_OPTIONS}, None, options["page_size"])
+    selected = {name: options[name] for name in SERVICE_OPTIONS}
+    (service,) = create_services(selected, None, options["page_size"], Profiles())
     with closing(StateFile(options["state_file"])) as state, open_service(service.connection) as client:
         known, failures = state.load(), 0
         while True:

@@ -1,0 +1,234 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Profiles: named connections in a file of the user, which only the controller reads."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shlex
+import stat
+from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
+from ...module_utils._modules.options import CONNECTION, prefer_given_options
+from .commands import read_secret
+
+VARIABLE = "VIRTINFRA_PROFILE"
+
+CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
+
+# The keys of a profile: all options of the connection, and for each secret a command that prints it.
+OPTION_KEYS = tuple(name for name in CONNECTION if name != "profile")
+COMMAND_KEYS = {f"{name}_command": name for name in OPTION_KEYS if CONNECTION[name].get("no_log")}
+
+VAULT_HEADER = b"$ANSIBLE_VAULT;"
+
+Decrypt = Callable[[bytes], bytes]
+
+
+def locate_profiles() -> Path:
+    """Return the path of the file with the profiles."""
+    folder = os.environ.get("XDG_CONFIG_HOME", "")
+    return Path(folder if Path(folder).is_absolute() else Path("~/.config").expanduser(), "virtinfra", "profiles.yml")
+
+
+def drop_replaced(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the outer options without those that do not fit to the inner ones.
+
+    A credential replaces all credentials, a client certificate also the key, a proxy also ``use_proxy`` and vice versa.
+    """
+    replaced: set[str] = set()
+    if any(inner.get(name) for name in CREDENTIALS):
+        replaced.update(CREDENTIALS)
+    if inner.get("client_cert"):
+        replaced.add("client_key")
+    if inner.get("proxy_url") or "proxy_url" in prefer_given_options({"use_proxy": inner.get("use_proxy")}):
+        replaced.update(("proxy_url", "use_proxy"))
+    return {name: value for name, value in outer.items() if name not in replaced}
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The profiles of the user. ``decrypt`` decrypts a text of Ansible Vault; None if there are no vault passwords."""
+
+    decrypt: Decrypt | None = None
+
+    @classmethod
+    def from_loader(cls, loader: Any) -> Profiles:
+        """Return the profiles for a plugin, whose loader knows the vault passwords of the run."""
+        return cls(loader._vault.decrypt if loader else None)
+
+    def complete(self, options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:
+        """Return options with those of their profile, or of the profile of the environment.
+
+        Neither is completed later with values of the environment that do not fit to it. ``known`` are the options of
+        the plugin. Raise InvalidOptions if the profile cannot be used.
+        """
+        name = options.get("profile")
+        completed = self.add(options, os.environ.get(VARIABLE) if name is None else name, known)
+        return prefer_given_options(completed, known)
+
+    def combine(self, outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options of which the inner ones, and those of the profile that they name, take precedence.
+
+        The outer ones are those of their profile already.
+        """
+        completed = self.add(inner, inner.get("profile"), CONNECTION)
+        return {**drop_replaced(outer, completed), **completed}
+
+    def add(self, options: Mapping[str, Any], name: Any, known: Container[str]) -> dict[str, Any]:
+        """Return options with those of a profile, if there is a name, that the options do not replace."""
+        if not name:
+            return dict(options)
+        profile = self._read(str(name))
+        given = {option for option, value in options.items() if value is not None}
+        needed = drop_replaced(dict.fromkeys(OPTION_KEYS), options).keys() - given
+        values = profile.get_values(option for option in OPTION_KEYS if option in needed and option in known)
+        # Credentials of the environment may be for another service.
+        unused = {*CREDENTIALS} - given if any(option in values for option in CREDENTIALS) else ()
+        blanks = {option: "" for option in unused if option in known}
+        return {**options, **blanks, **values, "profile": str(name)}
+
+    def _read(self, name: str) -> Profile:
+        """Return a profile of the file. Raise InvalidOptions if the file or the profile cannot be used."""
+        path = locate_profiles()
+        content = _read_private(path, name)
+        if content.startswith(VAULT_HEADER):
+            content = self._decrypt(path, content)
+        profiles = self._parse(path, content)
+        if name not in profiles:
+            names = f"It has {', '.join(sorted(profiles))}." if profiles else "It has none."
+            raise InvalidOptions(f"{path} has no profile {name}.{suggest_name(name, profiles)} {names}")
+        profile = Profile(f"{path}: profile {name}", profiles[name])
+        profile.check()
+        return profile
+
+    def _decrypt(self, path: Path, content: bytes) -> bytes:
+        if not self.decrypt:
+            raise InvalidOptions(f"{path} is encrypted with Ansible Vault, whose passwords event sources do not have")
+        try:
+            return self.decrypt(content)
+        except AnsibleError as error:
+            raise InvalidOptions(f"{path} cannot be decrypted: {error}") from None
+
+    def _parse(self, path: Path, content: bytes) -> dict[str, Any]:
+        """Return the profiles by name. Messages quote nothing of the file, because each line may be a secret."""
+
+        class Loader(yaml.SafeLoader):
+            """Also reads the values that ansible-vault encrypts."""
+
+        Loader.add_constructor("!vault", lambda dummy, node: self._decrypt(path, str(node.value).encode()).decode())
+        try:
+            document = yaml.load(content, Loader)
+        except (yaml.YAMLError, ValueError) as error:
+            mark = getattr(error, "problem_mark", None)
+            place = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+            raise InvalidOptions(f"{path} is not valid YAML{place}") from None
+        profiles = document.get("profiles") if isinstance(document, dict) and len(document) == 1 else None
+        if not isinstance(profiles, dict):
+            raise InvalidOptions(f"{path} must contain the key profiles only, and under it a mapping for each name")
+        return {str(name): values for name, values in profiles.items()}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The values of a profile as they are in the file. ``label`` names file and profile in messages."""
+
+    label: str
+    values: Any
+
+    def check(self) -> None:
+        """Raise InvalidOptions for an unknown key or an invalid value. No command is run."""
+        if not isinstance(self.values, dict):
+            raise InvalidOptions(f"{self.label} must be a mapping of connection options")
+        known = (*OPTION_KEYS, *COMMAND_KEYS)
+        for key in self.values:
+            if key not in known:
+                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_name(str(key), known)}")
+            if key in COMMAND_KEYS:
+                self._split_command(key)
+                if self.values.get(COMMAND_KEYS[key]) is not None:
+                    raise InvalidOptions(
+                        f"{self.label}: {COMMAND_KEYS[key]} and {key} are mutually exclusive. Remove one of them"
+                    )
+        values = {key: self._convert(key) for key in OPTION_KEYS if self.values.get(key) is not None}
+        for pair in CREDENTIAL_OPTIONS:
+            if not all(name in values for name in pair):
+                # The other one comes from a command or from the environment.
+                values = {name: value for name, value in values.items() if name not in pair}
+        try:
+            ConnectionOptions(**{"base_url": "https://manager.example.com", **values})
+        except InvalidOptions as mistake:
+            raise InvalidOptions(f"{self.label}: {mistake}") from None
+
+    def get_values(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the values of these options that the profile has, and run their commands."""
+        values = {}
+        for name in names:
+            key = f"{name}_command"
+            if self.values.get(name) is not None:
+                values[name] = self._convert(name)
+            elif self.values.get(key) is not None:
+                values[name] = read_secret(self._split_command(key), f"{self.label}: {key}")
+        return values
+
+    def _convert(self, name: str) -> Any:
+        """Return the value of an option as Ansible converts it."""
+        value, rules = self.values[name], CONNECTION[name]
+        if rules.get("no_log") and not isinstance(value, str):
+            raise InvalidOptions(f"{self.label}: {name} must be a text: write it in quotes")
+        details = {rule: rules[rule] for rule in rules if rule not in ("fallback", "default")}
+        validation = ArgumentSpecValidator({name: details}).validate({name: value})
+        if validation.error_messages:
+            raise InvalidOptions(f"{self.label}: {name}: {validation.error_messages[0]}")
+        return validation.validated_parameters[name]
+
+    def _split_command(self, key: str) -> list[str]:
+        """Return a command as a list: a text is split into words as a shell does, but nothing in it is expanded."""
+        command = self.values[key]
+        with suppress(ValueError):
+            words = shlex.split(command) if isinstance(command, str) else command
+            if isinstance(words, list) and words and words[0] and all(isinstance(word, str) for word in words):
+                return words
+        raise InvalidOptions(f"{self.label}: {key} must be a command, as a text or as a list of texts")
+
+
+def _read_private(path: Path, name: str) -> bytes:
+    """Return the content of a file that only its owner can read. Raise InvalidOptions for any other file."""
+    try:
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+            _check_access(path, state)
+            return file.read()
+    except FileNotFoundError:
+        raise InvalidOptions(f"profile {name} is given, and {path} does not exist") from None
+    except OSError as error:
+        raise InvalidOptions(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _check_access(path: Path, state: os.stat_result) -> None:
+    """Raise InvalidOptions, with the command to run, if another user may read or write the file."""
+    file = shlex.quote(str(path))
+    if state.st_uid not in (os.geteuid(), 0):
+        try:
+            owner = pwd.getpwuid(state.st_uid).pw_name
+        except KeyError:
+            owner = str(state.st_uid)
+        raise InvalidOptions(f"{path} belongs to {owner}, who could change it. Run: sudo chown $(id -u) {file}")
+    if state.st_mode & 0o077:
+        mode = stat.S_IMODE(state.st_mode)
+        raise InvalidOptions(f"{path} has mode {mode:04o}, so that others can access it. Run: chmod 600 {file}")
