@@ -46,6 +46,7 @@ options:
         A record must meet all conditions.
       - Operators are V(=), V(!=), V(>), V(<), V(>=), V(<=), V(?=) (one of a list with commas), V(!?=), V(~=) (like,
         with V(%)), V(!~=), V(is null) and V(not null).
+      - A field can be a tag, V(__userTag__=TAG) or V(__systemTag__=TAG).
       - The plugin checks the records again. Services compare without regard to case, accents and spaces at the end.
       - Services misread a value that contains an apostrophe or an operator or begins with V(=), for example
         V(name=Bob's VM), V(name=a>=b) and V(name= =x). The plugin sends V(name~=Bob_s VM) instead, or nothing with a

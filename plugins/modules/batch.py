@@ -55,6 +55,12 @@ options:
       - continue
       - stop
     default: continue
+  user_tags:
+    description:
+      - User tags to send with the calls. If the module has the option C(tags), they are the value of that option, and
+        are compared.
+    type: list
+    elements: str
   job_uuid:
     description:
       - Not supported, because each call needs its own. Set it for each of O(objects).

@@ -73,6 +73,20 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
     assert PASSWORD not in json.dumps([checked, ran, again])
 
 
+def test_tags_of_each_object(sim: Simulator) -> None:
+    """The user tags of the task are those of the objects that have no others."""
+    objects = [{"name": "host-1"}, {"name": "host-2", "tags": ["b"]}, {"name": "host-3", "user_tags": ["c"]}]
+    checked, ran, again = (
+        run_batch(sim, objects, check, common={"tags_mode": "add"}, user_tags=["a"]).result
+        for check in (True, False, False)
+    )
+    assert checked["counts"] == ran["counts"] == {"changed": 3, "unchanged": 0, "failed": 0, "not_started": 0}
+    tags = [result["host"]["tags"] for result in ran["results"]]
+    assert tags == [result["host"]["tags"] for result in checked["results"]] == [["a"], ["b"], ["c"]]
+    assert not again["changed"]
+    assert sorted(tag["tag"] for tag in sim.records("usertag")) == ["a", "b", "c", "tag-1"]
+
+
 def test_names_and_polls_are_shared(sim: Simulator) -> None:
     sim.reset(latency=0.5, latency_spread=0.2)
     ran = run_batch(sim, new_hosts(60), concurrency=60)

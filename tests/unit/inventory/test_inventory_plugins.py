@@ -446,6 +446,11 @@ def test_user_tags_come_from_one_list(sim: Simulator, fill: Fill, plugin: str, k
     assert groups == {"tag_production": [tagged["name"]], "tag_zone__b": [tagged["name"]]}
 
 
+def test_records_are_selected_by_a_user_tag(fill: Fill, warnings: list[str]) -> None:
+    assert [*fill("vms", query=["__userTag__=tag-1"]).hosts] == ["vm-1"]
+    assert warnings == []
+
+
 def test_user_tags_are_not_listed_by_default(sim: Simulator, fill: Fill) -> None:
     sim.clear_log()
     assert "virtinfra_user_tags" not in fill("vms").hosts["vm-1"].vars
