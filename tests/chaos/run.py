@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
+from chaos.batches import change_names, run_with_faults
 from chaos.fault_matrix import (
     CALL,
     FAULTS,
@@ -35,12 +36,20 @@ def reads(sim: Simulator, report: Report) -> None:
         run_diagonal(sim, report, target, READ_FAULTS)
 
 
+def run_many_with_faults(sim: Simulator, report: Report, count: int, times: int) -> None:
+    """Run batches at random, each time with other objects and faults."""
+    for seed in range(times):
+        run_with_faults(sim, report, count, seed)
+
+
 SHORT: dict[str, Part] = {
     "main faults on each call": lambda sim, report: run_diagonal(sim, report, CALL, MAIN_FAULTS),
     "responses of other requests to the first poll": lambda sim, report: run_diagonal(
         sim, report, POLL, OTHER_RESPONSES
     ),
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
+    "batches at random": lambda sim, report: run_with_faults(sim, report, 100, 1),
+    "names that change during a run": lambda sim, report: change_names(sim, report, 2, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
     "logins that fail": lambda sim, report: walk(sim, report, 34, 1),
@@ -53,6 +62,8 @@ LONG: dict[str, Part] = {
     "at random, job ids ignored": lambda sim, report: random_walk(
         sim, report, 1500, 2, job_uuid="ignore", location="malformed"
     ),
+    "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
+    "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),
     "integration playbooks with each fault on each operation": targets,

@@ -7,7 +7,8 @@
 """The names of objects that all tasks of a run have looked up.
 
 For each type of objects the run counts the changes: when a task creates, renames or removes an object of the type, all
-names that were looked up before are outdated.
+names that were looked up before are outdated. Other users change names, too, so a name is looked up again after a
+while, and before an object is removed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Uuids
 from .files import edit_values, locate_file
+
+# For how many seconds a name is remembered: other users may give it to another object.
+MAX_AGE = 30.0
 
 
 def suspend_names() -> None:
@@ -60,12 +64,12 @@ class FileNames:
                 stored = stack.enter_context(edit_values(path))
             except VirtinfraError:
                 return look_up(), False
-            if stored.get("changes") == changes:
+            if stored.get("changes") == changes and began - stored["looked_up"] < MAX_AGE:
                 return stored["uuids"], True
             if stored.get("failed", -math.inf) < began:
                 stored.clear()
                 try:
-                    stored.update(uuids=look_up(), changes=changes)
+                    stored.update(uuids=look_up(), changes=changes, looked_up=began)
                 except VirtinfraError:
                     stored["failed"] = time.monotonic()
                     raise

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -128,6 +129,16 @@ def test_names_belong_to_an_account() -> None:
     assert names(session_id="one").find("vm", ("a",), lambda: {"a": "3"}) == ({"a": "3"}, False)
 
 
+def test_names_are_looked_up_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user may have given the name to another object."""
+    assert names().find("vm", ("a",), lambda: {"a": "1"}) == ({"a": "1"}, False)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 20)
+    assert names().find("vm", ("a",), dict) == ({"a": "1"}, True)
+    monkeypatch.setattr(time, "monotonic", lambda: now + 31)
+    assert names().find("vm", ("a",), lambda: {"a": "2"}) == ({"a": "2"}, False)
+
+
 def test_a_name_that_changes_during_its_lookup_is_not_remembered() -> None:
     def look_up() -> dict[str, str]:
         names().forget(["vm"])
@@ -159,7 +170,7 @@ def test_many_tasks_look_a_name_up_once_and_fail_at_the_same_time() -> None:
                 ready.wait(30)
             else:
                 together.wait()
-            raise NotFound("no")
+            raise NotFound("no", "")
 
         with pytest.raises(NotFound):
             names().find("vm", ("a",), look_up)
