@@ -25,8 +25,8 @@ VMS = 40
 
 # The playbooks of roles, each before those that need its objects.
 OF_ROLES = (
-    *("restore_vms", "protect_vms", "notifications", "maintenance_walk", "onboard_hosts", "remove_hosts"),
-    *("power_vms", "snapshot_vms", "capacity_report"),
+    *("restore_vms", "protect_vms", "notifications", "maintenance_walk", "evacuate_hosts", "onboard_hosts"),
+    *("remove_hosts", "power_vms", "snapshot_vms", "capacity_report"),
 )
 
 # Secrets that no output of a role may show.
