@@ -170,6 +170,11 @@ class TlsConnection(_ConnectMixin, HTTPSConnection):
         super().connect()
         self.is_verified = True
 
+    def _connect_tls_proxy(self, hostname: str, sock: socket.socket) -> ssl.SSLSocket:
+        """Return a TLS connection to the proxy, whose name urllib3 1.26 would not compare with its certificate."""
+        context: ssl.SSLContext = self.proxy_config.ssl_context  # type: ignore[union-attr, assignment]
+        return context.wrap_socket(sock, server_hostname=hostname.strip("[]"))
+
 
 def has_socks() -> bool:
     """Return whether the optional library PySocks is installed."""
@@ -206,10 +211,10 @@ class Adapter(HTTPAdapter):
         self._context, self._proxies = context, {"all": proxy} if proxy else {}
         self._proxy_context = proxy_context
         self._uses_socks = bool(proxy and proxy.startswith("socks"))
-        for tls_context in filter(None, (context, proxy_context)):
-            if getattr(urllib3, "__version__", "").startswith("1."):
-                # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
-                tls_context.check_hostname = False
+        used = context or proxy_context
+        if used and getattr(urllib3, "__version__", "").startswith("1."):
+            # urllib3 1.26 does not pass the name or address to OpenSSL, and compares it itself.
+            used.check_hostname = False
         self._last_exchange = time.monotonic()
         # What requests would find out again for each request: the origin as it is sent, and the connection pool.
         self._origin = ""

@@ -168,8 +168,8 @@ class ConnectionOptions:
         return build_tls_context(self.validate_certs, self.ca_path, self.client_cert, self.client_key)
 
     def build_proxy_tls_context(self, proxy: Proxy) -> ssl.SSLContext | None:
-        """Return the TLS context for a proxy, None for one without TLS. It does not send the client certificate."""
-        return build_tls_context(self.validate_certs, self.ca_path, None, None) if proxy.uses_tls else None
+        """Return a new TLS context for a proxy, None for one without TLS. It does not send the client certificate."""
+        return build_tls_context.__wrapped__(self.validate_certs, self.ca_path, None, None) if proxy.uses_tls else None
 
     def list_certificate_names(self) -> list[str]:
         """Return the names and addresses for which the certificate of the service is valid.
