@@ -151,6 +151,18 @@ options:
       - The suffix of variable names.
     type: str
     default: ""
+  variables:
+    description:
+      - The variables to set, each by its name without prefix and suffix, for example V(name), V(management_ip) or
+        V(cluster_name). The default is all. Hosts get no other variables, except for those of O(compose). Without
+        V(ansible_host) in the list, Ansible connects to the name of a host.
+      - The plugin requests only the fields that these variables need, and those that O(compose), O(groups),
+        O(keyed_groups), O(hostnames), O(include), O(exclude) and O(query) use, and reads no list of other objects that
+        none of them needs. Expressions can use every variable, as without this option.
+      - All fields are read with O(source=cursor), from a service that cannot select fields, and if an expression
+        contains a lookup or a name that is not documented. The hosts still get the listed variables only.
+    type: list
+    elements: str
   include:
     description:
       - Jinja conditions on the variables of a record. Only records that meet at least one of them become hosts.

@@ -109,6 +109,9 @@ from ..plugin_utils._inventory.hostvars import (
 from ..plugin_utils._inventory.plugin import Inventory
 from ..plugin_utils._inventory.reading import ServiceData
 
+# The API names of the values that the option network_facts adds.
+NETWORK_FACTS = ("bondings", "nics", "networkFactsError")
+
 # A host that does not respond must not delay the others as long as request_timeout would allow.
 RETRIES = 1
 
@@ -118,8 +121,9 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.hosts"
     RESOURCE_TYPE = HOST
-    RELATED = ("primary_storages", PRIMARY_STORAGE)
+    RELATED = ("primary_storages", PRIMARY_STORAGE, ("primaryStorages",))
     ADDED = HOST_ADDED
+    ADDRESS_FIELDS = ("managementIp",)
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the options that add data to the cache entry."""
@@ -132,7 +136,7 @@ class InventoryModule(Inventory):
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Read the bonds and NICs of the hosts if the option network_facts is true."""
-        if not self.get_option("network_facts"):
+        if not self.get_option("network_facts") or not self.selection.needs(*NETWORK_FACTS):
             return
         impatient = client.with_retries(RETRIES)
         facts_of_all = impatient.map_concurrently(lambda host: _read_network_facts(impatient, host), records)

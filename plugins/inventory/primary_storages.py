@@ -60,11 +60,15 @@ keyed_groups:
     prefix: storage
 """
 
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
 from ..module_utils._api.records import Record
 from ..module_utils._api.resource_types import HOST, PRIMARY_STORAGE
 from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import (
     HOST_ADDED,
+    STORAGE_FIELDS,
     HostEntry,
     HostVars,
     create_host_entry,
@@ -83,8 +87,8 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE
-    RELATED = ("hosts", HOST)
-    ADDED = ("zoneName", "hosts")
+    RELATED = ("hosts", HOST, ())
+    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {"zoneName": ("zoneUuid",), "hosts": ()}
     # Its hosts and storages refer to each other by several fields.
     KEEPS_RECORDS = True
 
@@ -93,6 +97,10 @@ class InventoryModule(Inventory):
         if hosts := super().fetch_related(client, service):
             self.add_names(client, service, HOST, hosts)
         return hosts
+
+    def list_required_fields(self) -> Iterable[str]:
+        """Return the fields that the variables and groups of the hosts need."""
+        return () if self.get_option("hosts") is False else (*STORAGE_FIELDS, "attachedClusterUuids")
 
     def create_related_entries(
         self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]

@@ -79,11 +79,22 @@ keyed_groups:
 # keyed_groups:
 #   - key: virtinfra_user_tags
 #     prefix: tag
+
+# A large inventory with three variables for each VM, and groups by another one
+#
+# plugin: virtinfra.manager.vms
+# variables:
+#   - ansible_host
+#   - name
+#   - memory_size
+# keyed_groups:
+#   - key: virtinfra_cluster_name
+#     prefix: cluster
 """
 
 import ipaddress
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 from ..module_utils._api.errors import InvalidOptions, Unsupported
 from ..module_utils._api.records import Record
@@ -111,8 +122,15 @@ class InventoryModule(Inventory):
 
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM
-    RELATED = ("hosts", HOST)
-    ADDED = ("clusterName", "zoneName", "hostName", "addresses", "host")
+    RELATED = ("hosts", HOST, ("host", "hostName"))
+    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "clusterName": ("clusterUuid",),
+        "zoneName": ("zoneUuid",),
+        "hostName": ("hostUuid",),
+        "addresses": ("vmNics",),
+        "host": ("hostUuid",),
+    }
+    ADDRESS_FIELDS = ("vmNics",)
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
@@ -121,7 +139,8 @@ class InventoryModule(Inventory):
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the hosts, and remember the L3 networks of the service if one of O(networks) is a name."""
         self._networks: dict[str, str] = {}
-        if names := self._list_network_names():
+        names = self._list_network_names()
+        if names and self.selection.needs("ansible_host", "vmNics"):
             try:
                 networks = service.read_related(client, L3_NETWORK)
             except Unsupported as failure:

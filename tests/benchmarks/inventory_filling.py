@@ -73,6 +73,10 @@ EVERYDAY: dict[str, Any] = {
 }
 
 
+# Six of the variables of VMs.
+SIX: dict[str, Any] = {"variables": ["name", "state", "cpu_num", "memory_size", "cluster_name", "ansible_host"]}
+
+
 class Service:
     """A service for inventories, that responds at once, or after some milliseconds."""
 
@@ -109,11 +113,12 @@ class Service:
         check_size(inventory, count)
         return taken
 
-    def measure_memory(self, kind: str, count: int) -> float:
+    def measure_memory(self, kind: str, count: int, **options: Any) -> float:
         """Return by how many KB a record the peak of memory of a process grows that fills an inventory."""
         # The service builds the pages before.
-        self.fill(kind, count)
-        command = [sys.executable, "-m", "benchmarks.inventory_filling", self.url, kind, str(count)]
+        self.fill(kind, count, **options)
+        arguments = [self.url, kind, str(count), json.dumps(options)]
+        command = [sys.executable, "-m", "benchmarks.inventory_filling", *arguments]
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
         return float(output) / 1024
 
@@ -175,14 +180,14 @@ def running_service() -> Iterator[Service]:
         yield Service(f"http://127.0.0.1:{port}", Path(folder))
 
 
-def main(url: str, kind: str, count: str) -> None:
+def main(url: str, kind: str, count: str, options: str) -> None:
     """Print by how many bytes a record the peak of memory grows."""
     init_plugin_loader()
     with tempfile.TemporaryDirectory() as folder:
         service = Service(url, Path(folder))
-        service.fill(kind, 1)
+        service.fill(kind, 1, **json.loads(options))
         before = read_peak()
-        service.fill(kind, int(count))
+        service.fill(kind, int(count), **json.loads(options))
         print((read_peak() - before) / int(count))
 
 

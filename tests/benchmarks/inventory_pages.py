@@ -97,13 +97,18 @@ def network_facts() -> bytes:
 
 
 @cache
-def page(type_name: str, start: int, size: int, total: int) -> bytes:
-    """Return the body of the response to a query of hosts, of VMs, or of clusters or zones."""
+def page(type_name: str, start: int, size: int, total: int, fields: str) -> bytes:
+    """Return the body of the response to a query of hosts, of VMs, or of clusters or zones.
+
+    ``fields`` are the requested ones, separated by commas; empty for all.
+    """
     numbers = range(start, min(start + size, total))
     if type_name in RELATED:
         records = [{"uuid": f"{number:032x}", "name": f"{type_name}-{number}"} for number in numbers]
     else:
         records = [host(number) if type_name == "hosts" else vms().vm(number + 1) for number in numbers]
+    if fields:
+        records = [{name: record[name] for name in fields.split(",") if name in record} for record in records]
     return json.dumps({"inventories": records, "total": total}).encode()
 
 
@@ -125,7 +130,8 @@ class Handler(BaseHTTPRequestHandler):
             body = network_facts()
         else:
             query = parse_qs(parts.query)
-            body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total)
+            fields = query.get("fields", [""])[0]
+            body = page(type_name, int(query["start"][0]), int(query["limit"][0]), total, fields)
         time.sleep(delay / 1000)
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 

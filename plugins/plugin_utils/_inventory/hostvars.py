@@ -80,8 +80,9 @@ class HostVars:
     """Creates the variables of hosts: every documented field of their type, None if the service omits it.
 
     ``added`` are the API names of values that ``create_entry`` may add to the records. ``kept`` are the names of the
-    fields that entries keep in addition to the uuid, None for all. ``invalid_addresses`` are the addresses that were
-    not set as ansible_host.
+    fields that entries keep in addition to the uuid, None for all. ``visible`` are the API names of the fields that
+    become variables, with ``ansible_host``, None for all. ``invalid_addresses`` are the addresses that were not set as
+    ansible_host.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class HostVars:
         suffix: str,
         allow_localhost: bool,
         kept: Collection[str] | None,
+        visible: frozenset[str] | None = None,
     ) -> None:
         if not f"{prefix}name{suffix}".isidentifier():
             raise InvalidOptions(
@@ -107,19 +109,23 @@ class HostVars:
         self._allow_localhost = allow_localhost
         self._names = _VariableNames(prefix, suffix)
         self._known = {self._names[field] for field in fields}
-        self._empty = dict.fromkeys(name for field in documented if (name := self._names[field]))
+        self._visible = visible
+        self._empty = dict.fromkeys(name for field in documented if (name := self.name_variable(field)))
         self._layouts: dict[tuple[str, ...], list[str]] = {}
         self._texts = _Texts()
         self._nested = NestedRecords(self._texts)
 
     def name_variable(self, field: str) -> str:
         """Return the name of the variable for a field, by its API name; ``""`` if there is none."""
-        return self._names[field]
+        return self._names[field] if self._is_visible(field) else ""
+
+    def _is_visible(self, field: str) -> bool:
+        return self._visible is None or field in self._visible
 
     @property
     def skipped_fields(self) -> list[str]:
         """The known fields that cannot become variables."""
-        return sorted(field for field, name in self._names.items() if not name)
+        return sorted(field for field, name in self._names.items() if not name and self._is_visible(field))
 
     def is_generated_variable(self, name: str) -> bool:
         """Return whether a name is a variable that this object creates, at least for some hosts."""
@@ -131,10 +137,15 @@ class HostVars:
         The values in ``added``, by API names too, are not converted. ``address`` becomes ansible_host if it is valid.
         """
         added = {**added, "service": service}
-        variables = self._convert(record)
+        visible = record
+        if self._visible is not None:
+            visible = {field: value for field, value in record.items() if field in self._visible}
+        variables = self._convert(visible)
         for member, value in added.items():
-            variables[self._names[member]] = value
+            variables[self.name_variable(member)] = value
         variables.pop("", None)
+        if not self._is_visible("ansible_host"):
+            address = ""
         if address and is_address(address, self._allow_localhost):
             variables["ansible_host"] = make_unsafe(address)
         elif address:
@@ -250,7 +261,15 @@ def _create_layout(record_type: str, fields: Iterable[str]) -> _Layout | None:
 
 
 # The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.
-HOST_ADDED = ("clusterName", "zoneName", "bondings", "nics", "networkFactsError", "primaryStorages")
+# The fields from which they are computed are those of the host.
+HOST_ADDED: Mapping[str, tuple[str, ...]] = {
+    "clusterName": ("clusterUuid",),
+    "zoneName": ("zoneUuid",),
+    "bondings": (),
+    "nics": (),
+    "networkFactsError": (),
+    "primaryStorages": ("clusterUuid",),
+}
 
 # The fields of a primary storage that are added to the variables of a host.
 STORAGE_FIELDS = ("uuid", "name", "type", "state", "status", "totalCapacity", "availableCapacity")

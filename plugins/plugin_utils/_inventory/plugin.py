@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -41,10 +42,10 @@ from .cache import ServiceCache, create_caches
 from .hostvars import HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
+from .selection import ADDRESS, EXPRESSIONS, Selection, create_selection
 from .services import LAST_KNOWN, OPTIONS, Service, create_services
 
-EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
-LISTS = ("hostnames", "include", "exclude", "query", "filters")
+LISTS = ("hostnames", "include", "exclude", "query", "filters", "variables")
 
 
 @contextmanager
@@ -102,15 +103,21 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
     """An inventory of the records of one type.
 
     Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
-    are read too, and their type. ``ADDED`` are the API names of values that are added to the records. ``KEEPS_RECORDS``
-    says whether create_related_entries needs whole records.
+    are read too, their type, and the added values that need them, none if the hosts themselves do. ``ADDED`` are the
+    API names of values that are added to the records, each with the fields of the record from which it is computed;
+    ``ADDRESS_FIELDS`` are those of ansible_host. ``KEEPS_RECORDS`` says whether create_related_entries needs the
+    records.
     """
 
     NAME: ClassVar[str]
     RESOURCE_TYPE: ClassVar[ResourceType]
-    RELATED: ClassVar[tuple[str, ResourceType]]
-    ADDED: ClassVar[tuple[str, ...]] = ()
+    RELATED: ClassVar[tuple[str, ResourceType, tuple[str, ...]]]
+    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    ADDRESS_FIELDS: ClassVar[tuple[str, ...]] = ()
     KEEPS_RECORDS: ClassVar[bool] = False
+
+    # Set by parse, from the option variables.
+    selection = Selection()
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
@@ -118,12 +125,19 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
         """Return the related records; they are cached with the others."""
-        option, related_type = self.RELATED
+        option, related_type, added = self.RELATED
+        if added and not self.selection.needs(*added):
+            return None
         return service.read_if_enabled(client, related_type, option, self.get_option(option), self.warn)
 
     def add_names(self, client: Client, service: Service, resource_type: ResourceType, records: list[Record]) -> None:
         """Add the names of the clusters and zones of the records."""
-        service.add_names(client, resource_type, records, self.get_option("related_names"), self.warn)
+        selection = self.selection if resource_type is self.RESOURCE_TYPE else Selection()
+        service.add_names(client, resource_type, records, self.get_option("related_names"), self.warn, selection.needs)
+
+    def list_required_fields(self) -> Iterable[str]:
+        """Return the fields of the records that are needed whatever variables the user selects."""
+        return ()
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
         """Add further data of the service to each record."""
@@ -199,13 +213,12 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         options = {name: self.get_option(name) for name in OPTIONS}
         profiles = Profiles.from_loader(self.loader)
         services = create_services(options, self.get_option("services"), self.get_option("page_size"), profiles)
+        sources = {**self.ADDED, ADDRESS: self.ADDRESS_FIELDS}
+        fields = self.selection.list_record_fields(self.RESOURCE_TYPE.record, sources)
+        if fields is not None:
+            services = [replace(service, fields=fields.union(self.list_required_fields())) for service in services]
         if any(service.on_failure == LAST_KNOWN for service in services):
-            keeps_entries = self.get_option("cache_plugin").rpartition(".")[2] != "memory"
-            if not (self.get_option("cache") and keeps_entries):
-                raise InvalidOptions(
-                    "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
-                    " ansible.builtin.jsonfile with cache_connection"
-                )
+            check_cache(self)
         return services
 
     def _open_caches(self, services: list[Service]) -> list[ServiceCache | None]:
@@ -213,12 +226,15 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         if not self.get_option("cache"):
             return [None] * len(services)
         source_key = [self.RESOURCE_TYPE.cursor_type, *self.list_cache_key_options()]
+        source_key.append(self.selection.list_cache_key())
         requests = [(service.name, [*source_key, *service.create_cache_key()]) for service in services]
         return [*create_caches(self._cache, self.get_cache_key(self._path), requests)]
 
     def _create_entries(self, cache: bool) -> list[HostEntry]:
         """Return the entries of all hosts; ``cache`` says whether to use cached records that have not expired."""
-        hostvars = self.create_hostvars(self.RESOURCE_TYPE, (*self.ADDED, "userTags"))
+        added = {**self.ADDED, "userTags": ()}
+        self.selection = create_selection(self, self.RESOURCE_TYPE.record, added)
+        hostvars = self.create_hostvars(self.RESOURCE_TYPE, added, self.selection.visible)
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
         data, entries = reader.read_all(services, self._open_caches(services))
@@ -232,6 +248,8 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         entries = assign_names(self, entries, self.get_option("hostnames"), hostvars)
         related_entries = self.create_related_entries(entries, hostvars, services)
         self._construct(entries, hostvars)
+        for entry in entries:
+            entry.variables = self.selection.restrict(entry.variables)
         if skipped := hostvars.skipped_fields:
             self.warn(f"skipped fields whose variable names are reserved: {', '.join(skipped)}")
         self.warn_of_invalid_addresses(hostvars)
@@ -246,11 +264,13 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             existing_host = self.inventory.hosts.get(entry.name)
             entry.memberships = constructor.construct(entry.name, entry.variables, existing_host)
 
-    def create_hostvars(self, resource_type: ResourceType, added: Iterable[str]) -> HostVars:
-        """Return the object that creates the variables for records of a type."""
+    def create_hostvars(
+        self, resource_type: ResourceType, added: Iterable[str], visible: frozenset[str] | None = None
+    ) -> HostVars:
+        """Return the object that creates the variables for records of a type, ``visible`` of them."""
         prefix, suffix = self.get_option("hostvars_prefix"), self.get_option("hostvars_suffix")
         kept = None if self.KEEPS_RECORDS else [str(source).strip() for source in self.get_option("hostnames")]
-        return HostVars(resource_type.record, added, prefix, suffix, self.get_option("allow_localhost"), kept)
+        return HostVars(resource_type.record, added, prefix, suffix, self.get_option("allow_localhost"), kept, visible)
 
     def warn_of_invalid_addresses(self, hostvars: HostVars) -> None:
         """Warn of addresses of the service that were not set as ansible_host."""
@@ -275,6 +295,16 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             host.vars = combine_vars(host.vars, entry.variables) if is_known else add_defaults(entry.variables, host)
             for membership in entry.memberships:
                 groups[membership].add_host(host)
+
+
+def check_cache(plugin: Any) -> None:
+    """Raise InvalidOptions unless the cache of a plugin keeps its entries after the run."""
+    keeps_entries = plugin.get_option("cache_plugin").rpartition(".")[2] != "memory"
+    if not (plugin.get_option("cache") and keeps_entries):
+        raise InvalidOptions(
+            "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
+            " ansible.builtin.jsonfile with cache_connection"
+        )
 
 
 def add_defaults(variables: dict[str, Any], host: Host) -> dict[str, Any]:

@@ -101,7 +101,8 @@ class ServiceReader:
         plugin, resource_type = self._plugin, self._plugin.RESOURCE_TYPE
         for warning in find_value_warnings((*service.query, *service.filters), resource_type.record):
             plugin.warn(f"{service.name}: {warning}")
-        tags = service.read_user_tags(client, plugin.warn) if plugin.get_option("user_tags") else None
+        reads_tags = plugin.get_option("user_tags") and plugin.selection.needs("userTags")
+        tags = service.read_user_tags(client, plugin.warn) if reads_tags else None
         for page in service.read_pages(client, resource_type):
             add_user_tags(page, tags)
             plugin.add_names(client, service, resource_type, page)

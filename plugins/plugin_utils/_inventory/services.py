@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -28,7 +29,7 @@ from ...module_utils._api.errors import (
     Unsupported,
     VirtinfraError,
 )
-from ...module_utils._api.records import RECORD_FIELDS, Record, get_tag
+from ...module_utils._api.records import NESTED, RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import paginate, paginate_cursor
@@ -40,6 +41,9 @@ SESSION_INVALID = "ID.1001"
 
 # The fields with uuids of related objects, the fields that are added for the names of these, and their types.
 RELATED_NAMES = (("clusterUuid", "clusterName", CLUSTER), ("zoneUuid", "zoneName", ZONE))
+
+# The fields that contain lists.
+LISTS = frozenset((*NESTED, "attachedClusterUuids"))
 
 # How many pages of a query are read concurrently: browsers open as many connections.
 CONNECTIONS = 6
@@ -63,6 +67,7 @@ Item = TypeVar("Item")
 class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
+    ``fields`` are the fields to read of each record, None for all.
     ``on_failure`` says what to do if the service cannot be read: ``fail``, ``skip`` or ``last_known``.
     ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
     ``names`` are the names of related objects by uuid, for each field with such uuids; None if they cannot be read.
@@ -75,6 +80,7 @@ class Service:
     filters: tuple[str, ...]
     page_size: int
     on_failure: str
+    fields: frozenset[str] | None = None
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
     names: dict[str, dict[str, Any] | None] = field(default_factory=dict, compare=False)
 
@@ -96,7 +102,7 @@ class Service:
 
     def read_related(self, client: Client, resource_type: ResourceType) -> list[Record]:
         """Return all records of another type; raise Unsupported if the credentials do not allow this."""
-        unfiltered = replace(self, source=None, query=(), filters=())
+        unfiltered = replace(self, source=None, query=(), filters=(), fields=None)
         return [record for page in unfiltered.read_pages(client, resource_type) for record in page]
 
     def read_if_enabled(
@@ -122,8 +128,7 @@ class Service:
         """
 
         def read_all_tags() -> list[Record]:
-            pages = paginate(client, "QueryUserTag", {}, page_size=self.page_size, limit=None, connections=CONNECTIONS)
-            return [row for page, dummy in pages for row in page]
+            return [row for page in read_query(client, "QueryUserTag", self.page_size, {}) for row in page]
 
         rows = self._read_or_warn(read_all_tags, "user_tags", False, warn)
         if rows is None:
@@ -152,10 +157,14 @@ class Service:
         records: list[Record],
         requested: bool | None,
         warn: Callable[[str], None],
+        is_needed: Callable[[str], bool],
     ) -> None:
-        """Add the names of the clusters and zones of the records; each type is listed once, when a record has one."""
+        """Add the names of the clusters and zones of the records; each type is listed once, when a record has one.
+
+        ``is_needed`` says whether to add a field with names.
+        """
         for uuid_field, name_field, related_type in RELATED_NAMES:
-            if uuid_field not in RECORD_FIELDS[resource_type.record]:
+            if uuid_field not in RECORD_FIELDS[resource_type.record] or not is_needed(name_field):
                 continue
             if uuid_field not in self.names and any(record.get(uuid_field) for record in records):
                 related = self.read_if_enabled(client, related_type, "related_names", requested, warn)
@@ -174,26 +183,51 @@ class Service:
         """
         if self.uses_query:
             conditions = [parse_condition(source, resource_type.record) for source in self.query]
-            pages = self._query(client, resource_type, list_texts_to_send(conditions))
+            pages = self._query(client, resource_type, conditions)
         else:
             conditions = self._parse_filters(resource_type)
             pages = self._query_by_cursor(client, resource_type)
         skips_deleted = resource_type.deleted_states and not self._selects_by_state()
         for page in prefetch(pages):
             usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
-            yield self._check(usable, conditions) if conditions else usable
+            accepted = self._check(usable, conditions) if conditions else usable
+            yield accepted if self.fields is None else [select_fields(record, self.fields) for record in accepted]
 
-    def _query(self, client: Client, resource_type: ResourceType, conditions: Iterable[str]) -> Iterator[list[Record]]:
+    def _query(
+        self, client: Client, resource_type: ResourceType, conditions: list[Condition]
+    ) -> Iterator[list[Record]]:
+        params = {"q": list_texts_to_send(conditions)}
         try:
-            params = {"q": list(conditions)}
-            for page, dummy in paginate(
-                client, resource_type.query, params, page_size=self.page_size, limit=None, connections=CONNECTIONS
-            ):
-                yield page
+            pages = self._query_fields(client, resource_type, params, conditions) if self.fields is not None else None
+            yield from pages or read_query(client, resource_type.query, self.page_size, params)
         except Unsupported:
             if self.source or self.query or not self.connection.api_token:
                 raise
             yield from self._query_by_cursor(client, resource_type)
+
+    def _query_fields(
+        self, client: Client, resource_type: ResourceType, params: Mapping[str, Any], conditions: list[Condition]
+    ) -> Iterator[list[Record]] | None:
+        """Return the pages with the requested fields only; None if the service refuses or omits some of them.
+
+        The fields of conditions, and the state of objects that may be deleted, are requested too.
+        """
+        documented = RECORD_FIELDS[resource_type.record]
+        fields = {"uuid", *(self.fields or ()), *(condition.field for condition in conditions)} & set(documented)
+        if resource_type.deleted_states:
+            fields.add(resource_type.state_field)
+        names = ",".join(name for name in documented if name in fields)
+        pages = read_query(client, resource_type.query, self.page_size, {**params, "fields": names})
+        try:
+            first = next(pages, [])
+        except ApiError as failure:
+            if failure.is_outage:
+                raise
+            return None
+        # Services may omit a field that is null, but no list.
+        if any(name not in record for name in fields & LISTS for record in first):
+            return None
+        return chain([first], pages)
 
     def _query_by_cursor(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
         for page, dummy in paginate_cursor(
@@ -223,6 +257,18 @@ class Service:
             elif not all(condition.is_local for condition in rejecting):
                 self.rejected_uuids.append(str(record.get("uuid")))
         return accepted
+
+
+def read_query(client: Client, operation: str, page_size: int, params: Mapping[str, Any]) -> Iterator[list[Record]]:
+    """Yield the pages of a query without their totals."""
+    pages = paginate(client, operation, params, page_size=page_size, limit=None, connections=CONNECTIONS)
+    for page, dummy in pages:
+        yield page
+
+
+def select_fields(record: Record, fields: Collection[str]) -> Record:
+    """Return the uuid and these fields of a record: a service may ignore which are requested."""
+    return {name: value for name, value in record.items() if name in fields or name == "uuid"}
 
 
 def add_user_tags(records: list[Record], tags: Mapping[str, list[str]] | None) -> None:

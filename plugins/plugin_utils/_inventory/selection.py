@@ -1,0 +1,113 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The variables that hosts get with the option ``variables``, and what must be read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
+from .._jinja.compose import MAGIC
+from .._jinja.references import INDIRECT, find_names, find_words, list_texts
+
+# The variable with the address, which has no prefix and is no field of a record.
+ADDRESS = "ansible_host"
+
+EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The variables of a source, by the API names of their fields.
+
+    ``variables`` are the names of the variables that hosts get, None for all. ``visible`` are the fields that are
+    variables while expressions are evaluated, and ``needed`` also those that only host names need; both are None for
+    all, because an expression may refer to any.
+    """
+
+    variables: frozenset[str] | None = None
+    visible: frozenset[str] | None = None
+    needed: frozenset[str] | None = None
+
+    def needs(self, *fields: str) -> bool:
+        """Return whether one of the fields is needed."""
+        return self.needed is None or not self.needed.isdisjoint(fields)
+
+    def list_cache_key(self) -> list[str] | None:
+        """Return what determines which fields are read."""
+        return None if self.needed is None else sorted(self.needed)
+
+    def list_record_fields(self, record_type: str, added: Mapping[str, Iterable[str]]) -> frozenset[str] | None:
+        """Return the fields of the records that are needed, None for all.
+
+        ``added`` are the fields of the record from which each added value, or the address, is computed.
+        """
+        if self.needed is None:
+            return None
+        sources = {source for field in self.needed for source in added.get(field, ())}
+        return frozenset(sources | (self.needed & set(RECORD_FIELDS[record_type])))
+
+    def restrict(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Return the variables of a host without those that only expressions needed."""
+        if self.variables is None or self.variables.issuperset(variables):
+            return variables
+        return {name: value for name, value in variables.items() if name in self.variables}
+
+
+def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Selection:
+    """Return the selection of an inventory plugin, from its options; raise InvalidOptions for an unknown variable."""
+    requested = plugin.get_option("variables")
+    if requested is None:
+        return Selection()
+    prefix, suffix = plugin.get_option("hostvars_prefix"), plugin.get_option("hostvars_suffix")
+    fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[record_type], *added, "service")}
+    variables = {f"{prefix}{name}{suffix}": field for name, field in fields.items()}
+    fields[ADDRESS] = variables[ADDRESS] = ADDRESS
+    for name in requested:
+        if name not in fields:
+            raise InvalidOptions(f"variables: there is no variable {name}.{_suggest(name, fields, variables)}")
+    composed = plugin.get_option("compose") or {}
+    listed = {fields[name] for name in requested} | {variables[name] for name in composed if name in variables}
+    names = frozenset(composed).union(name for name, field in variables.items() if field in listed)
+    texts = list_texts(plugin.get_option(option) for option in EXPRESSIONS)
+    words = find_words(texts)
+    if _may_refer_to_others(plugin, texts, words, {*variables, *composed, *MAGIC}, (prefix, suffix)):
+        return Selection(names)
+    visible = frozenset(listed.union(variables[word] for word in words if word in variables))
+    of_names = {str(source).strip() for source in plugin.get_option("hostnames")}
+    return Selection(names, visible, visible.union(field for name, field in fields.items() if of_names & {name, field}))
+
+
+def _suggest(name: str, fields: Mapping[str, str], variables: Mapping[str, str]) -> str:
+    """Return a sentence with the name that was probably meant."""
+    if name in variables:
+        return f" Did you mean {to_snake_case(variables[name])}? Names have no prefix."
+    return suggest_name(to_snake_case(name), fields)
+
+
+def _may_refer_to_others(
+    plugin: Any, texts: list[str], words: set[str], known: set[str], affixes: tuple[str, str]
+) -> bool:
+    """Return whether the expressions may refer to fields whose names are not in their texts.
+
+    They may if they look up variables, or contain the name of a field that is not documented; and if they use an extra
+    variable or a variable of an earlier source that may be a template.
+    """
+    prefix, suffix = affixes
+    names = find_names(texts)
+    if prefix or suffix:
+        unknown = {word for word in words - known if word.startswith(prefix) and word.endswith(suffix)}
+    else:
+        unknown = names - known
+    if unknown or words & INDIRECT or (plugin.get_option("use_extra_vars") and names & set(plugin._vars or ())):
+        return True
+    return any(
+        "{" in str(host.vars[name]) for host in plugin.inventory.hosts.values() for name in names & set(host.vars)
+    )
