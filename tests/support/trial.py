@@ -21,7 +21,7 @@ class Trial:
 
     def __init__(self, sim: Simulator, scenario: Scenario, switches: Mapping[str, Any]) -> None:
         self.sim, self.scenario = sim, scenario
-        sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4, **switches)
+        sim.reset(latency=0.0, reconnect=0.0, boot=0.0, cbt_tasks=4, **switches)
         for kind, uuid, members in scenario.prepare:
             sim.change(kind, uuid, **members)
         self.before = sim.state()
