@@ -26,7 +26,7 @@ VMS = 40
 # The playbooks of roles, each before those that need its objects.
 OF_ROLES = (
     *("restore_vms", "protect_vms", "notifications", "maintenance_walk", "evacuate_hosts", "onboard_hosts"),
-    *("remove_hosts", "power_vms", "snapshot_vms", "capacity_report"),
+    *("remove_hosts", "power_vms", "shut_down_site", "snapshot_vms", "capacity_report"),
 )
 
 # Secrets that no output of a role may show.
@@ -117,6 +117,9 @@ def vars_file(tmp_path: Path) -> Path:
         "host_removal_force": True,
         # Check mode creates no VM with the names of the README.
         "vm_power_allow_empty": True,
+        # The other playbooks need the VMs and hosts.
+        "site_shutdown_remaining": False,
+        "site_shutdown_hosts": False,
         "vm_snapshots_allow_empty": True,
         "notifications_endpoints": [endpoint],
     }

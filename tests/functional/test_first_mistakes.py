@@ -180,6 +180,25 @@ ROLES = {
         {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "query": ["name=nobody"]}]},
         ("No VM meets the query of these groups: web.", "vm_power_allow_empty"),
     ),
+    "shutdown with a misspelt name": Mistake(
+        "site_shutdown",
+        {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
+        ("Nothing was changed.", "no VM, or several, has the name vm-l (the group web)"),
+    ),
+    "shutdown of no VM": Mistake(
+        "site_shutdown",
+        {
+            "site_shutdown_file": "FOLDER/site.json",
+            "site_shutdown_groups": [{"name": "web", "query": ["name=nobody"]}],
+            "site_shutdown_hosts": False,
+        },
+        ("These groups have no VM: web.", "site_shutdown_allow_empty"),
+    ),
+    "start without a shutdown": Mistake(
+        "site_shutdown",
+        {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_state": "running"},
+        ("does not exist, so it is not known what was running", "Check site_shutdown_file."),
+    ),
     "power of an empty list": Mistake(
         "vm_power",
         {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "vms": []}]},

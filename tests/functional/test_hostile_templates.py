@@ -145,6 +145,7 @@ ROLES: dict[str, dict[str, Any]] = {
         "notifications_endpoints": [{"type": "workchat", "name": "chat", "url": "https://chat.example.com"}],
         "notifications_test": True,
     },
+    "site_shutdown": {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_host_query": [f"uuid={HOST}"]},
     "vm_power": {"vm_power_state": "stopped", "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}]},
     "vm_protection": {
         "vm_protection_query": ["state=Running"],
