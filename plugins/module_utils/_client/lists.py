@@ -331,6 +331,21 @@ def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Recor
     return [record for page, dummy in paginate(client, name, params, limit=None, connections=1) for record in page]
 
 
+def list_user_tags(
+    client: Client, uuid: str | None = None, page_size: int = PAGE_SIZE, connections: int = 1
+) -> list[Record]:
+    """Return the records of the user tags of an object, or of all objects.
+
+    Raise TransportError for a record that does not say which object has the tag: the object would seem to lack it.
+    """
+    params = {"q": [f"resourceUuid={uuid}"]} if uuid else {}
+    pages = paginate(client, "QueryUserTag", params, page_size=page_size, limit=None, connections=connections)
+    tags = [row for page, dummy in pages for row in page]
+    if not all(row.get("uuid") and row.get("resourceUuid") for row in tags):
+        raise TransportError("the response to QueryUserTag has a record without uuid or resourceUuid", transient=False)
+    return [row for row in tags if uuid in (None, row["resourceUuid"])]
+
+
 def combine_finders(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:
     """Return a finder that uses the first of several finders that the service and the credentials support."""
 

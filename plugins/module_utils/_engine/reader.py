@@ -34,7 +34,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.jobs import Job, generate_uuid, read_until
-from .._client.lists import find_by_attribute
+from .._client.lists import list_user_tags
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (
@@ -127,7 +127,7 @@ class ObjectReader:
             return Found(record) if record else Missing()
         uuid = (record or {}).get("uuid") or self.desired.get("resourceUuid") or generate_uuid()
         try:
-            user_tags = find_by_attribute(self.client, "QueryUserTag", "resourceUuid", uuid)
+            user_tags = list_user_tags(self.client, uuid)
         except Unsupported as lack:
             raise Unsupported(f"cannot compare tags: {lack.reason}", "Omit tags.") from None
         if record is None:

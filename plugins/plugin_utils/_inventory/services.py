@@ -32,7 +32,7 @@ from ...module_utils._api.errors import (
 from ...module_utils._api.records import NESTED, RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
-from ...module_utils._client.lists import paginate, paginate_cursor
+from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
 from .._run.profiles import Profiles
@@ -127,10 +127,10 @@ class Service:
         One list has the tags of objects of all types, because the types in it are not documented.
         """
 
-        def read_all_tags() -> list[Record]:
-            return [row for page in read_query(client, "QueryUserTag", self.page_size, {}) for row in page]
+        def read() -> list[Record]:
+            return list_user_tags(client, page_size=self.page_size, connections=CONNECTIONS)
 
-        rows = self._read_or_warn(read_all_tags, "user_tags", False, warn)
+        rows = self._read_or_warn(read, "user_tags", False, warn)
         if rows is None:
             return None
         tags: dict[str, set[str]] = {}

@@ -75,7 +75,11 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
 
 def test_tags_of_each_object(sim: Simulator) -> None:
     """The user tags of the task are those of the objects that have no others."""
-    objects = [{"name": "host-1"}, {"name": "host-2", "tags": ["b"]}, {"name": "host-3", "user_tags": ["c"]}]
+    objects: list[dict[str, Any]] = [
+        {"name": "host-1"},
+        {"name": "host-2", "tags": ["b"]},
+        {"name": "host-3", "user_tags": ["c"]},
+    ]
     checked, ran, again = (
         run_batch(sim, objects, check, common={"tags_mode": "add"}, user_tags=["a"]).result
         for check in (True, False, False)

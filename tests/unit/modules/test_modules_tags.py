@@ -230,6 +230,15 @@ def test_a_refused_tag_is_a_failure(run: ModuleRunner, sim: Simulator) -> None:
     assert "Duplicated Tag" in ran.message
 
 
+def test_a_record_of_no_object_is_not_taken_for_a_missing_tag(run: ModuleRunner, sim: Simulator) -> None:
+    """The object would be left with its tags, as if they had been removed."""
+    sim.fault("other_response", "QueryUserTag", reply={"inventory": {"name": "x"}})
+    ran = run("vm", {"name": "vm-1", "tags": []})
+    assert ran["error"]["code"] == "UNREACHABLE"
+    assert "QueryUserTag has a record without uuid or resourceUuid" in ran.message
+    assert tags_of(sim, VM) == ["tag-1"]
+
+
 @pytest.mark.parametrize("fault", ["drop_after", "expire", "drop_before", "duplicate"])
 def test_a_lost_response_does_not_add_a_second_tag(run: ModuleRunner, sim: Simulator, fault: str) -> None:
     sim.fault(fault, ADDED)
