@@ -10,8 +10,9 @@ short_description: Summarize the report of a role as a table
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Counts the entries of a report by their outcome, and lists those that failed or were skipped, with the reasons. The
-    roles end with this table; with the filter, a play can send the same table by mail or to a chat.
+  - Counts the entries of a report by their outcome, and lists those that failed, were skipped or differ from a
+    description, with the reasons. The roles end with this table; with the filter, a play can send the same table by
+    mail or to a chat.
   - Characters that control a terminal are escaped, as by P(virtinfra.manager.escape_controls#filter).
 positional: _input
 options:
@@ -61,7 +62,7 @@ from ..module_utils._masking.terminal import escape_controls
 Entry = Mapping[str, Any]
 
 # The outcomes whose entries are listed with the reason.
-EXPLAINED = ("failed", "skipped")
+EXPLAINED = ("failed", "skipped", "differs", "missing", "not described")
 
 
 def format_table(

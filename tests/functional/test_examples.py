@@ -26,7 +26,7 @@ VMS = 40
 # The playbooks of roles, each before those that need its objects.
 OF_ROLES = (
     *("restore_vms", "protect_vms", "notifications", "maintenance_walk", "evacuate_hosts", "onboard_hosts"),
-    *("remove_hosts", "power_vms", "shut_down_site", "snapshot_vms", "capacity_report"),
+    *("remove_hosts", "power_vms", "shut_down_site", "snapshot_vms", "capacity_report", "describe", "drift"),
 )
 
 # Secrets that no output of a role may show.
@@ -164,7 +164,8 @@ def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunne
     completed = play()
     assert completed.code == 0, completed.output
     assert len(sim.records("host")) == 4
-    assert changed(completed) == {"Onboard hosts", "Walk through the hosts", "Write the capacity report"}
+    written = {"Write the capacity report", "Describe the service"}
+    assert changed(completed) == {"Onboard hosts", "Walk through the hosts", *written}
     assert sum(played.result.get("changed", False) for played in completed if played.play == "Onboard hosts") == 1
     assert changed(predicted) >= changed(completed)
     summaries = [played.result["msg"] for played in completed if played.task.endswith("Show a summary")]

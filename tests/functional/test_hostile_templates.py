@@ -146,6 +146,8 @@ ROLES: dict[str, dict[str, Any]] = {
         "notifications_test": True,
     },
     "site_shutdown": {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_host_query": [f"uuid={HOST}"]},
+    "site_description": {"site_description_folder": "FOLDER/site"},
+    "site_drift": {"vm_protection_vms": ["vm-1"]},
     "vm_power": {"vm_power_state": "stopped", "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}]},
     "vm_protection": {
         "vm_protection_query": ["state=Running"],
@@ -185,7 +187,7 @@ def test_roles_evaluate_nothing(
     """Run a role with hostile records, and with hostile errors if calls fail, and then tasks that use its results."""
     texts = hostile_texts(tmp_path)
     make_hostile(sim, texts)
-    methods = ["GET"] if role == "capacity_report" else ["POST", "PUT", "DELETE"]
+    methods = ["GET"] if role in ("capacity_report", "site_description", "site_drift") else ["POST", "PUT", "DELETE"]
     for method in methods if fails else ():
         for text in texts * 5:
             sim.fault("fail", method=method, error={"code": "HOST.1001", "details": text})

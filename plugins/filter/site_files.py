@@ -1,0 +1,212 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: site_files
+short_description: Write the description of a service as inventory and variable files
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Returns the contents of the files that the role P(virtinfra.manager.site_description#role) writes.
+  - Texts of the service that could be templates have the tag C(!unsafe), so that Ansible does not evaluate them. The
+    same objects always give the same contents. Each content has been read back and compared.
+  - A file is left out if one of its kinds of objects could not be read, so that it is not overwritten.
+positional: _input
+options:
+  _input:
+    description: The objects that P(virtinfra.manager.site_objects#filter) returns.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Read the topics
+  virtinfra.manager.resource_info:
+    resource_type: topic
+  register: topics
+
+- name: Show which files would be written
+  ansible.builtin.debug:
+    msg: "{{ records | virtinfra.manager.site_objects | virtinfra.manager.site_files | map(attribute='path') }}"
+  vars:
+    records:
+      topics: "{{ topics }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The files.
+  type: list
+  elements: dict
+  contains:
+    path: {description: The path in the folder of the description., type: str}
+    content: {description: The text., type: str}
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleFilterError
+
+from ..module_utils._api.records import is_localhost
+
+Object = Mapping[str, Any]
+Site = Mapping[str, Any]
+
+HOSTS = "hosts.yml"
+PROTECTION = "group_vars/all/vm_protection.yml"
+NOTIFICATIONS = "group_vars/all/notifications.yml"
+
+# The kinds of objects in each file.
+KINDS = {
+    HOSTS: ("host", "service"),
+    PROTECTION: ("cbt_task",),
+    NOTIFICATIONS: ("platform", "topic", "endpoint", "person"),
+}
+
+# The group of the hosts in the inventory.
+GROUP = "site_hosts"
+
+HEADER = """\
+---
+# Written by the role virtinfra.manager.site_description, which overwrites changes.
+"""
+
+# Texts that are no template, no comment that changes how templates are read, and no YAML.
+_PLAIN = re.compile(r"[\w.:/@+-]([\w .:/@+-]*[\w./@+-])?")
+_HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class _Literal(str):
+    """A text of the service."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of the service with the tag !unsafe, unless they are plain names."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write equal objects each time."""
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Indent the elements of lists."""
+        super().increase_indent(flow, False)
+
+
+_Dumper.add_representer(_Literal, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads what the dumper has written."""
+
+
+def _construct_literal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
+    return str(loader.construct_scalar(node))
+
+
+_Loader.add_constructor("!unsafe", _construct_literal)
+
+
+def format_files(site: Site) -> list[dict[str, str]]:
+    """Return path and content of each file of which all kinds were read. Raise AnsibleFilterError."""
+    builders = {HOSTS: _build_inventory, PROTECTION: _build_protection, NOTIFICATIONS: _build_notifications}
+    return [
+        {"path": path, "content": _format(path, build(site))}
+        for path, build in builders.items()
+        if all(site.get(kind) is not None for kind in KINDS[path])
+    ]
+
+
+def _format(path: str, variables: Mapping[str, Any]) -> str:
+    """Return the text of a file. Raise AnsibleFilterError if it does not read as it was written."""
+    content = HEADER + yaml.dump(variables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    if yaml.load(content, Loader=_Loader) != variables:
+        raise AnsibleFilterError(f"site_files: {path} would not be read as it was written")
+    return content
+
+
+def _quote(value: Any) -> Any:
+    """Return a value in which texts that could be templates are literal ones, in types that YAML can represent."""
+    if isinstance(value, Mapping):
+        return {"".join(key): _quote(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_quote(item) for item in value]
+    if isinstance(value, str):
+        # Values from Ansible have types of its own, which str() would keep.
+        text = "".join(value)
+        return text if _PLAIN.fullmatch(text) else _Literal(text)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _build_inventory(site: Site) -> dict[str, Any]:
+    """Return an inventory with the variables of the role host_onboarding."""
+    services: dict[str, list[Any]] = {}
+    for service in site["service"]:
+        services.setdefault(str(service["key"][0]), []).append(service["options"])
+    names = Counter(str(host["name"]).casefold() for host in site["host"])
+    hosts = {}
+    for host in site["host"]:
+        if host["problem"]:
+            continue
+        name = str(host["name"])
+        is_name = _HOST_NAME.fullmatch(name) and names[name.casefold()] == 1 and not is_localhost(name)
+        is_name = is_name and name not in ("all", "ungrouped", GROUP)
+        variables = {f"host_onboarding_{option}": value for option, value in host["options"].items()}
+        variables["host_onboarding_services"] = services.get(str(host["key"]), [])
+        hosts["".join(name if is_name else host["uuid"])] = _quote(variables)
+    shared = {
+        f"host_onboarding_{option}": _format_placeholder(f"host_onboarding_{option}")
+        for option in ("username", "password")
+    }
+    return {GROUP: {"hosts": hosts, "vars": shared}}
+
+
+def _build_protection(site: Site) -> dict[str, Any]:
+    """Return the VMs whose CBT tasks are enabled, and those whose tasks are disabled."""
+    options = [task["options"] for task in site["cbt_task"] if not task["problem"]]
+    vms = {state: [entry["vm"] for entry in options if entry["state"] == state] for state in ("enabled", "disabled")}
+    return {
+        "vm_protection_vms": _quote(sorted(set(vms["enabled"]))),
+        "site_drift_disabled_vms": _quote(sorted(set(vms["disabled"]))),
+    }
+
+
+def _build_notifications(site: Site) -> dict[str, Any]:
+    """Return the variables of the role notifications. A URL contains a key, so it has a variable in its place."""
+    variables = {f"notifications_{kind}s": _list_options(site[kind]) for kind in KINDS[NOTIFICATIONS]}
+    labels = Counter(_to_variable(entry["name"]) for entry in variables["notifications_endpoints"])
+    endpoints = [item for item in site["endpoint"] if not item["problem"]]
+    for endpoint, entry in zip(endpoints, variables["notifications_endpoints"], strict=True):
+        if entry["type"] == "workchat":
+            label = _to_variable(entry["name"])
+            label = label if label and labels[label] == 1 else "".join(endpoint["uuid"])
+            entry["url"] = _format_placeholder(f"notifications_url_{label}")
+    return variables
+
+
+def _list_options(objects: Iterable[Object]) -> list[Any]:
+    return [_quote(item["options"]) for item in objects if not item["problem"]]
+
+
+def _to_variable(name: str) -> str:
+    """Return the part of a name that can be a part of the name of a variable."""
+    return re.sub(r"[^a-z0-9]+", "_", "".join(name).lower()).strip("_")
+
+
+def _format_placeholder(name: str) -> str:
+    """Return a template for a secret, which is omitted as long as the variable is not defined."""
+    return f"{{{{ vault_{name} | default(omit) }}}}"
+
+
+class FilterModule:
+    """The filter site_files."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filter by its name."""
+        return {"site_files": format_files}

@@ -1,0 +1,278 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: site_objects
+short_description: Describe the objects of a service in the variables of the roles
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Returns for each host, CBT task, platform, topic, endpoint and person the entry with which the roles
+    P(virtinfra.manager.host_onboarding#role), P(virtinfra.manager.vm_protection#role) and
+    P(virtinfra.manager.notifications#role) would keep it as it is. P(virtinfra.manager.site_files#filter) writes the
+    entries, and P(virtinfra.manager.plan_drift#filter) compares them with the variables of a play.
+  - The order depends on the names of the objects only.
+positional: _input
+options:
+  _input:
+    description:
+      - The results of the modules that have listed C(hosts), C(clusters), C(vms), C(cbt_tasks), C(platforms),
+        C(topics), C(endpoints) and C(subscribers), and of the operation C(GetHostNicServiceTypeStatistic) as
+        C(services). A failed result is accepted, too.
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Read the topics
+  virtinfra.manager.resource_info:
+    resource_type: topic
+  register: topics
+
+- name: Show the topics as the role notifications takes them
+  ansible.builtin.debug:
+    msg: "{{ ({'topics': topics} | virtinfra.manager.site_objects).topic | map(attribute='options') }}"
+"""
+
+RETURN = r"""
+_value:
+  description:
+    - A list for each of the kinds C(host), C(service), C(cbt_task), C(platform), C(topic), C(endpoint) and C(person);
+      null for a kind if a record that it needs could not be read. Service types, subscriptions and names of clusters
+      that the service does not offer are left out. The list C(failure) has the reads that failed.
+    - Each object has C(kind), C(key) (which identifies it), C(name) (for messages), C(uuid), C(options) (the entry of
+      the role), and C(problem), which says why the roles cannot describe it, else null.
+  type: dict
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..module_utils._masking.patterns import MASK
+
+Record = Mapping[str, Any]
+Object = dict[str, Any]
+
+# The state of a role for each state of the service.
+HOST_STATES = {
+    "Enabled": "enabled",
+    "Disabled": "disabled",
+    "PreMaintenance": "maintenance",
+    "Maintenance": "maintenance",
+}
+STATES = {"Enabled": "enabled", "Disabled": "disabled"}
+
+# The names of results, and of the members in which they contain records.
+SOURCES = ("hosts", "clusters", "services", "vms", "cbt_tasks", "platforms", "topics", "endpoints", "subscribers")
+LISTS = ("resources", "hosts", "vms", "cbt_tasks", "endpoints", "subscribers", "serviceTypeStatistics")
+
+# Records without which objects can be described.
+OPTIONAL = ("clusters", "services", "subscribers")
+
+# The type in the role notifications for each type of endpoints in the service, in lower case.
+ENDPOINT_TYPES = {"snmp": "snmp", "workchat": "workchat", "wecom": "workchat"}
+
+
+def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
+    """Return the objects of each kind, sorted by name; None for a kind of which the records could not be read."""
+    records = {name: _list_records(results.get(name) or {}) for name in SOURCES}
+    builders: dict[str, tuple[tuple[str, ...], Callable[..., list[Object]]]] = {
+        "host": (("hosts", "clusters"), _build_hosts),
+        "service": (("services", "hosts"), _build_services),
+        "cbt_task": (("cbt_tasks", "vms"), _build_cbt_tasks),
+        "platform": (("platforms",), _build_platforms),
+        "topic": (("topics",), _build_topics),
+        "endpoint": (("endpoints", "platforms", "topics", "subscribers"), _build_endpoints),
+        "person": (("endpoints",), _build_persons),
+    }
+    site: dict[str, list[Object] | None] = {}
+    for kind, (sources, build) in builders.items():
+        is_complete = all(records[name] is not None or _is_left_out(name, results) for name in sources)
+        objects = build(*(records[name] for name in sources)) if is_complete else None
+        site[kind] = objects and sorted(objects, key=lambda item: (item["name"], str(item["uuid"])))
+    failed = {name: result for name, result in results.items() if result.get("failed")}
+    site["failure"] = [
+        _build("records", name, name, {}, {}, str(result.get("msg")))
+        for name, result in failed.items()
+        if not _is_left_out(name, results)
+    ]
+    return site
+
+
+def _list_records(result: Mapping[str, Any]) -> list[Record] | None:
+    """Return the records in the result of a module, None if it has failed."""
+    members = {**result, **(result.get("reply") or {})}
+    lists = (members[name] for name in LISTS if isinstance(members.get(name), list))
+    return None if result.get("failed") else next(lists, None)
+
+
+def _is_left_out(name: str, results: Mapping[str, Any]) -> bool:
+    """Return whether the service does not offer records that are not necessary."""
+    return name in OPTIONAL and ((results.get(name) or {}).get("error") or {}).get("code") == "UNSUPPORTED"
+
+
+def _build(kind: str, key: Any, name: str, record: Record, options: Mapping[str, Any], problem: str | None) -> Object:
+    """Return one object. Options without a value, or whose value is partly masked, are left out."""
+    kept = {option: value for option, value in options.items() if value is not None and MASK not in str(value)}
+    return {
+        "kind": kind,
+        "key": key,
+        "name": name,
+        "uuid": record.get("uuid"),
+        "options": kept,
+        "problem": problem,
+    }
+
+
+def _choose_references(records: Iterable[Record]) -> dict[str, str]:
+    """Return for each uuid the name that selects the object, or the uuid if several objects have the name."""
+    records = list(records)
+    counts = Counter(str(record.get("name") or "").strip() for record in records)
+    references = {}
+    for record in records:
+        name = str(record.get("name") or "").strip()
+        # A name in the form of a uuid would be read as a uuid.
+        is_name = name and counts[name] == 1 and len(name.replace("-", "")) != 32 and MASK not in name
+        references[str(record["uuid"])] = name if is_name else str(record["uuid"])
+    return references
+
+
+def _build_hosts(hosts: Iterable[Record], clusters: Iterable[Record] | None) -> list[Object]:
+    references = _choose_references(clusters or ())
+    return [_build_host(host, references) for host in hosts]
+
+
+def _build_host(host: Record, clusters: Mapping[str, str]) -> Object:
+    state = HOST_STATES.get(str(host.get("state")))
+    cluster = str(host.get("cluster_uuid"))
+    options = {
+        "name": host.get("name"),
+        "management_ip": host.get("management_ip"),
+        "cluster": clusters.get(cluster, cluster),
+        "state": state,
+    }
+    problem = None if state else f"the state {host.get('state')} has no equivalent in the role"
+    return _build("host", host.get("management_ip"), str(host.get("name")), host, options, problem)
+
+
+def _build_services(services: Iterable[Record] | None, hosts: Iterable[Record]) -> list[Object]:
+    """Return an object for each interface and VLAN with service types."""
+    owners = {host["uuid"]: host for host in hosts}
+    objects = []
+    for row in services or ():
+        host = owners.get(row.get("hostUuid"))
+        if host is None or not row.get("serviceTypes"):
+            continue
+        interface, vlan = str(row.get("interfaceName") or row["interfaceUuid"]), int(row.get("vlanId") or 0)
+        options = {"interface": interface, "vlans": [vlan], "service_types": sorted(row["serviceTypes"])}
+        key = [host.get("management_ip"), interface, vlan]
+        name = f"{host.get('name')} {interface} VLAN {vlan}"
+        objects.append(_build("service", key, name, {"uuid": row["interfaceUuid"]}, options, None))
+    return objects
+
+
+def _build_cbt_tasks(tasks: Iterable[Record], vms: Iterable[Record]) -> list[Object]:
+    """Return an object for each VM that a task protects."""
+    vms = list(vms)
+    references = _choose_references(vms)
+    names = {vm["uuid"]: str(vm.get("name")) for vm in vms}
+    objects = []
+    for task in tasks:
+        if not task.get("resource_uuids"):
+            problem = "the service does not show which VMs the task protects"
+            objects.append(_build("cbt_task", None, str(task.get("name")), task, {}, problem))
+        for uuid in task.get("resource_uuids") or ():
+            state = "enabled" if task.get("status") in ("Running", "Starting") else "disabled"
+            options = {"vm": references.get(uuid, uuid), "state": state}
+            objects.append(_build("cbt_task", uuid, names.get(uuid, uuid), task, options, None))
+    return objects
+
+
+def _build_platforms(platforms: Iterable[Record]) -> list[Object]:
+    """Return the SNMP platforms: the API cannot create others."""
+    rows = [platform for platform in platforms if str(platform.get("type")).lower() == "snmp"]
+    fields = ("name", "snmp_address", "snmp_port", "description")
+    return [_build_named("platform", row, {field: row.get(field) for field in fields}, rows) for row in rows]
+
+
+def _build_topics(topics: Iterable[Record]) -> list[Object]:
+    rows, fields = list(topics), ("name", "description", "locale")
+    return [_build_named("topic", row, {field: row.get(field) for field in fields}, rows) for row in rows]
+
+
+def _build_named(kind: str, record: Record, options: Mapping[str, Any], others: Iterable[Record]) -> Object:
+    """Return an object with a state, which has its uuid among the options if other objects have its name."""
+    uuid = str(record["uuid"])
+    is_unique = _choose_references(others)[uuid] != uuid
+    selected = {**({} if is_unique else {"uuid": uuid}), **options, "state": STATES.get(str(record.get("state")))}
+    return _build(kind, record.get("name") if is_unique else uuid, str(record.get("name")), record, selected, None)
+
+
+def _build_endpoints(
+    endpoints: Iterable[Record],
+    platforms: Iterable[Record],
+    topics: Iterable[Record],
+    subscribers: Iterable[Record] | None,
+) -> list[Object]:
+    """Return the endpoints. Their subscriptions are left out if they could not be read."""
+    rows = list(endpoints)
+    counts = Counter(str(row.get("name")) for row in rows)
+    platform_names, topic_names = _choose_references(platforms), _choose_references(topics)
+    topics_of: dict[str, list[str]] = {}
+    for subscriber in subscribers or ():
+        topic = str(subscriber.get("topic_uuid"))
+        topics_of.setdefault(str(subscriber.get("endpoint_uuid")), []).append(topic_names.get(topic, topic))
+    objects = []
+    for row in rows:
+        kind = ENDPOINT_TYPES.get(str(row.get("type")).lower().replace("-", ""), "any")
+        platform = str(row.get("platform_uuid"))
+        options = {
+            "type": kind,
+            "name": row.get("name"),
+            "description": row.get("description"),
+            **(_describe_chat(row) if kind == "workchat" else {}),
+            "platform": platform_names.get(platform, platform) if kind == "snmp" and row.get("platform_uuid") else None,
+            "topics": None if subscribers is None else sorted(topics_of.get(str(row["uuid"]), ())),
+            "state": STATES.get(str(row.get("state"))),
+        }
+        is_unique = counts[str(row.get("name"))] == 1
+        problem = None if is_unique else "several endpoints have the name, by which the role selects endpoints"
+        objects.append(_build("endpoint", row.get("name"), str(row.get("name")), row, options, problem))
+    return objects
+
+
+def _describe_chat(endpoint: Record) -> dict[str, Any]:
+    """Return the options of a workchat endpoint, except for its URL, of which the service shows only a part."""
+    persons = endpoint.get("at_person_list")
+    if persons:
+        remarks = {str(person.get("user_id")): str(person.get("remark") or "") for person in persons}
+        mentioned: dict[str, Any] = {"at_person_list": dict(sorted(remarks.items()))}
+    else:
+        mentioned = {"at_person_user_ids": sorted(map(str, endpoint.get("at_person_user_ids") or ())) or None}
+    return {"at_all": endpoint.get("at_all"), **mentioned}
+
+
+def _build_persons(endpoints: Iterable[Record]) -> list[Object]:
+    """Return the persons of teamchat endpoints, as far as the service lists them."""
+    rows = list(endpoints)
+    references = _choose_references(rows)
+    objects = []
+    for row in rows:
+        is_chat = str(row.get("type")).lower() == "teamchat"
+        for person in (row.get("persons") or ()) if is_chat else ():
+            endpoint, user = references[str(row["uuid"])], str(person.get("user_id"))
+            options = {"endpoint": endpoint, "user_id": user, "remark": person.get("remark")}
+            objects.append(_build("person", [endpoint, user], f"{user} of {row.get('name')}", person, options, None))
+    return objects
+
+
+class FilterModule:
+    """The filter site_objects."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filter by its name."""
+        return {"site_objects": build_site}

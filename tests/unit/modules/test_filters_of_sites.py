@@ -1,0 +1,168 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The filters that describe a service and compare it with its description."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ansible.parsing.dataloader import DataLoader
+from ansible_collections.virtinfra.manager.plugins.filter.drift_rows import build_rows
+from ansible_collections.virtinfra.manager.plugins.filter.plan_drift import plan_drift
+from ansible_collections.virtinfra.manager.plugins.filter.site_files import GROUP, HOSTS, NOTIFICATIONS, format_files
+from ansible_collections.virtinfra.manager.plugins.filter.site_objects import build_site
+
+UNSUPPORTED = {"failed": True, "msg": "it does not offer it", "error": {"code": "UNSUPPORTED"}}
+FAILED = {"failed": True, "msg": "no answer", "error": {"code": "UNREACHABLE"}}
+
+
+def host(number: int, name: str = "", **members: Any) -> dict[str, Any]:
+    """Return the record of a host."""
+    known = {"uuid": f"{number:032x}", "name": name or f"host-{number}", "cluster_uuid": "c" * 32, "state": "Enabled"}
+    return {**known, "management_ip": f"192.0.2.{number}", **members}
+
+
+def endpoint(number: int, name: str, kind: str = "WorkChat") -> dict[str, Any]:
+    """Return the record of an endpoint."""
+    record = {"uuid": f"{number:032x}", "name": name, "type": kind, "state": "Enabled", "platform_uuid": "p"}
+    return {**record, "persons": []}
+
+
+def results(**others: Any) -> dict[str, Any]:
+    """Return the results of the modules for a service with two hosts."""
+    return {
+        "hosts": {"resources": [host(2), host(1)]},
+        "clusters": {"resources": [{"uuid": "c" * 32, "name": "cluster-1"}]},
+        "services": {"reply": {"serviceTypeStatistics": []}},
+        "subscribers": {"resources": []},
+        "cbt_tasks": {"cbt_tasks": []},
+        "endpoints": {"endpoints": []},
+        "topics": {"resources": []},
+        "platforms": {"resources": []},
+        "vms": {"resources": []},
+        **others,
+    }
+
+
+def contents(given: dict[str, Any]) -> dict[str, str]:
+    """Return the contents of the files by their paths."""
+    return {file["path"]: file["content"] for file in format_files(build_site(given))}
+
+
+def read(content: str) -> Any:
+    """Return what Ansible reads in a file."""
+    return DataLoader().load(content)
+
+
+def test_order_of_records_does_not_matter() -> None:
+    given = results(endpoints={"endpoints": [endpoint(1, "b"), endpoint(2, "a")]})
+    reverse = copy.deepcopy(given)
+    reverse["hosts"]["resources"].reverse()
+    reverse["endpoints"]["endpoints"].reverse()
+    assert contents(given) == contents(reverse)
+    assert list(read(contents(given)[HOSTS])[GROUP]["hosts"]) == ["host-1", "host-2"]
+
+
+def test_texts_that_could_be_templates_are_tagged() -> None:
+    override = "#jinja2: variable_start_string:'['\n[ 1 ]"
+    for text in ("{{ 1 }}", "{% if x %}", "{{{'a': 1}}}", override, "a: b # c", "!unsafe x"):
+        content = contents(results(hosts={"resources": [host(1, text)]}))[HOSTS]
+        (variables,) = read(content)[GROUP]["hosts"].values()
+        assert variables["host_onboarding_name"] == text
+        assert "host_onboarding_name: !unsafe" in content
+        assert list(read(content)[GROUP]["hosts"]) == [f"{1:032x}"]
+
+
+def test_plain_texts_keep_their_type() -> None:
+    for text in ("123", "true", "null", "1.5", "2026-01-01", "0x1f", "web 1", "gr\u00fcn"):
+        (variables,) = read(contents(results(hosts={"resources": [host(1, text)]}))[HOSTS])[GROUP]["hosts"].values()
+        assert variables["host_onboarding_name"] == text
+
+
+def test_inventory_names_are_unique_and_safe() -> None:
+    names = ["all", "localhost", GROUP, "127.0.0.1", "a,b", "-x", "same", "SAME", "web[1:3]", "web-1"]
+    records = [host(number, name) for number, name in enumerate(names, 1)]
+    hosts = read(contents(results(hosts={"resources": records}))[HOSTS])[GROUP]["hosts"]
+    assert len(hosts) == len(names)
+    assert [name for name in hosts if len(name) != 32] == ["web-1"]
+
+
+def test_masked_texts_are_left_out() -> None:
+    topic = {"uuid": "1" * 32, "name": "t", "description": "password=********", "state": "Enabled"}
+    (entry,) = read(contents(results(topics={"resources": [topic]}))[NOTIFICATIONS])["notifications_topics"]
+    assert entry == {"name": "t", "state": "enabled"}
+
+
+def test_placeholders_of_urls_have_different_names() -> None:
+    chats = [endpoint(1, "a b"), endpoint(2, "a-b"), endpoint(3, "{{ x }}"), endpoint(4, "\u4e2d")]
+    entries = read(contents(results(endpoints={"endpoints": chats}))[NOTIFICATIONS])["notifications_endpoints"]
+    assert {entry["name"]: entry["url"] for entry in entries} == {
+        "a b": f"{{{{ vault_notifications_url_{1:032x} | default(omit) }}}}",
+        "a-b": f"{{{{ vault_notifications_url_{2:032x} | default(omit) }}}}",
+        "{{ x }}": "{{ vault_notifications_url_x | default(omit) }}",
+        "\u4e2d": f"{{{{ vault_notifications_url_{4:032x} | default(omit) }}}}",
+    }
+
+
+def test_endpoints_with_one_name_are_problems() -> None:
+    site = build_site(results(endpoints={"endpoints": [endpoint(1, "a"), endpoint(2, "a"), endpoint(3, "b")]}))
+    assert [bool(item["problem"]) for item in site["endpoint"] or ()] == [True, True, False]
+    twins = results(endpoints={"endpoints": [endpoint(1, "a"), endpoint(2, "a")]})
+    assert read(contents(twins)[NOTIFICATIONS])["notifications_endpoints"] == []
+
+
+def test_failed_reads_leave_out_the_files_that_need_them() -> None:
+    needing = {"clusters": HOSTS, "services": HOSTS, "subscribers": NOTIFICATIONS, "topics": NOTIFICATIONS}
+    for name, path in needing.items():
+        given = results(**{name: FAILED})
+        assert path not in contents(given)
+        assert len(contents(given)) == 2
+        assert [(item["name"], item["problem"]) for item in build_site(given)["failure"] or ()] == [(name, "no answer")]
+    for name in ("clusters", "services", "subscribers"):
+        assert len(contents(results(**{name: UNSUPPORTED}))) == 3
+        assert build_site(results(**{name: UNSUPPORTED}))["failure"] == []
+    assert len(contents(results(hosts=UNSUPPORTED))) == 2
+
+
+def test_host_state_without_equivalent_is_a_problem() -> None:
+    given = results(hosts={"resources": [host(1, state="Odd")]})
+    assert read(contents(given)[HOSTS])[GROUP]["hosts"] == {}
+    (row,) = [entry for entry in plan_drift(build_site(given), {}) if entry["kind"] == "host"]
+    assert (row["outcome"], row["error"]) == ("skipped", "the state Odd has no equivalent in the role")
+
+
+def test_drift_of_objects_on_one_side() -> None:
+    names = {"192.0.2.1": "host-1", "192.0.2.9": "h"}
+    hosts = [{"name": name, "management_ip": address} for address, name in names.items()]
+    plan = plan_drift(build_site(results()), {"hosts": hosts, "enabled_vms": ["vm-1"]})
+    assert [(entry["kind"], entry["name"], entry["outcome"]) for entry in plan] == [
+        ("host", "host-1", None),
+        ("host", "h", "missing"),
+        ("host", "host-2", "not described"),
+        ("cbt_task", "vm-1", "missing"),
+    ]
+
+
+def test_results_complete_the_plan() -> None:
+    plan: list[dict[str, Any]] = [
+        {"kind": "host", "name": name, "outcome": outcome, "error": None, "options": {}}
+        for name, outcome in (("a", None), ("b", "missing"), ("c", None), ("d", None), ("e", None), ("f", None))
+    ]
+    batch = [
+        {"changed": False},
+        {"changed": True, "diff": {"before": {"state": "x", "name": "n"}, "after": {"state": "y", "name": "n"}}},
+        {"failed": True, "msg": "name cannot change", "error": {"code": "UNCHANGEABLE"}},
+        {"failed": True, "msg": "no answer", "error": {"code": "UNREACHABLE"}},
+    ]
+    rows = build_rows(plan, {"host": {"results": batch, "msg": "2 failed"}})
+    assert [(row["name"], row["outcome"], row["error"]) for row in rows] == [
+        ("a", "same", None),
+        ("b", "missing", None),
+        ("c", "differs", "state is 'x', described as 'y'"),
+        ("d", "differs", "name cannot change"),
+        ("e", "failed", "no answer"),
+        ("f", "failed", "2 failed"),
+    ]
