@@ -114,6 +114,7 @@ NEEDING_A_COMPANION = {
     "vm": {
         "Start a VM": "the service does not offer StartVmInstance",
         "Stop a VM and change its size": "the service does not offer",
+        "Migrate a running VM to another host": "the service does not offer MigrateVm",
         "Rename a VM": "the service does not offer UpdateVmInstance",
         "Give a VM exactly these tags": "the service does not offer QueryUserTag",
         "Remove a VM and its data volumes for good": "the service does not offer",

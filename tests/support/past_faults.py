@@ -94,8 +94,8 @@ FAULTS = (
         "second-delivery-fails-the-task",
         "a call that a proxy delivered twice fails the task, although it was performed",
         f"{_ENGINE}/reconciler.py",
-        "            if can_answer_second_delivery(error) and self._is_still_needed",
-        "            if not can_answer_second_delivery(error) and self._is_still_needed",
+        "            if can_answer_second_delivery(error) and is_reached",
+        "            if not can_answer_second_delivery(error) and is_reached",
         "_modules/test_resilience.py::test_second_delivery_refused_in_the_state_reached",
     ),
     Fault(
@@ -281,8 +281,8 @@ FAULTS = (
         "uuids-in-several-forms",
         "a condition on a uuid with hyphens finds nothing",
         f"{_API}/conditions.py",
-        "    unify = unify_uuid if is_reference",
-        "    unify = str.strip if is_reference",
+        "    unify = unify_uuid if is_reference(field.rpartition",
+        "    unify = str.strip if is_reference(field.rpartition",
         "_api/test_conditions.py",
     ),
     Fault(
