@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
-from .._api.errors import InvalidOptions, Unchangeable
+from .._api.errors import InvalidOptions, Unchangeable, Unsupported
 from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
@@ -24,6 +24,7 @@ from .._engine.plan import (
     Found,
     PlannedCall,
     ResourceSpec,
+    Unreadable,
     build_call,
     build_default_plan,
     replace_record,
@@ -134,6 +135,8 @@ def _plan_new_host(
 ) -> list[PlannedCall]:
     """Plan the addition of a host, which the service can only connect to if it is on."""
     if desired.get("power") not in (None, "on"):
+        if isinstance(current, Unreadable):
+            raise Unsupported(f"cannot read whether the host is on: {current.reason.reason}", "Omit power.")
         raise InvalidOptions(f"power {desired['power']} cannot be used for a host that does not exist")
     calls = build_default_plan(resource, state, properties, current)
     added = next((call.expected for call in calls if call.operation == resource.create), None) or {}
