@@ -193,7 +193,7 @@ class Renaming:
         # The run remembers the names of the first VMs only.
         for vms in (self._wanted, self._new):
             self._run_batch([{"name": f"cbt-{vm}", "vm": vm} for vm in vms])
-        for _ in range(2):
+        for dummy in range(2):
             result = self._run_batch([{"vm": vm, "state": "absent"} for vm in self._wanted], self._count_request)
             if result.get("failed"):
                 yield f"the removal failed: {result['msg']}"

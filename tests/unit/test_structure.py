@@ -274,7 +274,7 @@ def test_the_planner_is_pure() -> None:
     foreign = imported | {
         alias.name for node in ast.walk(tree(path)) if isinstance(node, ast.Import) for alias in node.names
     }
-    assert foreign == {"__future__", "collections.abc", "contextlib", "dataclasses", "functools", "typing"}
+    assert foreign == {"__future__", "collections.abc", "contextlib", "dataclasses", "functools", "types", "typing"}
 
 
 # ---------------------------------------------------------------------------------------------------------------- size

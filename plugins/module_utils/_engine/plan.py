@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from .._api.errors import (
@@ -39,7 +40,7 @@ from .guards import Guard
 
 # Values of fields of a record.
 Values: TypeAlias = Mapping[str, "tuple[str, ...]"]
-NO_VALUES: Values = {}
+NO_VALUES: Values = MappingProxyType({})
 
 # The options, by their API names, for the user tags of an object and for what to do with its other tags. The record has
 # the texts of the tags under the first name.

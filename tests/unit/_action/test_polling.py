@@ -72,6 +72,6 @@ def test_duration_grows_if_jobs_are_still_running_and_shrinks_if_none_is(client:
     assert durations.get(running.job) == pytest.approx(3.0 * 1.07)
     durations.learn([ended] * 500, [ended] * 500)
     assert durations.get(running.job) == pytest.approx(3.0 * 1.07 * 0.97)
-    for _ in range(1000):
+    for dummy in range(1000):
         durations.learn([ended], [ended])
     assert durations.get(running.job) == 0.05

@@ -197,8 +197,10 @@ THRESHOLD: Options = {
     "below": {"type": "float", "required": True},
     "rearm": {"type": "float"},
 }
+# Polling continues while a service cannot be read, so this source has no option on_failure.
+SELECTION: Options = {name: rules for name, rules in SERVICE_OPTIONS.items() if name != "on_failure"}
 OPTIONS: Options = {
-    **SERVICE_OPTIONS,
+    **SELECTION,
     **CONNECTION,
     "page_size": {"type": "int", "default": 1000},
     "resource_type": {"type": "str", "required": True, "choices": list(RESOURCE_TYPES)},
@@ -215,7 +217,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
     if not options["interval"] > 0:
         raise InvalidOptions("interval must be more than 0 seconds")
     watch = build_watch(options)
-    selected = {name: options[name] for name in SERVICE_OPTIONS}
+    selected = {name: options[name] for name in SELECTION}
     (service,) = create_services(selected, None, options["page_size"], Profiles())
     with closing(StateFile(options["state_file"])) as state, open_service(service.connection) as client:
         known, failures = state.load(), 0
