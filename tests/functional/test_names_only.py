@@ -94,8 +94,8 @@ def test_playbook_with_names_only(sim: Simulator, playbook_runner: PlaybookRunne
 
 
 NO_LOGIN = (
-    "the service does not offer LogInByAccount, or path_prefix is wrong (HTTP status 404 for PUT"
-    " /service/v1/accounts/login). Check path_prefix; a service without accounts needs session_id"
+    "the service does not offer LogInByAccount (HTTP status 404 for PUT /service/v1/accounts/login). Get a session in"
+    " another way and pass it as session_id"
 )
 NO_TOKEN = "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
 

@@ -244,15 +244,16 @@ class Unsupported(VirtinfraError):
     """The service lacks an operation or a part of it that the task needs, or the credentials for it are missing.
 
     An unsupported write was not performed. ``reason`` is the message without the ``remedy``, for callers that know a
-    better remedy.
+    better remedy. ``doubts_prefix`` says that a wrong path prefix is as likely.
     """
 
     code = "UNSUPPORTED"
     description = "The service does not offer the operation, or the credentials for it are missing."
 
-    def __init__(self, reason: str, remedy: str = "", **result: Any) -> None:
+    def __init__(self, reason: str, remedy: str = "", doubts_prefix: bool = False, **result: Any) -> None:
         super().__init__(f"{reason}. {remedy}" if remedy else reason, **result)
         self.reason = reason.rstrip(".")
+        self.doubts_prefix = doubts_prefix
 
 
 class TransportError(VirtinfraError):

@@ -192,10 +192,11 @@ def build_unsupported_error(operation: Operation, prefix: str, status: int, is_p
         f"the service does not offer {operation.name}{needed}",
         "Check the version and edition of the service.",
     )
-    if status in (404, 405) and not (is_prefix_known or operation.uses_token):
+    doubts_prefix = status in (404, 405) and not (is_prefix_known or operation.uses_token)
+    if doubts_prefix:
         reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
     reason += f" (HTTP status {status} for {operation.method} {operation.build_path(prefix)})"
-    return Unsupported(reason, remedy, operation=operation.name, status=status)
+    return Unsupported(reason, remedy, doubts_prefix, operation=operation.name, status=status)
 
 
 def _is_unknown_job(response: Response) -> bool:

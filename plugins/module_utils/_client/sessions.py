@@ -26,16 +26,21 @@ from .._api.errors import (
     VirtinfraError,
     add_causes,
 )
+from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
-from .client import CallOptions, Client, create_client, open_session_client
+from .client import READ_AND_MASK, CallOptions, Client, create_client, open_session_client
 from .jobs import wait_for_job
+from .replies import build_unsupported_error
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
 # that no client knows expires.
 MAX_LOGIN_RETRIES = 3
 LOGIN_BACKOFF = 0.3
+
+# A session that no service has created.
+UNKNOWN_SESSION = "0" * 32
 
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
@@ -71,16 +76,39 @@ def _log_in(client: Client, account: str, password: str) -> str:
                 raise
             client.hooks.clock.sleep(LOGIN_BACKOFF * 2**attempt)
         except Unsupported as refusal:
-            # The remedy is part of the reason, because the remedies that callers add would not help.
-            remedy = "Get a session in another way and pass it as session_id."
-            if refusal.result["status"] in (404, 405):
-                remedy = "Check path_prefix; a service without accounts needs session_id."
-            raise Unsupported(f"{refusal.reason}. {remedy}", **refusal.result) from None
+            raise _explain_missing_login(client, refusal) from None
     inventory = reply.get("inventory")
     session_id = inventory.get("uuid") if isinstance(inventory, dict) else None
     if not isinstance(session_id, str) or not re.fullmatch(r"[\x21-\x7e]+", session_id):
         raise TransportError("the response to LogInByAccount has no session in inventory.uuid", transient=False)
     return session_id
+
+
+def _explain_missing_login(client: Client, refusal: Unsupported) -> Unsupported:
+    """Return why the service has no login: it knows no accounts, or the path prefix is wrong.
+
+    A read that each service has shows which. It needs a session, so the service refuses it if the prefix is right.
+    """
+    remedy = "Check path_prefix."
+    if not refusal.doubts_prefix or _is_prefix_right(client):
+        prefix, status = client.connection.path_prefix, refusal.result["status"]
+        refusal = build_unsupported_error(get_operation("LogInByAccount"), prefix, status, is_prefix_known=True)
+        remedy = "Get a session in another way and pass it as session_id."
+    # The remedy is part of the reason, because the remedies that callers add would not help.
+    return Unsupported(f"{refusal.reason}. {remedy}", doubts_prefix=refusal.doubts_prefix, **refusal.result)
+
+
+def _is_prefix_right(client: Client) -> bool:
+    """Return whether the service refuses a session that does not exist, and so has an operation below the prefix."""
+    connection = replace(client.connection, session_id=UNKNOWN_SESSION, request_retries=0)
+    with open_session_client(connection, READ_AND_MASK, client.hooks) as probe:
+        try:
+            probe.get("QueryPrimaryStorage", {"limit": 1})
+        except (Unsupported, TransportError):
+            return False
+        except VirtinfraError:
+            return True
+    return True
 
 
 def is_valid(client: Client, session_id: str) -> bool | None:

@@ -365,8 +365,8 @@ class Diagnosis:
             return None
         except Unsupported as lack:
             self._has_answered = True
-            is_doubtful = lack.result["operation"] == "LogInByAccount" or not self._client.prefix.is_known
-            self.problems["path_prefix" if is_doubtful else "operation"] = lack
+            lacking = "credential" if lack.result["operation"] == "LogInByAccount" else "operation"
+            self.problems["path_prefix" if lack.doubts_prefix else lacking] = lack
             return None
         except LoginFailed as failure:
             self._has_answered = failure.is_refusal

@@ -40,7 +40,7 @@ from support.fast_clock import with_fast_clock
 from support.inventory_sources import Source
 from support.module_runner import ModuleRunner
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
-from support.stub_server import StubRequest, StubResponse, StubServer
+from support.stub_server import StubRequest, StubResponse, StubServer, forward
 
 NO_ACCOUNT: dict[str, Any] = {"account": None, "account_password": None}
 ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "simulator-password", "session_id": None}
@@ -167,12 +167,22 @@ def test_a_wrong_password(sim: Simulator, run: ModuleRunner) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 405])
-def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, folder: Path, status: int) -> None:
+@pytest.mark.parametrize("is_prefix_right", [True, False])
+def test_a_missing_login_has_one_remedy(
+    sim: Simulator, run: ModuleRunner, folder: Path, status: int, is_prefix_right: bool
+) -> None:
+    doubt = "" if is_prefix_right else ", or path_prefix is wrong"
+    remedy = "Get a session in another way and pass it as session_id." if is_prefix_right else "Check path_prefix."
     sentence = (
-        f"the service does not offer LogInByAccount, or path_prefix is wrong (HTTP status {status} for PUT"
-        " /service/v1/accounts/login). Check path_prefix; a service without accounts needs session_id."
+        f"the service does not offer LogInByAccount{doubt} (HTTP status {status} for PUT /service/v1/accounts/login)."
+        f" {remedy}"
     )
-    with StubServer(lambda request: StubResponse(status)) as service:
+
+    def answer(request: StubRequest) -> StubResponse:
+        is_offered = is_prefix_right and not request.path.endswith("/login")
+        return forward(sim.port, request) if is_offered else StubResponse(status)
+
+    with StubServer(answer) as service:
         account: dict[str, Any] = {
             "base_url": service.url,
             "account": "admin",
@@ -184,7 +194,10 @@ def test_a_service_without_logins_is_named_in_one_sentence(run: ModuleRunner, fo
             lookup_loader.get("virtinfra.manager.session").run([], {}, **account)
         with pytest.raises(AnsibleError, match=re.escape(sentence)):
             Source(folder, "hosts", **account).fill()
-        assert {request.path.rpartition("/")[2] for request in service.requests} == {"login"}
+        assert {request.path.partition("?")[0].rpartition("/")[2] for request in service.requests} == {
+            "login",
+            "primary-storage",
+        }
 
 
 def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: ConnectionOptions, folder: Path) -> None:

@@ -69,6 +69,15 @@ def test_each_problem_has_its_remedy(
     assert (diagnosed["reached"], diagnosed["offered_operations"] is None) == (reached, subjects != ["api_token"])
 
 
+def test_a_service_without_accounts_needs_another_credential(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(literal=True)
+    ran = run("service_info", {"fail_on_problems": False}, **ACCOUNT)
+    (problem,) = ran["problems"]
+    assert problem["subject"] == "credential"
+    assert problem["msg"].endswith(" Get a session in another way and pass it as session_id.")
+    assert ran["reached"]
+
+
 def test_missing_queries_are_listed(sim: Simulator, run: ModuleRunner) -> None:
     sim.configure(companions="404")
     ran = run("service_info", {})
