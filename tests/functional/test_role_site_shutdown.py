@@ -1,0 +1,51 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the role site_shutdown does when its time is over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+
+LATE = "site_shutdown_time_limit was over before it could be stopped"
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_a_group_without_time_is_powered_off_or_fails(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, cold: bool
+) -> None:
+    """Reading the site has taken the second that the groups had."""
+    sim.reset(vms=4, sync=True)
+    sim.fault("slow", "QueryVmInstance", seconds=1.1)
+    given: dict[str, Any] = {
+        "site_shutdown_file": str(tmp_path / "site.json"),
+        "site_shutdown_groups": [{"name": "first", "vms": ["vm-1"]}, {"name": "second", "vms": ["vm-3"]}],
+        "site_shutdown_remaining": False,
+        "site_shutdown_hosts": False,
+        "site_shutdown_time_limit": 1,
+        "site_shutdown_cold": cold,
+    }
+    role = {"ansible.builtin.include_role": {"name": "virtinfra.manager.site_shutdown"}}
+    run = playbook_runner.play(role, vars=given, ignore_errors=False)
+    (report,) = (
+        played.result["ansible_facts"]["site_shutdown_report"]
+        for played in run
+        if "site_shutdown_report" in played.result.get("ansible_facts", {})
+    )
+    vms = {vm["name"]: vm["state"] for vm in sim.records("vm")}
+    if cold:
+        assert {(entry["outcome"], entry["powered_off"], entry["error"]) for entry in report} == {
+            ("changed", True, None)
+        }
+        assert (run.code, vms["vm-1"], vms["vm-3"]) == (0, "Stopped", "Stopped")
+    else:
+        assert {(entry["outcome"], entry["error"]) for entry in report} == {("failed", LATE)}
+        assert (run.code, vms["vm-1"], vms["vm-3"]) == (2, "Running", "Running")
+        assert LATE in run.output
