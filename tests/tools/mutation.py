@@ -155,7 +155,8 @@ class Trials:
         self.running: dict[int, Trial] = {}
         self.usual: dict[str, float] = {}
         self.left_out: set[str] = set()
-        self.functions_of: Counter[str] = Counter()
+        # For each file and test the number of functions of the file that the test runs, each divided by its tests.
+        self.rareness_of: defaultdict[tuple[str, str], float] = defaultdict(float)
         # For each function the tests that detected changes in it.
         self.finders: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self.tests_of: dict[str, list[str]] = json.loads(Path("mutmut-stats.json").read_text(encoding="utf-8"))[
@@ -164,8 +165,9 @@ class Trials:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run all tests without a change, then those of each change."""
-        for tests in self.tests_of.values():
-            self.functions_of.update(tests)
+        for function, tests in self.tests_of.items():
+            for test in tests:
+                self.rareness_of[get_file(function), test] += 1 / len(tests)
         self.check_tests(session)
         items = {item.nodeid: item for item in session.items if item.nodeid not in self.left_out}
         shown = time.monotonic()
@@ -207,12 +209,12 @@ class Trials:
     def order_tests(self, function: str) -> list[str]:
         """Return the tests that run a function, those first that probably detect a change at the least cost.
 
-        Those that have detected one, then those that run few other functions and take little time.
+        Those that have detected one, then those that take little time and run functions of its file that few tests run.
         """
         found = self.finders[function]
         return sorted(
             self.tests_of.get(function, []),
-            key=lambda test: (-found[test], self.functions_of[test] * self.usual.get(test, 0.0)),
+            key=lambda test: (-found[test], self.usual.get(test, 0.0) / self.rareness_of[get_file(function), test]),
         )
 
     def start(self, session: pytest.Session, change: Change, items: list[pytest.Item], limit: float) -> None:
@@ -316,6 +318,11 @@ class Results:
         others = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
         tested = f"{found} of {len(self.changes)} changes were detected, {self.share:.1%}; {others or 'no other'}"
         return f"{self.room}: {tested}; {total} in all; {self.processor_seconds / 60:.1f} minutes of processor time"
+
+
+def get_file(function: str) -> str:
+    """Return the module of a function, as mutmut names both."""
+    return function.rpartition(".")[0]
 
 
 def describe_end(code: int) -> str:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -75,39 +74,40 @@ def test_every_writing_operation_has_a_scenario() -> None:
     assert {scenario.operation for scenario in SCENARIOS} == writing - {row.substitute for row in OPERATIONS.values()}
 
 
-@pytest.mark.parametrize("server", [server for server in SERVERS if server != BLIND])
+@pytest.mark.parametrize(
+    ("server", "loss"),
+    [(server, loss) for server, (dummy, losses) in SERVERS.items() if server != BLIND for loss in losses],
+)
 @pytest.mark.parametrize("scenario", [scenario for scenario in SCENARIOS if scenario.name in KINDS], ids=str)
-def test_lost_answer(sim: Simulator, scenario: Scenario, server: str) -> None:
-    switches, losses = SERVERS[server]
-    for loss in losses:
-        trial, result = lose_response(sim, scenario, switches, loss, sim.token)
-        assert [each["happened"] for each in sim.faults()] == [1], loss
-        assert trial.count() <= 1, loss
-        if has_unknown_outcome(scenario, result):
-            assert may_be_unknown(scenario, server, loss), (loss, result)
-        else:
-            assert trial.count() == 1, loss
-            assert result["changed"] is scenario.changes, loss
-        if not scenario.action:
-            was_performed = bool(trial.count())
-            again = trial.run().result
-            assert not again.get("failed"), (loss, again)
-            assert again["changed"] is not was_performed, loss
-            assert trial.count() == 1, loss
+def test_lost_answer(sim: Simulator, scenario: Scenario, server: str, loss: str) -> None:
+    trial, result = lose_response(sim, scenario, SERVERS[server][0], loss, sim.token)
+    assert [each["happened"] for each in sim.faults()] == [1]
+    assert trial.count() <= 1
+    if has_unknown_outcome(scenario, result):
+        assert may_be_unknown(scenario, server, loss), result
+    else:
+        assert trial.count() == 1
+        assert result["changed"] is scenario.changes
+    if not scenario.action:
+        was_performed = bool(trial.count())
+        again = trial.run().result
+        assert not again.get("failed"), again
+        assert again["changed"] is not was_performed
+        assert trial.count() == 1
 
 
-def test_lost_answer_if_little_can_be_read(sim: Simulator) -> None:
-    """Run every scenario: what can be read depends on the type of the object."""
-    switches, losses = SERVERS[BLIND]
-    for scenario, loss in itertools.product(SCENARIOS, losses):
-        trial, result = lose_response(sim, scenario, switches, loss, None)
-        if not sim.faults()[0]["happened"]:
-            assert result["failed"], (scenario, loss)
-            assert (result["changed"], trial.count()) == (False, 0), (scenario, loss)
-        elif has_unknown_outcome(scenario, result):
-            assert trial.count() <= 1, (scenario, loss)
-        else:
-            assert (result["changed"], trial.count()) == (scenario.changes, 1), (scenario, loss)
+@pytest.mark.parametrize("loss", SERVERS[BLIND][1])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_lost_answer_if_little_can_be_read(sim: Simulator, scenario: Scenario, loss: str) -> None:
+    """Of every scenario: what can be read depends on the type of the object."""
+    trial, result = lose_response(sim, scenario, SERVERS[BLIND][0], loss, None)
+    if not sim.faults()[0]["happened"]:
+        assert result["failed"]
+        assert (result["changed"], trial.count()) == (False, 0)
+    elif has_unknown_outcome(scenario, result):
+        assert trial.count() <= 1
+    else:
+        assert (result["changed"], trial.count()) == (scenario.changes, 1)
 
 
 def lose_response(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import TransportError
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InUse, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
@@ -194,3 +194,47 @@ def test_failed_deletion_claims_nothing(delete: Run, sim: Simulator) -> None:
     ran = delete(MERELY_REMOVED)
     assert (ran.failed, ran.changed, "also_removed" in ran.result) == (True, False, False)
     assert ran.message.endswith("The cbt task still exists: status Created.")
+
+
+# ------------------------------------------------------------------------------------------------ the diff of a guard
+
+STOPPED = Guard(lambda *dummy: Dependents(), option="vms", harmful=("stopped",), members={"stopped": "stopped_vms"})
+
+
+def test_diff_of_a_deletion_lists_what_disappears_with_its_object() -> None:
+    guard = Guard(lambda *dummy: Dependents())
+    removed = [Dependent("g2", "group", "removed"), Dependent("v1", "b", "lost"), Dependent("g1", "group", "removed")]
+    listed = ["b (v1)", "group (g1)", "group (g2)"]
+    assert guard.format_diff(removed) == ({"also_removed": listed}, {})
+    assert guard.format_diff([Dependent("v1", "kept")]) == ({}, {})
+    assert guard.format_diff([]) == ({}, {})
+
+
+def test_diff_of_another_call_lists_what_it_affects_on_both_sides() -> None:
+    affected = [Dependent("v2", "web", "stopped"), Dependent("v1", "db")]
+    assert STOPPED.format_diff(affected) == ({"vms": ["db (v1)", "web (v2)"]}, {"stopped_vms": ["web (v2)"]})
+    assert STOPPED.format_diff(affected[1:]) == ({"vms": ["db (v1)"]}, {})
+    assert STOPPED.format_diff([]) == ({}, {})
+    assert replace(STOPPED, option="").format_diff(affected) == ({}, {"stopped_vms": ["web (v2)"]})
+
+
+def test_members_of_the_result_are_there_without_dependents() -> None:
+    assert STOPPED.format_result([Dependent("v1", "db")]) == {"stopped_vms": []}
+    assert STOPPED.describe_harm([Dependent("v1", "db")], is_prediction=True) == ""
+
+
+@pytest.mark.parametrize(("choice", "is_refused"), [("stop", False), ("keep", True), (None, True)])
+def test_only_the_permitting_values_of_the_option_permit_a_call(choice: Any, is_refused: bool) -> None:
+    guard = replace(STOPPED, permitted_by=("stop", "migrate"))
+    affected = [Dependent("v2", "web", "stopped"), Dependent("v1", "db")]
+    guard.require_permission("ChangeHostState", affected[1:], choice)
+    replace(guard, option="").require_permission("ChangeHostState", affected, choice)
+    if not is_refused:
+        guard.require_permission("ChangeHostState", affected, choice)
+        return
+    with pytest.raises(InUse) as refused:
+        guard.require_permission("ChangeHostState", affected, choice)
+    assert refused.value.message == (
+        "ChangeHostState was not called, because 1 VM would be stopped: web (v2). If this is acceptable, set vms: stop."
+    )
+    assert refused.value.result == {"in_use_by": [{"type": "vm", "uuid": "v2", "name": "web", "reason": ""}]}

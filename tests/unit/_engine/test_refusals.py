@@ -1,0 +1,107 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the refusal of a call means: a failure, or that another run, task or user made the same call before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
+    ApiError,
+    TransportError,
+    Unsupported,
+    VirtinfraError,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import (
+    can_answer_second_delivery,
+    is_forbidden,
+    is_refused_as_duplicate,
+    is_refused_tag,
+    is_removed_by_another,
+    warn_of_second_delivery,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
+    Current,
+    Found,
+    Missing,
+    PlannedCall,
+    Unreadable,
+)
+
+UUID = "a" * 32
+TAG = PlannedCall("CreateUserTag", {"tag": "a"}, {"uuid": UUID})
+PAUSE = PlannedCall("PauseVmInstance", {"uuid": UUID}, {"uuid": UUID, "state": "Paused"})
+DELETION = PlannedCall("DeleteCbtTask", {"uuid": UUID}, None)
+
+
+def refuse(code: str, status: int = 200, is_of_own_job: bool = False, **cause: Any) -> ApiError:
+    """Return a refusal by the service."""
+    error = ApiError("Operation", status, {"code": code, "description": "refused", **cause})
+    error.is_of_own_job = is_of_own_job
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "forbidden"),
+    [
+        (refuse("ID.1002"), True),
+        (refuse("ID.1001"), True),
+        (refuse("SYS.1006"), False),
+        (refuse("SYS.1006", 401), True),
+        (refuse("SYS.1006", 403), True),
+        (refuse("SYS.1006", 404), False),
+        (refuse("VALID.1"), False),
+        (TransportError("no answer"), False),
+    ],
+)
+def test_refusal_because_of_the_account(error: VirtinfraError, forbidden: bool) -> None:
+    assert is_forbidden(error) is forbidden
+
+
+def test_error_of_the_own_job_is_no_response_to_a_second_delivery() -> None:
+    assert can_answer_second_delivery(refuse("SYS.1006"))
+    assert not can_answer_second_delivery(refuse("SYS.1006", is_of_own_job=True))
+    assert not can_answer_second_delivery(TransportError("no answer"))
+
+
+def test_codes_of_a_second_call_are_those_of_the_operation() -> None:
+    """Also as the cause of another error; a call with force does not fail because of an earlier one."""
+    assert is_refused_as_duplicate(PAUSE, refuse("VM.1010"))
+    assert is_refused_as_duplicate(PAUSE, refuse("SYS.1000", cause={"code": "VM.1010", "description": "paused"}))
+    assert not is_refused_as_duplicate(PAUSE, refuse("SYS.1006"))
+    assert not is_refused_as_duplicate(replace(PAUSE, params={"force": True}), refuse("VM.1010"))
+    assert is_refused_as_duplicate(replace(PAUSE, params={"force": False}), refuse("VM.1010"))
+
+
+def test_only_the_call_that_adds_a_tag_is_refused_because_of_it() -> None:
+    recovery = replace(PAUSE, operation="RecoverVmInstance")
+    assert is_refused_as_duplicate(recovery, refuse("SYS.1006"))
+    assert not is_refused_tag(recovery, refuse("SYS.1006"))
+    assert is_refused_tag(TAG, refuse("SYS.1006"))
+    assert not is_refused_tag(TAG, refuse("ID.1002"))
+
+
+@pytest.mark.parametrize(
+    ("call", "current", "code", "is_removed"),
+    [
+        (DELETION, Missing(), "SYS.1003", True),
+        (DELETION, Missing(), "SYS.1006", False),
+        (DELETION, Found({"uuid": UUID}), "SYS.1003", False),
+        (DELETION, Unreadable(Unsupported("no query"), None), "SYS.1003", False),
+        (PAUSE, Missing(), "SYS.1003", False),
+    ],
+)
+def test_refused_removal(call: PlannedCall, current: Current, code: str, is_removed: bool) -> None:
+    assert is_removed_by_another(call, current, refuse(code)) is is_removed
+
+
+def test_second_delivery_is_only_a_possibility_for_a_code_of_a_second_call() -> None:
+    assert warn_of_second_delivery(PAUSE, "vm web", refuse("VM.1010")).startswith(
+        "vm web: PauseVmInstance may have been performed. If a proxy delivered the call twice,"
+    )
+    assert warn_of_second_delivery(PAUSE, "vm web", refuse("ID.1002")) == ""
+    assert warn_of_second_delivery(PAUSE, "vm web", refuse("VM.1010", is_of_own_job=True)) == ""
