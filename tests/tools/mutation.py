@@ -209,13 +209,19 @@ class Trials:
     def order_tests(self, function: str) -> list[str]:
         """Return the tests that run a function, those first that probably detect a change at the least cost.
 
-        Those that have detected one, then those that take little time and run functions of its file that few tests run.
+        Those that have detected one, then the best of each file of tests, the second best of each, and so on. The best
+        are those that take little time and run functions of the changed file that few tests run.
         """
         found = self.finders[function]
-        return sorted(
-            self.tests_of.get(function, []),
-            key=lambda test: (-found[test], self.usual.get(test, 0.0) / self.rareness_of[get_file(function), test]),
-        )
+        tests = self.tests_of.get(function, [])
+        costs = {test: self.usual.get(test, 0.0) / self.rareness_of[get_file(function), test] for test in tests}
+        ranks: dict[str, int] = {}
+        better: Counter[str] = Counter()
+        for test in sorted(tests, key=costs.__getitem__):
+            path = test.partition("::")[0]
+            ranks[test] = better[path]
+            better[path] += 1
+        return sorted(tests, key=lambda test: (-found[test], ranks[test], costs[test]))
 
     def start(self, session: pytest.Session, change: Change, items: list[pytest.Item], limit: float) -> None:
         """Start a process that runs tests until one fails, or until they have used the limit of processor time."""
