@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +32,12 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     PlannedCall,
     Unreadable,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
+
+from simulator.launch import Simulator
+from support.fast_clock import with_fast_clock
+from support.module_runner import run_module
+from support.scenarios import HOST, NEW_HOST, VM
 
 UUID = "a" * 32
 TAG = PlannedCall("CreateUserTag", {"tag": "a"}, {"uuid": UUID})
@@ -105,3 +112,83 @@ def test_second_delivery_is_only_a_possibility_for_a_code_of_a_second_call() -> 
     )
     assert warn_of_second_delivery(PAUSE, "vm web", refuse("ID.1002")) == ""
     assert warn_of_second_delivery(PAUSE, "vm web", refuse("VM.1010", is_of_own_job=True)) == ""
+
+
+# ----------------------------------------------------------------------- what the service shows after a refused call
+
+
+def play(
+    sim: Simulator, module: str, options: Mapping[str, Any], after: str, meanwhile: Callable[[], Any]
+) -> ModuleResult:
+    """Run a module; ``meanwhile`` happens once in the service, as soon as the operation ``after`` was called."""
+    pending = [meanwhile]
+
+    def happen() -> None:
+        if pending and any(entry["operation"] == after for entry in sim.log()):
+            pending.pop()()
+
+    sim.clear_log()
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+    with with_fast_clock():
+        ran = run_module(module, {**connection, **options}, before_send=happen)
+    assert not pending
+    return ran
+
+
+@pytest.mark.parametrize(
+    ("values", "changed", "state"),
+    [
+        ({"state": "Stopped", "hostUuid": None}, True, "Stopped"),
+        ({"description": "new"}, False, "Running"),
+        ({}, False, "Running"),
+    ],
+)
+def test_failed_removal_that_stopped_the_object_is_a_change(
+    sim: Simulator, values: Mapping[str, Any], changed: bool, state: str
+) -> None:
+    sim.fault("fail", "DestroyVmInstance")
+    options = {"uuid": VM, "state": "absent"}
+    ran = play(sim, "vm", options, "DestroyVmInstance", lambda: sim.change("vm", VM, **values))
+    assert ran.result["msg"] == (
+        f"vm {VM}: DestroyVmInstance failed (SYS.1006): The operation failed: the operation failed on demand. The vm"
+        f" still exists: state {state}."
+    )
+    assert ran.result["changed"] is changed
+
+
+@pytest.mark.parametrize(
+    ("values", "changed"), [({"name": "new"}, True), ({"name": "another"}, True), ({"cpuSockets": 7}, False)]
+)
+def test_failed_change_that_made_a_part_of_it_is_a_change(
+    sim: Simulator, values: Mapping[str, Any], changed: bool
+) -> None:
+    sim.fault("fail", "UpdateHost")
+    options = {"uuid": HOST, "name": "new", "description": "new"}
+    ran = play(sim, "kvm_host", options, "UpdateHost", lambda: sim.change("host", HOST, **values))
+    assert ran.result["msg"] == (
+        "host new: UpdateHost failed (SYS.1006): The operation failed: the operation failed on demand"
+    )
+    assert ran.result["changed"] is changed
+
+
+def test_failed_creation_that_left_the_object_is_a_change(sim: Simulator) -> None:
+    sim.fault("fail", "AddKVMHost")
+    other = {"base_url": sim.url, "session_id": sim.session, **NEW_HOST}
+    ran = play(sim, "kvm_host", NEW_HOST, "AddKVMHost", lambda: run_module("kvm_host", other))
+    assert ran.result["msg"].startswith("host host-91: AddKVMHost failed (SYS.1006)")
+    assert ran.result["changed"] is True
+
+
+@pytest.mark.parametrize("name", ["host-91", "another"])
+@pytest.mark.parametrize("job_uuid", ["honour", "ignore"])
+def test_object_that_another_run_has_created_is_used(sim: Simulator, job_uuid: str, name: str) -> None:
+    """Without job ids, a host with the same values may also be that of a second delivery of the call."""
+    sim.reset(job_uuid=job_uuid)
+    other = {"base_url": sim.url, "session_id": sim.session, **NEW_HOST, "name": name}
+    ran = play(sim, "kvm_host", NEW_HOST, "QueryHost", lambda: run_module("kvm_host", other))
+    assert not ran.result.get("failed"), ran.result
+    assert ran.result["host"]["name"] == "host-91"
+    may_be_own = job_uuid == "ignore" and name == "host-91"
+    assert ran.result["changed"] is (may_be_own or name == "another")
+    assert any("is in the requested state" in warning for warning in ran.warnings) is may_be_own
+    assert len([host for host in sim.records("host") if host["managementIp"] == NEW_HOST["management_ip"]]) == 1
