@@ -414,10 +414,25 @@ def molecule(session: nox.Session) -> None:
 @nox.session(default=False, python=newest_python())
 def bench(session: nox.Session) -> None:
     """Measure what tasks, waits and inventories cost. Also: -- all, -- --record, or the names of benchmarks."""
+    measure(session, "ansible-core>=2.19,<2.22")
+
+
+def add_bench_session(core: str) -> None:
+    """Add a session that measures with an older ansible-core."""
+
+    def bench_of_core(session: nox.Session) -> None:
+        measure(session, f"ansible-core~={core}.0", "--without-limits")
+
+    bench_of_core.__doc__ = f"Measure the same without the recorded limits. Core {core}."
+    nox.session(name=f"bench-{core}", default=False, python=PYTHONS[core])(bench_of_core)
+
+
+def measure(session: nox.Session, core: str, *arguments: str) -> None:
+    """Run tests/benchmarks."""
     # Without this, a module process would compile its imports each time, unlike an ordinary installation.
     compiled = {"UV_COMPILE_BYTECODE": "1"}
-    session.install("ansible-core>=2.19,<2.22", "aiohttp>=3.9", *RUNTIME, env=compiled)
-    session.run("python", "-m", "benchmarks.run", *session.posargs, env=linked_collection())
+    session.install(core, "aiohttp>=3.9", *RUNTIME, env=compiled)
+    session.run("python", "-m", "benchmarks.run", *arguments, *session.posargs, env=linked_collection())
 
 
 @nox.session(name="chaos-short")
@@ -626,5 +641,7 @@ for version in ONLY_IN_CI:
     core_session("functional", version, functional_of_another_core)
     core_session("integration", version, integration)
 core_session("sanity", "devel", sanity_with_one_python)
+for version in ("2.16", "2.19"):
+    add_bench_session(version)
 
 antsibull_nox.load_antsibull_nox_toml()
