@@ -18,7 +18,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     VirtinfraError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
+    RECORD_FIELDS,
+    NullReference,
+    Record,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
     Current,
@@ -28,15 +32,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     ResourceSpec,
     StateTransition,
     Unreadable,
+    build_call,
     find_drift,
     find_failed_value,
     find_transitional_field,
+    list_desired_tags,
     list_needed_fields,
+    list_owner_params,
     list_settling_fields,
     plan,
     predict_created,
+    remember_uuid,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record, predict_object
 
 UUID = "a000000d000040008000000000000001"
 NEW_HOST = {
@@ -106,6 +114,10 @@ PLATFORM = ResourceSpec(
     find=find_nothing,
     update="UpdateSNSSnmpPlatform",
 )
+WEBHOOK = ResourceSpec(
+    record_type="SNSWorkchatEndpointInventory", result_key="endpoint", find=find_nothing, keys=("uuid",)
+)
+HOST_WITH_TAGS = replace(KVM_HOST, tagged_type="HostVO")
 
 
 def known(record: Record | None) -> Current:
@@ -365,6 +377,25 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
             " removed. Correct the options."
         ),
     ),
+    "options missing of which one replaces several": (
+        CBT_TASK,
+        "present",
+        {"name": "nightly"},
+        None,
+        NotFound,
+        "no cbt task with name 'nightly'. Check the name, or give vm to create it.",
+    ),
+    "values that differ only in their masked parts": (
+        WEBHOOK,
+        "present",
+        {"uuid": UUID, "url": "https://chat.example.com/?key=2"},
+        {"uuid": UUID, "url": "https://chat.example.com/?key=1"},
+        Unchangeable,
+        (
+            "the API cannot change url (is 'https://chat.example.com/********', a masked part differs). The endpoint"
+            f" was found by uuid '{UUID}'."
+        ),
+    ),
     "nothing to create it with": (
         NIC,
         "present",
@@ -426,6 +457,186 @@ def test_options_of_a_create_are_not_compared() -> None:
 
 def test_present_does_not_change_the_state() -> None:
     assert calls(KVM_HOST, "present", NEW_HOST, {**HOST, "state": "Maintenance"}) == []
+
+
+def test_warning_of_hidden_values_is_not_shown_without_any() -> None:
+    desired = {"uuid": UUID, "name": "new", "snmpAddress": "192.0.2.1", "snmpPort": 162}
+    current: Record = {**desired, "name": "old"}
+    assert [step.warning for step in plan(PLATFORM, "present", desired, Found(current))] == [""]
+    unreadable = Unreadable(Unsupported("no query"), {"uuid": UUID})
+    assert [step.warning for step in plan(PLATFORM, "present", desired, unreadable)] == [""]
+
+
+def test_change_and_transition_build_on_each_other() -> None:
+    resource = replace(KVM_HOST, update="UpdateHost")
+    update, disable = plan(resource, "disabled", {"uuid": UUID, "name": "new"}, Found(HOST))
+    assert (update.operation, update.expected) == ("UpdateHost", {**HOST, "name": "new"})
+    assert (disable.operation, disable.expected) == (
+        "ChangeHostState",
+        {**HOST, "name": "new", "state": "Disabled"},
+    )
+
+
+def test_owners_that_no_record_shows_are_not_compared_before_a_removal() -> None:
+    """Tag patterns are no owners. A warning of the caller is kept."""
+    desired = {"uuid": UUID, "vmInstanceUuid": "v", "resourceUuids": ["v"], "tagUuids": ["t"]}
+    assert list_owner_params(CBT_TASK) == {"resourceUuids", "vmInstanceUuid"}
+    (deletion,) = plan(CBT_TASK, "absent", desired, Found(TASK))
+    assert deletion.warning == "the service does not show vm, vms, so it is not compared"
+    call = build_call(CBT_TASK, CBT_TASK.delete, {"uuid": UUID, "vmInstanceUuid": "v"}, TASK, None, "careful")
+    assert call.warning == "careful; the service does not show vm, so it is not compared"
+    assert plan(CBT_TASK, "absent", {"name": "nightly"}, Found(TASK))[0].warning == ""
+
+
+def test_removal_of_a_part_compares_the_options() -> None:
+    """The object remains, but loses values."""
+    nic = {"uuid": UUID, "internalName": "vnic1.0"}
+    with pytest.raises(Unchangeable, match=r"should be 'vnic2\.0'"):
+        build_call(NIC, "DeleteNicQos", {"uuid": UUID, "internalName": "vnic2.0", "direction": "in"}, nic, nic)
+
+
+def test_options_missing_in_check_mode_may_come_from_an_earlier_task() -> None:
+    with pytest.raises(NotFound) as missing:
+        plan(KVM_HOST, "present", {"name": "host-21", "managementIp": "10.0.0.21"}, Missing())
+    missing.value.use_check_mode_remedy()
+    assert missing.value.message == (
+        "no host with management_ip '10.0.0.21'. Give username, password and cluster to add it, or add when: not"
+        " ansible_check_mode if an earlier task does so."
+    )
+
+
+def test_failure_names_the_uuids_that_differ() -> None:
+    """Callers look up their names. A name is no uuid."""
+    clusters = "c" * 32, "d" * 32
+    desired = {"uuid": UUID, "name": "new", "clusterUuid": clusters[1]}
+    for state, resource in (("present", KVM_HOST), ("absent", replace(KVM_HOST, delete="DeleteHost"))):
+        with pytest.raises(Unchangeable) as failed:
+            plan(resource, state, desired, Found({**HOST, "clusterUuid": clusters[0]}))
+        assert failed.value.references == dict.fromkeys(clusters, "clusterUuid")
+
+
+def test_later_reads_use_the_uuid() -> None:
+    assert remember_uuid({"uuid": UUID, "name": "web"}) == {"uuid": UUID}
+    assert remember_uuid({"name": "web"}) == {}
+
+
+# ----------------------------------------------------------------------------------------------------- null references
+
+NULL_CLUSTER = NullReference("cluster")
+
+
+def test_null_reference_that_the_create_requires_is_predicted() -> None:
+    """In check mode it refers to an object that an earlier task would have created; a real run refuses it."""
+    desired = {**NEW_HOST, "clusterUuid": NULL_CLUSTER}
+    for is_prediction in (False, True):
+        (step,) = plan(KVM_HOST, "present", desired, Missing(), is_prediction)
+        assert step.params == desired
+        assert step.params["clusterUuid"] is NULL_CLUSTER
+
+
+def test_null_reference_is_omitted_if_no_call_needs_it() -> None:
+    """In check mode, a value that the API can change will change."""
+    resource = replace(NIC, create="AttachL3NetworkToVm")
+    nic = {"uuid": UUID, "l3NetworkUuid": "l"}
+    desired = {"uuid": UUID, "l3NetworkUuid": NullReference("l3_network")}
+    assert plan(resource, "present", desired, Found(nic)) == []
+    (step,) = plan(resource, "present", desired, Found(nic), is_prediction=True)
+    assert (step.operation, step.expected) == ("ChangeVmNicNetwork", {**nic, **desired})
+    assert find_drift(KVM_HOST, {"clusterUuid": NULL_CLUSTER}, {**HOST}) == {}
+    assert find_drift(resource, {"l3NetworkUuid": [NullReference("l3_network")]}, nic)
+
+
+def test_failure_is_that_of_all_options_if_those_without_null_do_not_suffice() -> None:
+    desired = {"uuid": NullReference("uuid"), "snmpPort": 162}
+    with pytest.raises(InvalidOptions, match="snmp_address is required for UpdateSNSSnmpPlatform"):
+        plan(PLATFORM, "present", desired, Found({"uuid": UUID, "name": "old"}))
+
+
+def test_object_of_an_earlier_task_is_predicted() -> None:
+    """Its own uuid is null: it will exist. That of its owner: it will be created, if the options suffice."""
+    null = NullReference("uuid")
+    predicted = predict_object(NIC, "present", {"uuid": null, "l3NetworkUuid": "l"})
+    assert predicted.record == {"uuid": null, "l3NetworkUuid": NullReference("l3_network")}
+    assert predict_object(KVM_HOST, "present", {**NEW_HOST, "clusterUuid": NULL_CLUSTER}) == Missing()
+    selected = predict_object(KVM_HOST, "disabled", {"name": "host-21", "clusterUuid": NULL_CLUSTER})
+    assert selected.record == {"uuid": null, "name": "host-21", "clusterUuid": NULL_CLUSTER}
+
+
+# ---------------------------------------------------------------------------------------------------------------- tags
+
+
+def user_tag(text: str, pattern: str | None = None) -> Record:
+    """Return the record of a user tag."""
+    return {"uuid": f"uuid of {text}", "tag": text, "tagPatternUuid": pattern}
+
+
+@pytest.mark.parametrize(
+    ("mode", "tags", "present", "expected"),
+    [
+        ("exact", ["b", "a"], [], ["a", "b"]),
+        ("exact", ["a"], [user_tag("a"), user_tag("c")], ["a"]),
+        ("exact", ["a"], [user_tag("c", "p")], ["a", "c"]),
+        ("exact", ["a"], [user_tag("c", "q")], ["a"]),
+        ("exact", ["a"], [user_tag("A", "p")], ["a"]),
+        ("exact", ["A", "a"], [user_tag("A", "p")], ["A", "a"]),
+        ("add", ["b"], [user_tag("c"), user_tag("a")], ["a", "b", "c"]),
+        ("add", ["B"], [user_tag("b")], ["B"]),
+        ("add", [], [user_tag("c")], ["c"]),
+        ("remove", ["c", "d"], [user_tag("c"), user_tag("b"), user_tag("a")], ["a", "b"]),
+    ],
+)
+def test_tags_that_an_object_shall_have(mode: str, tags: list[str], present: list[Record], expected: list[str]) -> None:
+    assert list_desired_tags({"tags": tags, "tagsMode": mode, "tagUuids": ["p"]}, present) == expected
+    if not any(tag["tagPatternUuid"] for tag in present):
+        assert list_desired_tags({"tags": tags, "tagsMode": mode}, present) == expected
+
+
+def test_tags_are_added_before_others_are_removed() -> None:
+    """But one that differs in capital letters only is added after the removal. Other changes come last."""
+    resource = replace(HOST_WITH_TAGS, update="UpdateHost")
+    present = user_tag("old"), user_tag("web"), user_tag("kept")
+    desired = {"uuid": UUID, "name": "host-22", "tags": ["kept", "new", "Web"], "tagsMode": "exact"}
+    current = Found({**HOST, "tags": ["kept", "old", "web"]}, present)
+    steps = plan(resource, "present", desired, current)
+    owner = {"resourceType": "HostVO", "resourceUuid": UUID}
+    tagged = {**HOST, "tags": ["Web", "kept", "new"]}
+    assert [(step.operation, step.params, step.expected) for step in steps] == [
+        ("CreateUserTag", {**owner, "tag": "new"}, {**HOST, "tags": ["kept", "new", "old", "web"]}),
+        ("DeleteTag", {"uuid": "uuid of old"}, {**HOST, "tags": ["kept", "new", "web"]}),
+        ("DeleteTag", {"uuid": "uuid of web"}, {**HOST, "tags": ["kept", "new"]}),
+        ("CreateUserTag", {**owner, "tag": "Web"}, tagged),
+        ("UpdateHost", {"uuid": UUID, "name": "host-22"}, {**tagged, "name": "host-22"}),
+    ]
+    after = Found({**tagged, "name": "host-22"}, (user_tag("Web"), user_tag("kept"), user_tag("new")))
+    assert plan(resource, "present", desired, after) == []
+
+
+def test_create_sends_the_tags() -> None:
+    """Calls after it do not; without tags, none are sent."""
+    desired = {**NEW_HOST, "tags": ["b", "a"], "tagsMode": "add"}
+    create, disable = plan(HOST_WITH_TAGS, "disabled", desired, Missing())
+    assert create.params == {**NEW_HOST, "userTags": ["a", "b"]}
+    assert disable.params == {"stateEvent": "disable"}
+    assert [(step.expected or {})["tags"] for step in (create, disable)] == [["a", "b"]] * 2
+    (create,) = plan(HOST_WITH_TAGS, "present", {**desired, "tags": []}, Missing())
+    assert (create.params, (create.expected or {})["tags"]) == (NEW_HOST, [])
+
+
+def test_object_that_is_removed_must_have_the_tags() -> None:
+    tags = {"tags": ["a"], "tagsMode": "exact"}
+    resource = replace(CBT_TASK, tagged_type="CbtTaskVO")
+    current = Found({**TASK, "tags": ["a"]}, (user_tag("a"),))
+    assert [step.operation for step in plan(resource, "absent", {"uuid": UUID, **tags}, current)] == ["DeleteCbtTask"]
+    other = Found({**TASK, "tags": ["b"]}, (user_tag("b"),))
+    with pytest.raises(Unchangeable, match=r"tags \(is \['b'\], should be \['a'\]\)"):
+        plan(resource, "absent", {"uuid": UUID, **tags}, other)
+
+
+def test_tags_of_an_unreadable_object_cannot_be_compared() -> None:
+    unreadable = Unreadable(Unsupported("no query", "Upgrade."), {"uuid": UUID})
+    with pytest.raises(Unsupported) as refused:
+        plan(HOST_WITH_TAGS, "present", {"uuid": UUID, "tags": ["a"], "tagsMode": "add"}, unreadable)
+    assert refused.value.message == "cannot compare tags: no query. Omit tags."
 
 
 def test_own_plan_replaces_the_default() -> None:
@@ -522,6 +733,20 @@ def test_failed_value_before_a_call_is_not_its_failure(
 ) -> None:
     record = before and {**HOST, "status": before}
     assert find_failed_value(KVM_HOST, state, operation, record or None, {**HOST, "status": after}) == failed
+
+
+def test_failed_value_that_the_call_expects_is_no_failure() -> None:
+    host = {**HOST, "status": "Connected"}
+    failed = {**HOST, "status": "Disconnected"}
+    assert find_failed_value(KVM_HOST, "present", "AddKVMHost", host, failed, failed) is None
+    assert find_failed_value(KVM_HOST, "present", "AddKVMHost", host, failed, host) == "status Disconnected"
+
+
+def test_further_values_are_waited_for() -> None:
+    further = {"powerStatus": ("POWER_UNKNOWN",)}
+    host = {**HOST, "powerStatus": "POWER_UNKNOWN"}
+    assert find_transitional_field(KVM_HOST, ("state", "name"), host, further) == "powerStatus"
+    assert find_transitional_field(KVM_HOST, ("state", "name"), HOST, further) is None
 
 
 def test_failed_value_before_a_call_that_changes_it() -> None:
