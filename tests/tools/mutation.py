@@ -47,6 +47,8 @@ PROCESSOR_SECONDS = 4.0
 ENDLESS = 10
 # A test that waits is no proof on a busy machine: after this many seconds the change counts as not detected.
 LONGEST_WAIT = 300.0
+# In which round the first test of a file is tried whose simulator listens on a socket.
+RANK_WITH_SOCKET = 3
 # How many tests may fail in a fork without a change; they are left out.
 MOST_LEFT_OUT = 10
 
@@ -210,17 +212,18 @@ class Trials:
         """Return the tests that run a function, those first that probably detect a change at the least cost.
 
         Those that have detected one, then the best of each file of tests, the second best of each, and so on. The best
-        are those that take little time and run functions of the changed file that few tests run.
+        are those that take little time and run functions of the changed file that few tests run. Files whose tests need
+        a simulator with a socket come later, because each process would have to start it.
         """
         found = self.finders[function]
         tests = self.tests_of.get(function, [])
         costs = {test: self.usual.get(test, 0.0) / self.rareness_of[get_file(function), test] for test in tests}
         ranks: dict[str, int] = {}
-        better: Counter[str] = Counter()
+        next_ranks: dict[str, int] = {}
         for test in sorted(tests, key=costs.__getitem__):
             path = test.partition("::")[0]
-            ranks[test] = better[path]
-            better[path] += 1
+            ranks[test] = next_ranks.get(path, RANK_WITH_SOCKET if needs_socket(path) else 0)
+            next_ranks[path] = ranks[test] + 1
         return sorted(tests, key=lambda test: (-found[test], ranks[test], costs[test]))
 
     def start(self, session: pytest.Session, change: Change, items: list[pytest.Item], limit: float) -> None:
@@ -324,6 +327,12 @@ class Results:
         others = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
         tested = f"{found} of {len(self.changes)} changes were detected, {self.share:.1%}; {others or 'no other'}"
         return f"{self.room}: {tested}; {total} in all; {self.processor_seconds / 60:.1f} minutes of processor time"
+
+
+def needs_socket(path: str) -> bool:
+    """Return whether the simulator of the tests in a file listens on a socket."""
+    about_http: set[str] = sys.modules["conftest"].ABOUT_HTTP
+    return not about_http.isdisjoint((Path(path).parent.name, Path(path).stem))
 
 
 def get_file(function: str) -> str:
