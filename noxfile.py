@@ -42,13 +42,8 @@ INTERSPHINX_HEADER = b"""# Sphinx inventory version 2
 
 # The tests that depend on ansible-core. The client, the engine and the simulator do not, so they are tested with one
 # core.
-DEPENDS_ON_CORE = (
-    "tests/unit/inventory",
-    "tests/unit/_action",
-    "tests/unit/_eda",
-    "tests/unit/_inventory",
-    "tests/functional",
-)
+UNITS_OF_CORE = ("tests/unit/inventory", "tests/unit/_action", "tests/unit/_eda", "tests/unit/_inventory")
+DEPENDS_ON_CORE = (*UNITS_OF_CORE, "tests/functional")
 
 # What `make test` runs of the tests that start Ansible: those that prove most, and a module and a target of each kind.
 PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.py")
@@ -60,15 +55,13 @@ PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 EACH_KIND = ("-k", "not other_modules")
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
 
-# The functional tests that `make gate` runs with the newest core only: what depends on no version of core, and hostile
-# values, which an integration target checks with the other versions.
+# What `make gate` runs of the functional tests with an older core: modules in the controller and in a process of their
+# own, hidden values, commands for inventories, and the protocol. CI runs all of them with each core.
 HOSTILE_VALUES = "hostile_values"
-NEWEST_ONLY = tuple(
-    f"tests/functional/test_{name}.py"
-    for name in ("check_mode", "errors", "hostile_results", "hostile_templates", "interruptions", "inventory_hostile")
+WITH_OLDER_CORE = (
+    *(f"tests/functional/test_{name}.py" for name in ("inventory_commands", "keywords", "masked_outputs")),
+    PROTOCOL,
 )
-
-ROLE_TARGETS = tuple(sorted(path.name for path in (ROOT / "tests" / "integration" / "targets").glob("role_*")))
 
 # The Python versions that can run ansible-test of a version of core, as it declares them.
 PYTHONS = {
@@ -281,9 +274,9 @@ def validate_modules(session: nox.Session) -> None:
     ansible_test(session, "sanity", "--python", "default", "--test", "validate-modules")
 
 
-def functional(session: nox.Session) -> None:
-    """Run the tests of whole playbooks, of the modules one of each kind, and the unit tests that depend on the core."""
-    run_pytest(session, *DEPENDS_ON_CORE, *ignore(EXAMPLES, *NEWEST_ONLY), *EACH_KIND)
+def functional_of_older_core(session: nox.Session) -> None:
+    """Run the unit tests that depend on the core, and the tests of whole playbooks in which cores differ most."""
+    run_pytest(session, *UNITS_OF_CORE, *WITH_OLDER_CORE, *EACH_KIND)
 
 
 def functional_of_newest_core(session: nox.Session) -> None:
@@ -353,11 +346,6 @@ def unit_with_oldest_requests(session: nox.Session) -> None:
 def integration_of_values(session: nox.Session) -> None:
     """Run the integration target of hostile values; the functional tests cover the others."""
     integration(session, HOSTILE_VALUES)
-
-
-def integration_of_roles(session: nox.Session) -> None:
-    """Run the integration targets of roles that the session targets does not run."""
-    integration(session, *(target for target in ROLE_TARGETS if target not in TARGETS_OF_EACH_KIND))
 
 
 @nox.session
@@ -623,7 +611,8 @@ def artifact(session: nox.Session) -> None:
             session.run(*demo_command, env=environment, external=True, silent=True)
 
 
-core_session("functional", "2.19", functional)
+core_session("functional", "2.19", functional_of_older_core)
+core_session("functional-all", "2.19", functional_of_another_core, only_in_ci=True)
 core_session("functional", NEWEST, functional_of_newest_core)
 core_session("sanity", "2.19", sanity_of_every_python)
 core_session("sanity", NEWEST, sanity_of_newest_core)
@@ -631,7 +620,6 @@ core_session("sanity", "2.16", sanity_with_one_python, only_in_ci=True)
 core_session("sanity-all", "2.19", sanity_with_one_python, only_in_ci=True)
 core_session("integration", "2.16", integration)
 core_session("integration", "2.19", integration_of_values)
-core_session("integration", NEWEST, integration_of_roles)
 for version in ("2.19", NEWEST):
     core_session("integration-all", version, integration, only_in_ci=True)
 core_session("runner", "2.19", runner)

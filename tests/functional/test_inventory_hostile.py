@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
+from support.examples import count_examples
 from support.inventory_sources import Source
 from support.playbook_runner import PlaybookRunner, Task
 from support.scenarios import USER_TAG, VM
@@ -305,7 +306,7 @@ def test_records_of_any_shape_are_an_inventory_or_a_failure(tmp_path: Path, plug
         facts = {"network_facts": True} if plugin == "hosts" else {}
         source = Source(tmp_path, plugin, base_url=service.url, session_id="s", request_retries=0, **facts)
 
-        @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=count_examples(20), deadline=None, suppress_health_check=list(HealthCheck))
         @given(RECORDS)
         def hold(given_records: list[dict[str, Any]]) -> None:
             records[:] = [{**record, "uuid": f"{number:032x}"} for number, record in enumerate(given_records)]

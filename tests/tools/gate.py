@@ -46,7 +46,6 @@ USUAL_SECONDS = {
     "functional-2.19": 150,
     "unit": 150,
     "chaos-short": 150,
-    "integration-2.21": 110,
     "sanity-2.21": 110,
     "proofs": 60,
     "sanity-2.19": 60,

@@ -27,6 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja.expressio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.examples import count_examples
 from support.inventory_sources import Reference, shape, trust
 
 HOSTILE = "{{ lookup('pipe', 'echo executed') }}"
@@ -221,7 +222,7 @@ def fill_by_both(options: dict[str, Any], extra: dict[str, Any], records: list[d
     return shapes
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count_examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(options=OPTIONS, extra=EXTRA, records=RECORDS)
 def test_everything_equals_the_result_of_core(
     options: dict[str, Any], extra: dict[str, Any], records: list[dict[str, Any]]
@@ -235,7 +236,7 @@ def one(**options: Any) -> dict[str, Any]:
     return {**NOTHING, "strict": False, "leading_separator": True, "use_extra_vars": False, **options}
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=count_examples(80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(expression=EXPRESSIONS, records=RECORDS, strict=st.booleans())
 def test_every_expression_has_the_result_of_core(expression: str, records: list[dict[str, Any]], strict: bool) -> None:
     options = one(

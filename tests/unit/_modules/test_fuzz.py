@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from hypothesis import strategies as st
 
 from simulator.launch import Simulator
 from support.clients import make_client
+from support.examples import count_examples
 from support.fast_clock import with_fast_clock
 from support.module_runner import run_module
 from support.scenarios import HOST, SCENARIOS, VM
@@ -48,7 +48,6 @@ READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 WRITERS = tuple((each.module, {**each.options, "wait_timeout": 20}) for each in SCENARIOS)
 MOST_REQUESTS = 3000
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +134,7 @@ ANSWER = st.builds(json_response, STATUS, REPLY) | st.sampled_from(STRAY)
 
 
 @given(st.sampled_from([*READERS, *WRITERS]), st.lists(ANSWER, min_size=1, max_size=8))
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=count_examples(40), suppress_health_check=[HealthCheck.too_slow])
 def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: list[StubResponse]) -> None:
     module, options = task
 
@@ -210,7 +209,9 @@ def replace_value(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 
 @given(st.data())
-@settings(max_examples=2 * EXAMPLES, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=count_examples(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 def test_one_wrong_value(recorded_runs: list[RecordedRun], data: st.DataObject) -> None:
     task = data.draw(st.sampled_from([run for run in recorded_runs if run.replies]))
     number = data.draw(st.sampled_from(list(task.replies)))
@@ -281,7 +282,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 @given(LINE, HEADERS, BODY, st.integers(0, 2))
 @example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello", 0)
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=count_examples(100))
 def test_any_bytes(line: bytes, headers: list[bytes], body: bytes, interim: int) -> None:
     with ByteServer(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
         connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)

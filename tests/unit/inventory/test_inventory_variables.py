@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
+from support.examples import count_examples
 from support.inventory_sources import Source, collect_warnings, names, plain, shape
 
 QUERIES = {"hosts": "QueryHost", "vms": "QueryVmInstance", "primary_storages": "QueryPrimaryStorage"}
@@ -96,7 +97,7 @@ def test_equals_the_inventory_with_all_variables(
     access = {"base_url": sim.url, "session_id": sim.session}
 
     @given(sources(plugin))
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=count_examples(20), deadline=None, suppress_health_check=list(HealthCheck))
     def check(options: dict[str, Any]) -> None:
         everything = {name: value for name, value in options.items() if name != "variables"}
         expected = fill(Source(tmp_path, plugin, **access, **everything))
