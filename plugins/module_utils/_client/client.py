@@ -130,7 +130,7 @@ class Client:
         self._limits = Limits(connection.request_retries)
         self._connections = hooks.connections or AdapterPool()
         self._transports: list[Transport] = []
-        self._pools: list[ThreadPoolExecutor] = []
+        self._pools: dict[int, ThreadPoolExecutor] = {}
         self.jobs: list[Job] = []
         # The login with an account is an operation below the prefix.
         self.prefix = PathPrefix(facts, is_known=sessions.credential == "account")
@@ -140,7 +140,7 @@ class Client:
         return self
 
     def __exit__(self, *dummy: object) -> None:
-        for pool in self._pools:
+        for pool in self._pools.values():
             # A task that is stopped does not wait for outstanding responses.
             pool.shutdown(wait=False, cancel_futures=True)
         if self._connections is not self.hooks.connections:
@@ -275,14 +275,15 @@ class Client:
             return False
         return self.sessions.renew(session_id) is not None
 
-    def map_concurrently(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Apply a function to items concurrently, over up to 16 connections; return the results in order."""
+    def map_concurrently(
+        self, function: Callable[[Item], Result], items: Iterable[Item], connections: int = MAX_CONNECTIONS
+    ) -> list[Result]:
+        """Apply a function to items concurrently, over so many connections at most; return the results in order."""
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
-        if not self._pools:
-            self._pools.append(ThreadPoolExecutor(MAX_CONNECTIONS))
-        return list(self._pools[0].map(function, items))
+        pool = self._pools.get(connections) or self._pools.setdefault(connections, ThreadPoolExecutor(connections))
+        return list(pool.map(function, items))
 
     def _choose_auth(self, operation: Operation) -> Authorization:
         """Return what a call is authorized with; None for an operation that needs nothing."""

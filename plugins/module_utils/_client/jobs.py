@@ -220,6 +220,9 @@ ALL, ANY = "all", "any"
 # While waiting for any of several jobs, every job is polled once in this number of rounds.
 ROUNDS_FOR_ANY = 8
 
+# How many jobs are polled at the same time at least, and at most.
+MIN_POLLS_AT_ONCE, MAX_POLLS_AT_ONCE = 2, 16
+
 # A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
 MAX_BATCH_RATIO = 0.15
 BATCH_RATIO_BY_JOB = 1.5
@@ -257,6 +260,8 @@ class JobBatch:
         self._deadline, self._waits_for_any = deadline, wait_for == ANY
         self._running = [job for job in jobs if job.state == RUNNING]
         self._count = len(self._running)
+        # The duration of a poll, the shortest that was measured.
+        self._poll_seconds = math.inf
 
     @property
     def has_ended(self) -> bool:
@@ -320,8 +325,31 @@ class JobBatch:
         Each job is polled once after its end, and rarely before.
         """
         done, jobs = 0, self._running
-        while done < len(jobs) and all(self._poll(jobs[done : 2 * done + 1])):
+        while done < len(jobs) and self._poll_ended(jobs[done : 2 * done + 1]):
             done = 2 * done + 1
+
+    def _poll_ended(self, jobs: list[Job]) -> bool:
+        """Poll jobs, but no more after the first that is running; return whether all have ended.
+
+        Jobs that were started later are usually running, too.
+        """
+        running: list[Job] = []
+
+        def poll(job: Job) -> None:
+            if not (running or poll_job(self._limited, job)):
+                running.append(job)
+
+        connections, begin = self._count_connections(len(jobs)), self._client.hooks.clock.monotonic()
+        self._client.map_concurrently(poll, jobs, connections)
+        if len(jobs) == 1 or not running:
+            seconds = self._client.hooks.clock.monotonic() - begin
+            self._poll_seconds = min(self._poll_seconds, seconds * min(connections, len(jobs)) / len(jobs))
+        return not running
+
+    def _count_connections(self, polls: int) -> int:
+        """Return over how many connections so many polls take no longer than the shortest pause between polls."""
+        needed = polls * self._poll_seconds / SHORTEST_INTERVAL
+        return math.ceil(min(MAX_POLLS_AT_ONCE, max(MIN_POLLS_AT_ONCE, needed)))
 
     def _poll_in_turn(self, number: int) -> None:
         """Poll the jobs of this round; when one of them has ended, poll all others too."""

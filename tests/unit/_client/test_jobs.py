@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import random
 import re
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -301,6 +302,51 @@ def test_batches_take_four_polls_a_job(count: int, seconds: float, wait_for: str
     ended = [job.state for job in jobs].count("succeeded")
     assert ended >= (count if wait_for == "all" else 1)
     assert clock.now - 1000 <= seconds * 1.2 * 1.2 + 0.1
+
+
+def test_jobs_of_a_loop_are_rarely_polled_while_they_run(clock: FakeClock) -> None:
+    """A loop has started a job every 10 ms, so most of those that follow a running one are running, too."""
+    count, rng = 200, random.Random(1)
+    ends = {f"/service/v1/api-jobs/{n}": clock.now + (n - count) * 0.01 + rng.uniform(0.8, 1.2) for n in range(count)}
+
+    def answer(request: StubRequest) -> StubResponse:
+        return StubResponse(202 if clock.now < ends[request.path] else 200, {})
+
+    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(count)]
+    with StubServer(answer) as service, client_of(service, clock=clock) as client:
+        wait_for_jobs(client, jobs)
+    assert {job.state for job in jobs} == {"succeeded"}
+    assert len(service.requests) <= 1.15 * count
+    assert clock.now <= max(ends.values()) + 0.1
+
+
+def test_quick_polls_use_two_connections(clock: FakeClock) -> None:
+    def answer(request: StubRequest) -> StubResponse:
+        clock.now += 0.001
+        return StubResponse(200, {})
+
+    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(90)]
+    with StubServer(answer) as service, client_of(service, clock=clock) as client:
+        wait_for_jobs(client, jobs)
+    assert len(service.requests) == len(jobs)
+    assert len({request.client_port for request in service.requests}) <= 2
+
+
+def test_slow_polls_use_sixteen_connections(clock: FakeClock) -> None:
+    """A response to the last 64 polls is only sent when 16 of them have arrived."""
+    arrived = threading.Barrier(16)
+
+    def answer(request: StubRequest) -> StubResponse:
+        clock.now += 0.02
+        if int(request.path.rpartition("/")[2]) >= 63:
+            arrived.wait(timeout=30)
+        return StubResponse(200, {})
+
+    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(127)]
+    with StubServer(answer) as service, client_of(service, clock=clock) as client:
+        wait_for_jobs(client, jobs)
+    assert {job.state for job in jobs} == {"succeeded"}
+    assert len({request.client_port for request in service.requests}) == 16
 
 
 def test_waiting_for_any_job_polls_all_when_one_has_ended(
