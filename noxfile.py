@@ -42,7 +42,13 @@ INTERSPHINX_HEADER = b"""# Sphinx inventory version 2
 
 # The tests that depend on ansible-core. The client, the engine and the simulator do not, so they are tested with one
 # core.
-UNITS_OF_CORE = ("tests/unit/inventory", "tests/unit/_action", "tests/unit/_eda", "tests/unit/_inventory")
+UNITS_OF_CORE = (
+    "tests/unit/inventory",
+    "tests/unit/_action",
+    "tests/unit/_batch",
+    "tests/unit/_eda",
+    "tests/unit/_inventory",
+)
 DEPENDS_ON_CORE = (*UNITS_OF_CORE, "tests/functional")
 
 # What `make test` runs of the tests that start Ansible: those that prove most, and a module and a target of each kind.

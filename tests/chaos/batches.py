@@ -18,8 +18,8 @@ from unittest import mock
 import ansible.constants
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter import AdapterPool
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import do_nothing
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.locks import RunLock
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
 from chaos.random_walk import RATE

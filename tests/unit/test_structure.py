@@ -121,6 +121,7 @@ ROOMS = (
     "module_utils/_modules",
     "plugin_utils/_run",
     "plugin_utils/_jinja",
+    "plugin_utils/_batch",
     "plugin_utils/_action",
     "plugin_utils/_inventory",
     "plugin_utils/_eda",

@@ -17,8 +17,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import j
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import batch as _batch
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.batch import run_objects
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import batch as _batch
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 
 from simulator.launch import Simulator
 from support.module_runner import run_module

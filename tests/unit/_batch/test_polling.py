@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.polling import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.polling import (
     OLDEST_PART,
     RUNNING_RATE,
     Durations,
