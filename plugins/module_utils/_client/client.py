@@ -127,7 +127,7 @@ class Client:
         self.wait = WaitPolicy(hooks, options.wait_timeout, options.wait_interval)
         if connection.service_version:
             parse_version(connection.service_version)
-        self._limits = Limits(connection.request_retries)
+        self.limits = Limits(connection.request_retries)
         self._connections = hooks.connections or AdapterPool()
         self._transports: list[Transport] = []
         self._pools: dict[int, ThreadPoolExecutor] = {}
@@ -154,7 +154,7 @@ class Client:
     def with_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
-        limited._limits = replace(self._limits, deadline=deadline, slack=max(self.wait.interval, slack))
+        limited.limits = replace(self.limits, deadline=deadline, slack=max(self.wait.interval, slack))
         return limited
 
     def with_wait(self, wait: WaitPolicy) -> Client:
@@ -166,7 +166,7 @@ class Client:
     def with_retries(self, retries: int) -> Client:
         """Return this client with at most so many retries of a request."""
         limited = copy(self)
-        limited._limits = replace(self._limits, retries=min(retries, self._limits.retries))
+        limited.limits = replace(self.limits, retries=min(retries, self.limits.retries))
         return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, Authorization]:
@@ -191,7 +191,7 @@ class Client:
         return self._read(operation, request, self._choose_auth(operation))
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
-        response = self._transport.send(request, operation.name, auth, {}, self._limits)
+        response = self._transport.send(request, operation.name, auth, {}, self.limits)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         prefix = self.connection.path_prefix
         reply = extract_reply(operation, request, response, prefix, self.prefix.is_known, credential)
@@ -234,7 +234,7 @@ class Client:
         self.jobs.append(job)
         self.hooks.on_job(job)
         try:
-            response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self._limits)
+            response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self.limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
             apply_response(job, response, self.connection.path_prefix, self.prefix.is_known)
@@ -256,12 +256,12 @@ class Client:
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         auth = self._authorize_call() if job.needs_auth else None
-        response = self._transport.send(request, label, auth, {}, self._limits)
+        response = self._transport.send(request, label, auth, {}, self.limits)
         if response.status in (401, 403) and self.connection.can_query and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = self._transport.send(request, label, self._authorize_call(), {}, self._limits)
+            response = self._transport.send(request, label, self._authorize_call(), {}, self.limits)
         apply_poll(job, response)
         return job.state != RUNNING
 

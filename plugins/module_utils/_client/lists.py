@@ -294,6 +294,11 @@ Result = TypeVar("Result")
 
 
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
+    """Return a list with the record of this uuid, or an empty list. The threads of a batch join their reads."""
+    return (client.hooks.read_by_uuid or request_by_uuid)(client, name, uuid)
+
+
+def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list, with the request that the table allows."""
     reply = client.get(name, {"uuid": uuid})
     has_records = bool(reply.keys() & {"inventories", "inventory"})

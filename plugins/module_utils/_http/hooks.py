@@ -174,8 +174,9 @@ class Hooks:
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
     ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
-    called with the job of each call. ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads.
-    ``run_objects`` runs the module batch; it is None in a module process.
+    called with the job of each call. ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as
+    ``read_by_uuid``, see `JoinedReads`, reads objects. ``run_objects`` runs the module batch; it is None in a module
+    process.
     """
 
     masker: Masker
@@ -188,6 +189,7 @@ class Hooks:
     connections: AdapterPool | None = None
     on_job: Callable[[Any], None] = ignore_job
     wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
+    read_by_uuid: Callable[[Any, str, str], list[dict[str, Any]]] | None = None
     run_objects: Callable[[Any], dict[str, Any]] | None = None
 
     def show_progress(self, line: str) -> None:

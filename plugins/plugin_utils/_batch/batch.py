@@ -32,6 +32,7 @@ from ...module_utils._modules.run import check_options, describe_option_errors, 
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.profiles import Profiles
 from .polling import JobPoller
+from .reads import JoinedReads
 
 NO_PROFILES = Profiles()
 
@@ -264,6 +265,7 @@ class Batch:
             connections=hooks.connections or AdapterPool(),
             new_store=lru_cache(maxsize=None)(hooks.new_store),
             wait_for_jobs=self._poller.wait,
+            read_by_uuid=JoinedReads().read,
             run_objects=None,
         )
 

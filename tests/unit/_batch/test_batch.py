@@ -102,6 +102,20 @@ def test_names_and_polls_are_shared(sim: Simulator) -> None:
     assert counts["poll"] <= 60 * 4
 
 
+def test_reads_are_shared(sim: Simulator) -> None:
+    """Each host is read before the call and after its job; a task of its own would send two requests for that."""
+    sim.reset(latency=0.2, latency_spread=0.2, hosts=200)
+    objects = [{"uuid": host["uuid"]} for host in sim.records("host")]
+    sim.clear_log()
+    ran = run_batch(sim, objects, common={"state": "disabled"}, concurrency=200)
+    assert ran.result["counts"]["changed"] == 200, ran.result["msg"]
+    assert [result["host"]["uuid"] for result in ran.result["results"]] == [given["uuid"] for given in objects]
+    assert all(result["host"]["state"] == "Disabled" for result in ran.result["results"])
+    counts = count_operations(sim)
+    assert counts["ChangeHostState"] == 200
+    assert counts["QueryHost"] <= 200, counts
+
+
 def test_jobs_are_polled_when_they_usually_have_ended(sim: Simulator) -> None:
     sim.reset(latency=0.4, latency_spread=0.2)
     ran = run_batch(sim, new_hosts(120), concurrency=20)
