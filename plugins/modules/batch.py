@@ -55,6 +55,16 @@ options:
       - continue
       - stop
     default: continue
+  on_invalid:
+    description:
+      - What to do when the options of an object are invalid.
+      - With V(fail), the task fails before anything is sent. With V(continue), the object has failed, and nothing is
+        sent for it. O(on_failure) decides about the others.
+    type: str
+    choices:
+      - continue
+      - fail
+    default: fail
   user_tags:
     description:
       - User tags to send with the calls. If the module has the option C(tags), they are the value of that option, and
@@ -217,6 +227,7 @@ MODULE = batch_module(
         "objects": {"type": "list", "elements": "dict", "required": True, "no_log": True},
         "concurrency": {"type": "int", "default": 20},
         "on_failure": {"type": "str", "choices": ["continue", "stop"], "default": "continue"},
+        "on_invalid": {"type": "str", "choices": ["continue", "fail"], "default": "fail"},
     },
 )
 

@@ -51,6 +51,9 @@ CONNECTIONS = AdapterPool()
 # The name of the action group in module_defaults.
 GROUP = "group/virtinfra.manager.api"
 
+# How the names of strategies end that run a task with run_once for each host.
+STRATEGIES_WITHOUT_RUN_ONCE = ("free", "host_pinned")
+
 display = Display()
 
 
@@ -72,6 +75,8 @@ class ActionModule(ActionBase):
         spec = load_spec(name)
         self._task.args = self._remove_unsupported_defaults(spec)
         try:
+            if name == "batch":
+                self._refuse_repeated_batch(task_vars or {})
             arguments = self._complete_options(spec, variables)
         except VirtinfraError as failure:
             return describe_failure(failure)
@@ -87,6 +92,16 @@ class ActionModule(ActionBase):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
         return result
+
+    def _refuse_repeated_batch(self, task_vars: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions if the strategy ignores run_once, so that each host would process all objects."""
+        if self._task.run_once and len(task_vars.get("ansible_play_batch", ())) > 1:
+            strategy = str(self._task.get_play().strategy)
+            if strategy.endswith(STRATEGIES_WITHOUT_RUN_ONCE):
+                raise InvalidOptions(
+                    f"strategy {strategy} ignores run_once, so each host of the play would process all objects. Use the"
+                    " strategy linear"
+                )
 
     def _complete_options(self, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the task with those of its profile. ``variables`` are those of its environment."""

@@ -27,6 +27,7 @@ from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._masking.masker import collect_secrets
+from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
 from ...module_utils._modules.run import check_options, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
@@ -172,7 +173,10 @@ def _combine_common(
 def _build_items(
     context: ModuleContext, name: str, spec: ModuleSpec, common: Mapping[str, Any], profiles: Profiles
 ) -> list[BatchItem]:
-    """Return the objects with validated options. Raise InvalidOptions, which names the invalid ones."""
+    """Return the objects with validated options.
+
+    Raise InvalidOptions, which names the invalid ones, unless those have failed by the option ``on_invalid``.
+    """
     params = context.params
     if params["job_uuid"]:
         raise InvalidOptions("job_uuid must be an option of each of the objects, because each call needs its own")
@@ -187,10 +191,16 @@ def _build_items(
             items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:
             mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
-    if mistakes:
+            items.append(BatchItem(number, given, {}, result=_describe_mistake(mistake)))
+    if mistakes and params["on_invalid"] == "fail":
         count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
         raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
     return items
+
+
+def _describe_mistake(mistake: InvalidOptions) -> dict[str, Any]:
+    """Return the result of an object whose options are invalid."""
+    return {"changed": False, "failed": True, "msg": escape_controls(str(mistake)), "error": mistake.error}
 
 
 def _validate(
@@ -249,10 +259,11 @@ class Batch:
 
     def __init__(self, context: ModuleContext, spec: ModuleSpec, items: list[BatchItem]) -> None:
         self._context, self._spec, self._items = context, spec, items
-        self._waiting = iter(items)
+        self._waiting = iter([item for item in items if item.result is None])
         self._condition = threading.Condition()
         self._active = 0
-        self._starts_no_more = False
+        stops = context.params["on_failure"] == "stop"
+        self._starts_no_more = stops and any(item.has_failed for item in items)
         self._cause: BaseException | None = None
         self._is_stopped = threading.Event()
         self._poller = JobPoller()
