@@ -206,9 +206,10 @@ def test_a_role_takes_its_connection_from_the_play(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_failures_of_a_role_are_not_ignored(role: str) -> None:
+    """A task that runs once would fail for all hosts; it leaves the failures to the last task of each host."""
     for task in tasks_of(role):
         assert "ignore_errors" not in task, task["name"]
-        assert task.get("failed_when") is not False, task["name"]
+        assert task.get("failed_when") is not False or task.get("run_once"), task["name"]
 
 
 @pytest.mark.parametrize("role", ROLES)

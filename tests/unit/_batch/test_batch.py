@@ -139,6 +139,20 @@ def test_objects_that_fail_do_so_alone(sim: Simulator) -> None:
     assert [number for number, result in enumerate(again["results"]) if result["changed"]] == [3, 7]
 
 
+def test_invalid_objects_fail_alone(sim: Simulator) -> None:
+    """Nothing is sent for them, and on_failure decides about the others."""
+    objects: list[dict[str, Any]] = [{"name": "host-1", "state": "gone"}, {"name": "host-2", "state": "disabled"}]
+    ran = run_batch(sim, objects, common={}, on_invalid="continue").result
+    assert ran["counts"] == {"changed": 1, "unchanged": 0, "failed": 1, "not_started": 0}
+    assert [result["outcome"] for result in ran["results"]] == ["failed", "changed"]
+    assert ran["results"][0]["error"]["code"] == "INVALID"
+    assert "state" in ran["results"][0]["msg"]
+    assert count_operations(sim)["ChangeHostState"] == 1
+    stopped = run_batch(sim, objects, common={}, on_invalid="continue", on_failure="stop").result
+    assert stopped["counts"] == {"changed": 0, "unchanged": 0, "failed": 1, "not_started": 1}
+    assert count_operations(sim)["ChangeHostState"] == 1
+
+
 def test_message_names_five_objects(sim: Simulator) -> None:
     ran = run_batch(sim, [{"name": f"nowhere-{number}", "state": "enabled"} for number in range(7)], common={}).result
     assert ran["msg"].count("objects[") == 5

@@ -1,0 +1,183 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role host_onboarding: the variables of each host, hosts that fail, and the plays that call it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner, Run
+
+ROLE = "virtinfra.manager.host_onboarding"
+PASSWORD = "only-4-the-simulator"
+VARIABLES = {
+    "host_onboarding_cluster": "cluster-1",
+    "host_onboarding_username": "root",
+    "host_onboarding_password": PASSWORD,
+}
+HOSTS = {name: {"ansible_host": f"10.1.0.{number}"} for number, name in enumerate("abc", 1)}
+
+
+class Onboarder:
+    """Runs plays with the role for the hosts of an inventory."""
+
+    def __init__(self, sim: Simulator, runner: PlaybookRunner, folder: Path) -> None:
+        self.sim, self.runner, self.inventory = sim, runner, folder / "hosts.json"
+        self.hosts: dict[str, dict[str, Any]] = {name: dict(variables) for name, variables in HOSTS.items()}
+        self.variables: dict[str, Any] = dict(VARIABLES)
+
+    def run(self, play: Mapping[str, Any] | str, arguments: Sequence[str] = ()) -> Run:
+        """Run a play for all hosts, or a playbook. No output shows the password."""
+        content = {"all": {"hosts": self.hosts, "vars": self.variables}}
+        self.inventory.write_text(json.dumps(content), encoding="utf-8")
+        environment = {"VIRTINFRA_BASE_URL": self.sim.url, "VIRTINFRA_SESSION_ID": self.sim.session}
+        plays = play if isinstance(play, str) else [{"hosts": "all", "gather_facts": False, **play}]
+        run = self.runner.playbook(plays, ["-i", str(self.inventory), "-v", "--diff", *arguments], environment)
+        assert PASSWORD not in run.output + json.dumps(run.results)
+        return run
+
+
+def requests_of(run: Run) -> list[dict[str, Any]]:
+    """Return the requests of all tasks that changed something."""
+    return [entry for played in run for entry in played.requests if entry["method"] != "GET"]
+
+
+def written_of(run: Run) -> list[str]:
+    """Return the operations that changed something."""
+    return [str(entry["operation"]) for entry in requests_of(run)]
+
+
+def added_of(run: Run) -> dict[str, dict[str, Any]]:
+    """Return the parameters of each added host by its address."""
+    params = [entry["body"]["params"] for entry in requests_of(run) if entry["operation"] == "AddKVMHost"]
+    return {each["managementIp"]: each for each in params}
+
+
+@pytest.fixture
+def onboarder(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> Onboarder:
+    """Three hosts that the service does not have."""
+    return Onboarder(sim, playbook_runner, tmp_path)
+
+
+def recap_of(run: Run) -> dict[str, dict[str, int]]:
+    """Return the counts of the recap by host."""
+    rows = re.findall(r"^(\w+) +: (ok=.*)$", run.output, re.MULTILINE)
+    return {host: {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", row)} for host, row in rows}
+
+
+def failed_of(run: Run) -> list[str]:
+    """Return the hosts that the recap shows as failed."""
+    return [host for host, counts in recap_of(run).items() if counts["failed"]]
+
+
+def test_each_host_has_its_variables(onboarder: Onboarder) -> None:
+    """Host variables precede group variables, then come those of the play, of the role and the command."""
+    onboarder.variables |= {"host_onboarding_ssh_port": 2201, "host_onboarding_username": "group"}
+    onboarder.hosts["b"] |= {"host_onboarding_ssh_port": 2202, "host_onboarding_name": {"__ansible_unsafe": "{{ 1 }}"}}
+    onboarder.hosts["c"] |= {"host_onboarding_password": "{{ undefined_vault | default(omit) }}"}
+    params = {
+        "host_onboarding_username": "role-{{ inventory_hostname }}",
+        "host_onboarding_services": "{{ services if inventory_hostname == 'a' else [] }}",
+    }
+    services = [{"interface": "eth1", "service_types": ["StorageNetwork"]}]
+    run = onboarder.run(
+        {
+            "vars": {"host_onboarding_state": "disabled", "host_onboarding_username": "play", "services": services},
+            "roles": [{"role": ROLE, "vars": params}],
+        },
+        ["-e", json.dumps({"host_onboarding_timeout": 77})],
+    )
+    added = added_of(run)
+    assert [
+        (each["name"], each["username"], each["sshPort"]) for each in (added["10.1.0.1"], added["10.1.0.2"])
+    ] == [("a", "role-a", 2201), ("{{ 1 }}", "role-b", 2202)]
+    assert "10.1.0.3" not in added
+    assert "give host_onboarding_password to add it" in run.output
+    assert written_of(run).count("SetServiceTypeOnHostNetworkInterface") == 1
+    timeouts = {
+        result["item"]["wait_timeout"] for played in run for result in played.result.get("results", ()) if played.written
+    }
+    assert timeouts == {77}
+    # a is disabled before its service types are set, and stays so; b is changed after it was added.
+    assert written_of(run).count("ChangeHostState") == 2
+    counts = recap_of(run)
+    assert (counts["b"]["changed"], counts["c"]["changed"], failed_of(run)) == (1, 0, ["c"])
+
+
+def test_included_roles_have_the_variables_of_the_include(onboarder: Onboarder) -> None:
+    """An include may concern some hosts, and each call of it other ones with other variables."""
+    include = {
+        "ansible.builtin.include_role": {"name": ROLE},
+        "when": "inventory_hostname in item.hosts",
+        "vars": {"host_onboarding_state": "{{ item.state }}", "host_onboarding_username": "{{ item.user }}"},
+        "loop": [
+            {"hosts": ["b", "c"], "state": "disabled", "user": "first"},
+            {"hosts": ["c"], "state": "enabled", "user": "second"},
+        ],
+    }
+    run = onboarder.run({"tasks": [include]})
+    assert run.code == 0, run.output
+    assert {ip: params["username"] for ip, params in added_of(run).items()} == {
+        "10.1.0.2": "first",
+        "10.1.0.3": "first",
+    }
+    # b and c are disabled, and c is enabled by the second call.
+    assert written_of(run).count("ChangeHostState") == 3
+    assert [host for host, counts in recap_of(run).items() if counts["changed"] == 0] == ["a"]
+
+
+def test_a_condition_of_the_first_host_skips_no_host_silently(onboarder: Onboarder) -> None:
+    run = onboarder.run({"roles": [{"role": ROLE, "when": "inventory_hostname != 'a'"}]})
+    assert written_of(run) == []
+    assert failed_of(run) == ["b", "c"]
+    assert "Use the role with include_role" in run.output
+
+
+def test_the_playbook_shows_its_table_when_all_hosts_fail(onboarder: Onboarder) -> None:
+    onboarder.variables["host_onboarding_cluster"] = "cluster-9"
+    run = onboarder.run("virtinfra.manager.onboard_hosts")
+    assert run.code == 2
+    assert failed_of(run) == ["a", "b", "c"]
+    assert added_of(run) == {}
+    (table,) = [played.result["msg"] for played in run if played.task.endswith("Show a summary")]
+    assert [line.split() for line in table[:2]] == [["hosts", "3"], ["failed", "3"]]
+    assert [line[:15] for line in table if line.startswith("failed: ")] == [f"failed: host {name}:" for name in "abc"]
+
+
+def test_a_host_with_invalid_variables_fails_alone(onboarder: Onboarder) -> None:
+    """Without the validation of Ansible, the role itself refuses what the modules would accept."""
+    onboarder.hosts["a"]["host_onboarding_state"] = "absent"
+    onboarder.hosts["b"]["host_onboarding_ssh_port"] = "many"
+    include = {"ansible.builtin.include_role": {"name": ROLE, "rolespec_validate": False}}
+    run = onboarder.run({"tasks": [include]})
+    assert failed_of(run) == ["a", "b"]
+    assert list(added_of(run)) == ["10.1.0.3"]
+    assert "host a: host_onboarding_state must be one of enabled, disabled, maintenance, not absent" in run.output
+    assert re.search("host b: .*ssh_port", run.output)
+
+
+@pytest.mark.parametrize(("percentage", "added"), [(0, ["10.1.0.2"]), (100, ["10.1.0.2", "10.1.0.3"])])
+def test_failures_count_for_the_play(onboarder: Onboarder, percentage: int, added: list[str]) -> None:
+    """The first batch has a host that fails and one that does not, which is completed."""
+    onboarder.hosts["a"]["host_onboarding_cluster"] = "cluster-9"
+    run = onboarder.run({"roles": [ROLE], "serial": 2, "max_fail_percentage": percentage})
+    assert run.code == 2
+    assert failed_of(run) == ["a"]
+    assert sorted(added_of(run)) == added
+
+
+@pytest.mark.parametrize("strategy", ["free", "host_pinned", "ansible.builtin.host_pinned"])
+def test_strategies_that_ignore_run_once_are_refused(onboarder: Onboarder, strategy: str) -> None:
+    run = onboarder.run({"roles": [ROLE], "strategy": strategy})
+    assert written_of(run) == []
+    assert failed_of(run) == ["a", "b", "c"]
+    assert f"strategy {strategy} ignores run_once, so each host of the play would process all objects" in run.output
