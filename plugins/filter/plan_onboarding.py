@@ -203,10 +203,7 @@ def plan_onboarding(
     for host, result in zip(new, _list_results(disabled, len(new)), strict=True):
         host.record(result)
     steps = [
-        (host, options)
-        for host in _list_active(onboardings)
-        if host.can_be_served
-        for options in host.build_services()
+        (host, options) for host in _list_active(onboardings) if host.can_be_served for options in host.build_services()
     ]
     plan["unserved"] = sum(bool(host.services) and not host.can_be_served for host in _list_active(onboardings))
     plan["serve"] = [options for _host, options in steps]
@@ -235,8 +232,8 @@ def _list_results(result: Record | None, count: int) -> Sequence[Record]:
 
 
 def _is_given(value: Any) -> bool:
-    """Return whether a variable has a value. Older versions of core make an empty text of none."""
-    return value is not None and value != "" and not str(value).startswith(OMITTED)
+    """Return whether a variable has a value, which may be empty."""
+    return value is not None and not str(value).startswith(OMITTED)
 
 
 def _format_error(name: Any, messages: Sequence[str]) -> str:

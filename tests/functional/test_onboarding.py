@@ -97,14 +97,18 @@ def test_each_host_has_its_variables(onboarder: Onboarder) -> None:
         ["-e", json.dumps({"host_onboarding_timeout": 77})],
     )
     added = added_of(run)
-    assert [
-        (each["name"], each["username"], each["sshPort"]) for each in (added["10.1.0.1"], added["10.1.0.2"])
-    ] == [("a", "role-a", 2201), ("{{ 1 }}", "role-b", 2202)]
+    assert [(each["name"], each["username"], each["sshPort"]) for each in (added["10.1.0.1"], added["10.1.0.2"])] == [
+        ("a", "role-a", 2201),
+        ("{{ 1 }}", "role-b", 2202),
+    ]
     assert "10.1.0.3" not in added
     assert "give host_onboarding_password to add it" in run.output
     assert written_of(run).count("SetServiceTypeOnHostNetworkInterface") == 1
     timeouts = {
-        result["item"]["wait_timeout"] for played in run for result in played.result.get("results", ()) if played.written
+        result["item"]["wait_timeout"]
+        for played in run
+        for result in played.result.get("results", ())
+        if played.written
     }
     assert timeouts == {77}
     # a is disabled before its service types are set, and stays so; b is changed after it was added.
