@@ -21,7 +21,7 @@ from support.stub_server import StubResponse, StubServer
 from support.tls import untrusted_context
 
 NONE = {"session_id": None, "api_token": None}
-ACCOUNT = {"session_id": None, "account": "admin", "account_password": "simulator-password"}
+ACCOUNT: dict[str, Any] = {"session_id": None, "account": "admin", "account_password": "simulator-password"}
 
 
 @pytest.fixture
