@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -48,6 +49,9 @@ class FileNames:
         # Accounts see different objects.
         self._options = json.dumps(asdict(connection), default=str)
         self._changes_path = locate_file("changes", *self._service)
+        # The types that the next change of the file forgets; a set is empty once its types are forgotten.
+        self._next_types: set[str] = set()
+        self._types_lock, self._file_lock = threading.Lock(), threading.Lock()
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids that are stored for a key, or else those of ``look_up``, and whether they were stored.
@@ -103,8 +107,20 @@ class FileNames:
         return count if isinstance(count, int) else None
 
     def forget(self, resource_types: Iterable[str]) -> None:
-        """Forget all names of these types, also those that are being looked up."""
-        self._change(resource_types, lambda count: count if count is None else count + 1)
+        """Forget all names of these types, also those that are being looked up.
+
+        Threads that wait for each other share a change of the file, which begins after all of them have called this.
+        """
+        with self._types_lock:
+            types = self._next_types
+            types.update(resource_types)
+        with self._file_lock:
+            if not types:
+                return
+            with self._types_lock:
+                self._next_types = set()
+            self._change(types, lambda count: count if count is None else count + 1)
+            types.clear()
 
     def suspend(self, resource_types: Iterable[str]) -> None:
         """Forget all names of these types, and remember none from now on."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import names as _names
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.files import edit_values
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.names import FileNames, suspend_names
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
@@ -146,6 +149,52 @@ def test_a_name_that_changes_during_its_lookup_is_not_remembered() -> None:
 
     assert names().find("vm", ("a",), look_up) == ({"a": "1"}, False)
     assert names().find("vm", ("a",), lambda: {"a": "2"}) == ({"a": "2"}, False)
+
+
+def test_threads_that_forget_at_the_same_time_share_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No change of the file is older than the call for which it is made."""
+    forgetting, has_begun, may_end, has_joined = names(), threading.Event(), threading.Event(), threading.Semaphore(0)
+    changes: list[Path] = []
+
+    @contextmanager
+    def edit(path: Path) -> Iterator[dict[str, Any]]:
+        changes.append(path)
+        with real(path) as values:
+            has_begun.set()
+            assert may_end.wait(30)
+            yield values
+
+    class TypesLock:
+        """A lock that says that a thread has released it."""
+
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            self._lock.acquire()
+
+        def __exit__(self, *dummy: object) -> None:
+            self._lock.release()
+            has_joined.release()
+
+    real = edit_values
+    monkeypatch.setattr(_names, "edit_values", edit)
+    monkeypatch.setattr(forgetting, "_types_lock", TypesLock())
+    with ThreadPoolExecutor(20) as pool:
+        calls = [pool.submit(forgetting.forget, ["host"])]
+        try:
+            assert has_begun.wait(30)
+            calls += [pool.submit(forgetting.forget, [name]) for name in ["host", "vm"] * 5]
+            # The first thread has released the lock twice.
+            assert all(has_joined.acquire(timeout=5) for dummy in range(2 + 10))
+            assert not any(call.done() for call in calls)
+        finally:
+            may_end.set()
+        for call in calls:
+            call.result(30)
+    assert len(changes) == 2
+    with real(changes[0]) as values:
+        assert values == {"host": 2, "vm": 1}
 
 
 def test_nothing_is_remembered_while_a_change_may_run() -> None:
