@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.client i
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -136,6 +136,42 @@ def test_no_answer_is_older_than_its_read(sim: Simulator, monkeypatch: pytest.Mo
         assert records[0] is not records[1]
         readers.gate.open()
         assert first.result()[0]["name"] == "host-1"
+
+
+def test_response_does_not_answer_reads_that_wait_for_it(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The response to a request for two hosts has arrived when they change, and then another read of one waits."""
+    has_response, may_continue, is_waiting = threading.Event(), threading.Event(), threading.Semaphore(0)
+    responses: list[str] = []
+
+    class Turn(threading.Event):
+        """Says that a read waits for its turn."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            is_waiting.release()
+            return super().wait(timeout)
+
+    def hold_second(gate: Gate) -> None:
+        responses.append("")
+        if len(responses) == 2:
+            has_response.set()
+            assert may_continue.wait(SECONDS)
+        gate.pass_once()
+
+    with held_readers(sim.url, monkeypatch, hold_second, hook="on_request") as readers:
+        monkeypatch.setattr(_reads, "Read", lambda client, uuid: Read(client, uuid, is_over=Turn()))
+        first = readers.read_first()
+        together = [readers.submit(uuid) for uuid in HOSTS[:2]]
+        assert all(is_waiting.acquire(timeout=SECONDS) for dummy in together)
+        readers.gate.open()
+        try:
+            assert has_response.wait(SECONDS)
+            sim.change("host", HOSTS[0], name="changed")
+            late = readers.submit(HOSTS[0])
+            assert is_waiting.acquire(timeout=SECONDS)
+        finally:
+            may_continue.set()
+        assert [future.result(SECONDS)[0]["name"] for future in (first, *together)] == ["host-1", "host-1", "host-2"]
+        assert late.result(SECONDS)[0]["name"] == "changed"
 
 
 def test_reads_wait_for_the_response_before_them(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
