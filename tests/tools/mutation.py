@@ -206,7 +206,8 @@ class Trials:
                 if len(self.left_out) > MOST_LEFT_OUT:
                     raise SystemExit("Too many tests fail without a change.")
                 position = next(index for index, item in enumerate(trial.items) if item.nodeid == failed)
-                parts.append(trial.items[position + 1 :])
+                if following := trial.items[position + 1 :]:
+                    parts.append(following)
 
     def order_tests(self, function: str) -> list[str]:
         """Return the tests that run a function, those first that probably detect a change at the least cost.
