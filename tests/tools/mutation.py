@@ -4,8 +4,9 @@
 
 """Change a room of ``plugins/module_utils`` in one place at a time, and count what its tests detect.
 
-mutmut makes the changes and finds out which tests run which function. Here each change is tested in a fork of a process
-that has imported the tests, with those tests that say most about its function first, until one fails or
+mutmut makes the changes and finds out which tests run which function. Here all tests first run once without a change,
+to learn which of them run which line. Then each change is tested in a fork of a process that has imported the tests,
+with those that run the changed line, and that say most about its function first, until one fails or
 ``PROCESSOR_SECONDS`` are used. So the share is a lower bound: with unlimited time, tests may detect more.
 
 Runs in a folder that contains ``ansible_collections``, a copy. The results are kept, so that an interrupted run goes on
@@ -15,6 +16,7 @@ where it stopped. The changes that were not detected are written to a file, each
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import dataclasses
 import hashlib
@@ -26,10 +28,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, defaultdict
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, Any
 
 import pytest
 from mutmut.mutation.trampoline import set_mutant_under_test
@@ -141,12 +146,81 @@ class Trial:
     items: list[pytest.Item]
     log: IO[bytes]
     started: float
+    # Without a change: the lines that each test has run, as lines of JSON.
+    lines: IO[bytes] | None = None
 
     def read_log(self) -> list[tuple[float, str]]:
         """Return the tests that were started, each with the processor time used before."""
         self.log.seek(0)
         lines = self.log.read().decode().splitlines()
         return [(float(seconds), test) for seconds, dummy, test in (line.partition(" ") for line in lines)]
+
+
+class Sources:
+    """The files of a room with all changes, in each of which a function is followed by its changed copies."""
+
+    def __init__(self, room: str) -> None:
+        self._part = f"/module_utils/{room}/"
+        self._lines: dict[str, list[str]] = {}
+        self._functions: dict[tuple[str, str], ast.FunctionDef] = {}
+        for path in Path(COLLECTION, "plugins", "module_utils", room).glob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            self._lines[path.stem] = text.splitlines()
+            nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+            self._functions.update({(path.stem, node.name): node for node in nodes})
+
+    def get_file(self, path: str) -> str:
+        """Return the name of a file of the room without its suffix, empty for all other files."""
+        return Path(path).stem if self._part in path else ""
+
+    def find_lines(self, change: Change) -> tuple[str, range]:
+        """Return the file and the lines of the statement that is changed; no lines if it is the signature."""
+        file = get_file(change.function).rpartition(".")[2]
+        name = change.name.rpartition(".")[2]
+        original = self._functions[file, f"{name.rpartition('__mutmut_')[0]}__mutmut_orig"]
+        texts = [self._lines[file][node.lineno : node.end_lineno] for node in (original, self._functions[file, name])]
+        # The first line has the name of the function, which differs.
+        pairs = enumerate(zip_longest(*texts), original.lineno + 1)
+        line = next((number for number, (before, after) in pairs if before != after), original.lineno)
+        around = [node for node in ast.walk(original) if isinstance(node, ast.stmt) and node is not original]
+        around = [node for node in around if node.lineno <= line <= (node.end_lineno or 0)]
+        if not around:
+            return file, range(0)
+        statement = max(around, key=lambda node: node.lineno)
+        body: list[ast.stmt] = getattr(statement, "body", [])
+        end = body[0].lineno if body else (statement.end_lineno or line) + 1
+        return file, range(statement.lineno, end) if line < end else range(line, line + 1)
+
+
+class Tracer:
+    """Collects the lines of the room's files that are run, by file."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.seen: defaultdict[str, set[int]] = defaultdict(set)
+        self._sources = sources
+        self._files: dict[str, str] = {}
+
+    def start(self) -> None:
+        """Collect the lines that all threads run from now on."""
+        self.seen.clear()
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def stop(self) -> dict[str, list[int]]:
+        """Return the lines since the start."""
+        sys.settrace(None)
+        return {file: sorted(lines) for file, lines in self.seen.items()}
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        path = frame.f_code.co_filename
+        if path not in self._files:
+            self._files[path] = self._sources.get_file(path)
+        file = self._files[path]
+        if not file:
+            return None
+        if event == "line":
+            self.seen[file].add(frame.f_lineno)
+        return self._trace
 
 
 class Trials:
@@ -157,6 +231,8 @@ class Trials:
         self.running: dict[int, Trial] = {}
         self.usual: dict[str, float] = {}
         self.left_out: set[str] = set()
+        self.sources = Sources(results.room)
+        self.tests_of_line: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         # For each file and test the number of functions of the file that the test runs, each divided by its tests.
         self.rareness_of: defaultdict[tuple[str, str], float] = defaultdict(float)
         # For each function the tests that detected changes in it.
@@ -176,7 +252,7 @@ class Trials:
         for name in self.names:
             change = self.results.changes.get(name) or Change(name)
             if not change.result:
-                tests = [test for test in self.order_tests(change.function) if test in items]
+                tests = [test for test in self.order_tests(change) if test in items]
                 self.start(session, change, [items[test] for test in tests], PROCESSOR_SECONDS)
             else:
                 self.remember(change)
@@ -209,15 +285,19 @@ class Trials:
                 if following := trial.items[position + 1 :]:
                     parts.append(following)
 
-    def order_tests(self, function: str) -> list[str]:
-        """Return the tests that run a function, those first that probably detect a change at the least cost.
+    def order_tests(self, change: Change) -> list[str]:
+        """Return the tests that run what is changed, those first that probably detect the change at the least cost.
 
         Those that have detected one, then the best of each file of tests, the second best of each, and so on. The best
         are those that take little time and run functions of the changed file that few tests run. Files whose tests need
         a simulator with a socket come later, because each process would have to start it.
         """
-        found = self.finders[function]
+        function, found = change.function, self.finders[change.function]
         tests = self.tests_of.get(function, [])
+        file, lines = self.sources.find_lines(change)
+        if lines:
+            known = set().union(*(self.tests_of_line[file, line] for line in lines))
+            tests = [test for test in tests if test in known]
         costs = {test: self.usual.get(test, 0.0) / self.rareness_of[get_file(function), test] for test in tests}
         ranks: dict[str, int] = {}
         next_ranks: dict[str, int] = {}
@@ -230,6 +310,8 @@ class Trials:
     def start(self, session: pytest.Session, change: Change, items: list[pytest.Item], limit: float) -> None:
         """Start a process that runs tests until one fails, or until they have used the limit of processor time."""
         trial = Trial(change, items, tempfile.TemporaryFile(), time.monotonic())  # noqa: SIM115
+        if not change.name:
+            trial.lines = tempfile.TemporaryFile()  # noqa: SIM115
         pid = os.fork()
         if pid:
             self.running[pid] = trial
@@ -255,7 +337,12 @@ class Trials:
                 # The first test of a process starts the simulator.
                 most = int(used + ENDLESS * self.usual[item.nodeid]) + 2
                 resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+            tracer = Tracer(self.sources)
+            if trial.lines:
+                tracer.start()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if trial.lines:
+                os.write(trial.lines.fileno(), f"{json.dumps([item.nodeid, tracer.stop()])}\n".encode())
             if session.testsfailed:
                 os._exit(TEST_FAILED)
         os.write(trial.log.fileno(), f"{time.process_time():.4f} \n".encode())
@@ -285,6 +372,13 @@ class Trials:
         else:
             ends = [seconds for seconds, dummy in log[1:]]
             self.usual.update({test: end - start for (start, test), end in zip(log, ends, strict=False)})
+        if trial.lines:
+            trial.lines.seek(0)
+            for test, files in map(json.loads, trial.lines):
+                for file, numbers in files.items():
+                    for number in numbers:
+                        self.tests_of_line[file, number].add(test)
+            trial.lines.close()
         return trial
 
     def remember(self, change: Change) -> None:

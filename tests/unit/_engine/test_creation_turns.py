@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import build_creation_key
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -87,6 +89,14 @@ def test_object_that_no_option_selects_has_the_key_of_its_owners(sim: Simulator)
     assert run_module("vm_nic", options, new_lock=lock.new).result["changed"]
     assert [sorted(json.loads(key)[1:]) for key in lock.keys] == [[["l3NetworkUuid", L3], ["vmInstanceUuid", VM]]]
     assert json.loads(lock.keys[0])[0] == "AttachL3NetworkToVm"
+
+
+def test_key_has_one_spelling_of_an_address() -> None:
+    key = build_creation_key(KVM_HOST, {}, {"managementIp": " 2001:DB8::0:1", "name": "host-1"})
+    assert json.loads(key) == [CREATION, ["managementIp", "2001:db8::1"]]
+    key = build_creation_key(KVM_HOST, {"name": "web", "username": "Root"}, {})
+    required = {"name": "web", "managementIp": "none", "username": "root", "password": "none", "clusterUuid": "none"}
+    assert dict(json.loads(key)[1:]) == required
 
 
 def test_task_reads_again_what_another_task_has_created(sim: Simulator) -> None:

@@ -39,6 +39,8 @@ TRAPS = {"type": "snmp", "name": "traps", "job_uuid": JOB}
 CHAT = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/?key=1"}
 DELETED_TASK = {"name": "cbt-task-1", "state": "absent"}
 CONNECTING = ("host", HOST, {"status": "Connecting"})
+LOST_HOST = {"uuid": "f" * 32, "name": "host-91", "managementIp": "10.0.0.91", "status": "Disconnected"}
+ENABLED_HOST = {"uuid": HOST, "name": "host-1", "state": "Enabled", "status": "Connected"}
 RESET = "the connection to http://simulator.test broke: Connection reset by peer"
 EITHER = (
     "Either another run, task or user made the same call at the same time, or a proxy delivered this call twice. The"
@@ -206,6 +208,30 @@ CASES = {
         {"uuid": VM, "state": "absent"},
         f"vm {VM}: DestroyVmInstance succeeded, but the object still exists",
         server={"failing_destructions": [VM]},
+    ),
+    "created object that does not exist": Case(
+        "sns_topic",
+        {"name": "alarms"},
+        "topic alarms: CreateSNSTopic succeeded, but the object does not exist",
+        faults=(("other_response", "QuerySNSTopic", {"reply": {"inventories": []}, "count": None}),),
+    ),
+    "added host that cannot be reached": Case(
+        "kvm_host",
+        NEW_HOST,
+        "host host-91: AddKVMHost succeeded, but status Disconnected",
+        faults=(
+            (
+                "other_response",
+                "QueryHost",
+                {"reply": {"inventories": [LOST_HOST], "total": 1}, "skip": 2, "count": None},
+            ),
+        ),
+    ),
+    "enabled host that stays disabled": Case(
+        "kvm_host",
+        {"uuid": HOST, "state": "disabled"},
+        f"host {HOST}: ChangeHostState succeeded, but state is 'Enabled' (expected 'Disabled')",
+        faults=(("other_response", "QueryHost", {"reply": {"inventories": [ENABLED_HOST]}, "count": None}),),
     ),
     "creation that fails": Case(
         "kvm_host",
