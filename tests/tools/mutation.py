@@ -107,6 +107,7 @@ ROOMS = {
         "_client",
         "_engine/test_exactly_once.py",
         "_modules/test_resilience.py",
+        "_run/test_remembered_names.py",
         "modules/test_modules_errors.py",
         "modules/test_modules_hosts.py",
         "modules/test_modules_reading.py",

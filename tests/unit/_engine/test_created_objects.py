@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from support.module_runner import run_module
 from support.stub_server import StubRequest, StubResponse, StubServer
 
@@ -58,3 +60,25 @@ def test_record_in_the_reply_that_cannot_be_read() -> None:
     assert not outcome.result.get("failed"), outcome.result
     assert (outcome.result["changed"], outcome.result["endpoint"]["uuid"]) == (True, SECOND)
     assert outcome.warnings == []
+
+
+@pytest.mark.parametrize(("own", "other"), [(FIRST, SECOND), (SECOND, FIRST)])
+def test_reply_names_one_of_two_objects(own: str, other: str) -> None:
+    """The task uses the one that it has created, whatever the order of the uuids is."""
+
+    def answer(request: StubRequest) -> StubResponse:
+        if request.method == "POST":
+            return StubResponse(200, {"inventory": {"uuid": own, "name": "traps", "type": "SNMP"}})
+        is_created = any(each.method == "POST" for each in service.requests)
+        wanted = {uuid for uuid in (FIRST, SECOND) if uuid in request.target} or {FIRST, SECOND}
+        found = sorted(wanted) if is_created else []
+        endpoints = [{"uuid": uuid, "name": "traps", "type": "SNMP", "state": "Enabled"} for uuid in found]
+        return StubResponse(200, {"inventories": endpoints, "total": len(endpoints)})
+
+    with StubServer(answer) as service:
+        options = {"base_url": service.url, "session_id": "the-session", "type": "snmp", "name": "traps"}
+        outcome = run_module("sns_endpoint", options)
+    assert not outcome.result.get("failed"), outcome.result
+    assert (outcome.result["changed"], outcome.result["endpoint"]["uuid"]) == (True, own)
+    (warning,) = outcome.warnings
+    assert warning.startswith(f"endpoint traps: {own} and {other} exist, because another one was created")
