@@ -134,7 +134,7 @@ def test_wait_for_the_job_of_another_task_ends_at_the_deadline(sim: Simulator) -
     """The deadline is that of the task, although it has waited for its turn before."""
     job = {"uuid": "a" * 32, "location": f"/service/v1/api-jobs/{'a' * 32}"}
     sim.fault("status", "poll", status=502, count=None)
-    lock = ScriptedLock(free_at=20, is_first=False, running=[job])
+    lock = ScriptedLock(free_at=60, is_first=False, running=[job])
     begin = monotonic()
     result = add_host(sim, lock, wait_timeout=60, request_retries=0)
     assert result["error"]["code"] == "TIMEOUT"

@@ -39,6 +39,8 @@ TRAPS = {"type": "snmp", "name": "traps", "job_uuid": JOB}
 CHAT = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/?key=1"}
 DELETED_TASK = {"name": "cbt-task-1", "state": "absent"}
 CONNECTING = ("host", HOST, {"status": "Connecting"})
+# How often a task looks for the job of a lost call before it sends the call again.
+LOOKUPS = 40
 LOST_HOST = {"uuid": "f" * 32, "name": "host-91", "managementIp": "10.0.0.91", "status": "Disconnected"}
 ENABLED_HOST = {"uuid": HOST, "name": "host-1", "state": "Enabled", "status": "Connected"}
 RESET = "the connection to http://simulator.test broke: Connection reset by peer"
@@ -115,6 +117,12 @@ CASES = {
         ),
         server={"job_uuid": "ignore"},
         faults=(("duplicate", "ExportNbdVolumes", {}),),
+    ),
+    "failure of a call that was sent again": Case(
+        "cbt_task",
+        {"name": "cbt-task-1", "state": "enabled"},
+        "cbt task cbt-task-1: EnableCbtTask failed (SYS.1006): The operation failed: the operation failed on demand",
+        faults=(("drop_before", "EnableCbtTask", {}), ("fail", "EnableCbtTask", {"skip": 1})),
     ),
     "refusal of a call whose object is not to be protected from a second one": Case(
         "cbt_volume_export",
@@ -338,6 +346,18 @@ def test_idempotent_call_is_sent_again_at_most_three_times(sim: Simulator) -> No
     assert ran["error"]["code"] == "OUTCOME_UNKNOWN"
     assert count_calls(sim, "EnableCbtTask") == 4
     assert len({entry["headers"]["x-job-uuid"] for entry in sim.log() if entry["operation"] == "EnableCbtTask"}) == 1
+
+
+def test_call_that_is_sent_again_may_be_known_by_then(sim: Simulator) -> None:
+    """The first delivery reaches the service late, so that it knows the job when it gets the second one."""
+    sim.configure(latencies={"ChangeHostState": 600.0})
+    sim.fault("drop_after", "ChangeHostState")
+    sim.fault("status", "poll", status=404, form="plain", count=LOOKUPS)
+    with with_fast_clock():
+        ran = ModuleRunner(sim)("kvm_host", {"uuid": HOST, "state": "disabled", "wait": False})
+    assert not ran.failed, ran.message
+    (uuid,) = {entry["headers"]["x-job-uuid"] for entry in sim.log() if entry["operation"] == "ChangeHostState"}
+    assert (count_calls(sim, "ChangeHostState"), ran["job"]["uuid"]) == (2, uuid)
 
 
 def count_calls(sim: Simulator, operation: str) -> int:

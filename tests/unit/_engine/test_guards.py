@@ -100,6 +100,19 @@ def test_effects_of_a_permitted_call_are_read_afterwards(run: Run) -> None:
     assert (again.changed, again["deleted_backups"], again.warnings) == (False, [], [])
 
 
+def test_effects_that_cannot_be_read_afterwards_are_predicted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*dummy: Any) -> list[Dependent]:
+        raise TransportError("no answer.")
+
+    monkeypatch.setitem(globals(), "review_backups", fail)
+    ran = run({**DELETE, "backups": "delete"})
+    assert (ran.changed, ran["deleted_backups"]) == (True, RESULT)
+    assert ran.warnings[-2:] == [
+        "cbt task cbt-task-1: cannot check what became of 2 volumes: no answer.",
+        "cbt task cbt-task-1: 2 volumes would be deleted: backup-2 (b2), backup-1 (b1).",
+    ]
+
+
 def test_guard_that_finds_nothing_refuses_nothing(run: Run) -> None:
     ran = run({**DELETE, "backups": "ignore"})
     assert (ran.changed, ran["deleted_backups"], "backups" in ran["diff"]["before"]) == (True, [], False)

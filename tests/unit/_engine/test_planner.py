@@ -314,6 +314,17 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
             " was found by management_ip '10.0.0.21'."
         ),
     ),
+    "drift of an object whose record lacks the option that selected it": (
+        KVM_HOST,
+        "enabled",
+        {"managementIp": "10.0.0.21", "name": "other"},
+        {"uuid": UUID, "name": "host-21", "state": "Enabled"},
+        Unchangeable,
+        (
+            "the API cannot change management_ip (is not set, should be '10.0.0.21'), name (is 'host-21', should be"
+            " 'other'). The host was found by management_ip '10.0.0.21'."
+        ),
+    ),
     "drift of a value that is not set": (
         NIC,
         "present",
@@ -560,6 +571,9 @@ def test_object_of_an_earlier_task_is_predicted() -> None:
     assert predict_object(KVM_HOST, "present", {**NEW_HOST, "clusterUuid": NULL_CLUSTER}) == Missing()
     selected = predict_object(KVM_HOST, "disabled", {"name": "host-21", "clusterUuid": NULL_CLUSTER})
     assert selected.record == {"uuid": null, "name": "host-21", "clusterUuid": NULL_CLUSTER}
+    # The option that selects it is no change, although the API could change it.
+    renamed = predict_object(replace(KVM_HOST, update="UpdateHost"), "disabled", {"name": "a", "managementIp": None})
+    assert (renamed.record or {})["name"] == "a"
 
 
 # ---------------------------------------------------------------------------------------------------------------- tags
