@@ -347,9 +347,12 @@ class JobBatch:
         return not running
 
     def _count_connections(self, polls: int) -> int:
-        """Return over how many connections so many polls take no longer than the shortest pause between polls."""
-        needed = polls * self._poll_seconds / SHORTEST_INTERVAL
-        return math.ceil(min(MAX_POLLS_AT_ONCE, max(MIN_POLLS_AT_ONCE, needed)))
+        """Return over how many connections so many polls take no longer than the shortest pause between polls.
+
+        It is a power of two, because the client keeps the threads of each number.
+        """
+        needed = min(MAX_POLLS_AT_ONCE, max(MIN_POLLS_AT_ONCE, polls * self._poll_seconds / SHORTEST_INTERVAL))
+        return 1 << (math.ceil(needed) - 1).bit_length()
 
     def _poll_in_turn(self, number: int) -> None:
         """Poll the jobs of this round; when one of them has ended, poll all others too."""
