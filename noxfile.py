@@ -60,10 +60,10 @@ PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 # What pytest selects to run the modules of each kind only, in the test of the protocol.
 EACH_KIND = ("-k", "not other_modules")
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
+HOSTILE_VALUES = "hostile_values"
 
 # What `make gate` runs of the functional tests with an older core: modules in the controller and in a process of their
 # own, hidden values, commands for inventories, and the protocol. CI runs all of them with each core.
-HOSTILE_VALUES = "hostile_values"
 WITH_OLDER_CORE = (
     *(f"tests/functional/test_{name}.py" for name in ("inventory_commands", "keywords", "masked_outputs")),
     PROTOCOL,

@@ -34,11 +34,7 @@ def test_a_group_without_time_is_powered_off_or_fails(
     }
     role = {"ansible.builtin.include_role": {"name": "virtinfra.manager.site_shutdown"}}
     run = playbook_runner.play(role, vars=given, ignore_errors=False)
-    (report,) = (
-        played.result["ansible_facts"]["site_shutdown_report"]
-        for played in run
-        if "site_shutdown_report" in played.result.get("ansible_facts", {})
-    )
+    report = run.get_fact("site_shutdown_report")
     vms = {vm["name"]: vm["state"] for vm in sim.records("vm")}
     if cold:
         assert {(entry["outcome"], entry["powered_off"], entry["error"]) for entry in report} == {

@@ -48,13 +48,7 @@ def run_role(playbook_runner: PlaybookRunner, *arguments: str, **variables: Any)
     given = {"vm_snapshots_query": ["name~=vm-%"], "vm_snapshots_keep": 2, **variables}
     role = {"ansible.builtin.include_role": {"name": "virtinfra.manager.vm_snapshots"}}
     run = playbook_runner.play(role, vars=given, ignore_errors=False, arguments=arguments)
-    reports = [
-        played.result["ansible_facts"]["vm_snapshots_report"]
-        for played in run
-        if "vm_snapshots_report" in played.result.get("ansible_facts", {})
-    ]
-    assert reports, run.output
-    return run, {entry["vm"]: entry for entry in reports[0]}
+    return run, {entry["vm"]: entry for entry in run.get_fact("vm_snapshots_report")}
 
 
 def test_snapshots_keep_the_last_ones_and_those_of_others(service: Simulator, playbook_runner: PlaybookRunner) -> None:

@@ -46,13 +46,7 @@ class Site:
     def compare(self, *arguments: str) -> tuple[Run, list[dict[str, Any]]]:
         """Return the run of the comparison, and the entries of its report that are not the same."""
         run = self._play("drift", "-i", str(self.folder / "hosts.yml"), *arguments)
-        reports = [
-            played.result["ansible_facts"]["site_drift_report"]
-            for played in run
-            if "site_drift_report" in played.result.get("ansible_facts", {})
-        ]
-        assert reports, run.output
-        return run, [entry for entry in reports[0] if entry["outcome"] != "same"]
+        return run, [entry for entry in run.get_fact("site_drift_report") if entry["outcome"] != "same"]
 
     def read(self) -> dict[str, str]:
         """Return the contents of the files by their paths."""

@@ -87,6 +87,13 @@ class Run:
         """The results of the tasks."""
         return [played.result for played in self.tasks]
 
+    def get_fact(self, name: str) -> Any:
+        """Return the value of a fact, which one task has set."""
+        facts = [result["ansible_facts"] for result in self.results if "ansible_facts" in result]
+        values = [each[name] for each in facts if name in each]
+        assert len(values) == 1, self.output
+        return values[0]
+
 
 class PlaybookRunner:
     """Run playbooks on localhost with a simulator; ``defaults`` are options for all modules of the collection."""

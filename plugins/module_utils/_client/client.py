@@ -64,6 +64,9 @@ from .substitutes import (
 
 SESSION_EXPIRED = "ID.1001"
 
+# A session that no service has created.
+UNKNOWN_SESSION = "0" * 32
+
 TOKEN_OPTION = "api_token (or VIRTINFRA_API_TOKEN in the environment)"
 
 SESSION_OPTIONS = (

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from .._api.errors import ApiError, InvalidOptions, TransportError, VirtinfraError, WaitTimeout
 from .._api.operations import get_operation
+from .._http.adapter import MAX_CONNECTIONS
 from .._http.connection import Authorization
 from .._http.hooks import Hooks
 
@@ -220,8 +221,8 @@ ALL, ANY = "all", "any"
 # While waiting for any of several jobs, every job is polled once in this number of rounds.
 ROUNDS_FOR_ANY = 8
 
-# How many jobs are polled at the same time at least, and at most.
-MIN_POLLS_AT_ONCE, MAX_POLLS_AT_ONCE = 2, 16
+# How many jobs are polled at the same time at least.
+MIN_POLLS_AT_ONCE = 2
 
 # A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
 MAX_BATCH_RATIO = 0.15
@@ -351,7 +352,7 @@ class JobBatch:
 
         It is a power of two, because the client keeps the threads of each number.
         """
-        needed = min(MAX_POLLS_AT_ONCE, max(MIN_POLLS_AT_ONCE, polls * self._poll_seconds / SHORTEST_INTERVAL))
+        needed = min(MAX_CONNECTIONS, max(MIN_POLLS_AT_ONCE, polls * self._poll_seconds / SHORTEST_INTERVAL))
         return 1 << (math.ceil(needed) - 1).bit_length()
 
     def _poll_in_turn(self, number: int) -> None:

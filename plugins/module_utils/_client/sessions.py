@@ -30,7 +30,7 @@ from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
-from .client import READ_AND_MASK, CallOptions, Client, create_client, open_session_client
+from .client import READ_AND_MASK, UNKNOWN_SESSION, CallOptions, Client, create_client, open_session_client
 from .jobs import wait_for_job
 from .replies import build_unsupported_error
 
@@ -38,9 +38,6 @@ from .replies import build_unsupported_error
 # that no client knows expires.
 MAX_LOGIN_RETRIES = 3
 LOGIN_BACKOFF = 0.3
-
-# A session that no service has created.
-UNKNOWN_SESSION = "0" * 32
 
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0

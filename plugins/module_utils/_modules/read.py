@@ -44,7 +44,7 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES
-from .._client.client import SESSION_OPTIONS, Client
+from .._client.client import SESSION_OPTIONS, UNKNOWN_SESSION, Client
 from .._client.jobs import WaitPolicy, read_until
 from .._client.lists import PAGE_SIZE, combine_finders, find_by_attribute, get_by_uuid, paginate, paginate_cursor, query
 from .._engine.context import ModuleContext
@@ -350,7 +350,7 @@ class Diagnosis:
             return self._probe("credential", "QueryPrimaryStorage", {"limit": 1})
         if not self._connection.api_token:
             # A service that does not know the session has been reached.
-            self._probe("connection", "ValidateSession", {"sessionUuid": "0" * 32})
+            self._probe("connection", "ValidateSession", {"sessionUuid": UNKNOWN_SESSION})
             self.problems["credential"] = InvalidOptions(f"there are no credentials. Give {SESSION_OPTIONS}.")
         return None
 

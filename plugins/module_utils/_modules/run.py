@@ -150,6 +150,11 @@ def _build_failure(context: ModuleContext | None, failure: VirtinfraError) -> Mo
     return ModuleResult(result, context.warnings if context else [])
 
 
+def describe_failure(failure: VirtinfraError) -> dict[str, Any]:
+    """Return the failed result of a task, or of an object of a batch, whose module was not started."""
+    return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
+
+
 def mask_result(spec: ModuleSpec, result: Mapping[str, Any], masker: Masker) -> dict[str, Any]:
     """Return a result with secrets masked, except for the members that a success returns to later tasks."""
     unmasked = () if result.get("failed") else spec.secret_results

@@ -25,8 +25,8 @@ from ...module_utils._api.errors import InvalidOptions, LoginFailed, VirtinfraEr
 from ...module_utils._client.sessions import AccountSession
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
-from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
+from ...module_utils._modules.run import describe_failure
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.sessions import FileStore, TaskSession
 from .environment import patch_environ, pop_credentials
@@ -173,8 +173,3 @@ class ModuleProcess:
 def _limit_login(connection: ConnectionOptions) -> ConnectionOptions:
     """Return the options for a login whose failure the module process can still avoid by logging in itself."""
     return replace(connection, request_retries=0, request_timeout=min(connection.request_timeout, HANDOVER_TIMEOUT))
-
-
-def describe_failure(failure: VirtinfraError) -> dict[str, Any]:
-    """Return the failed result of a task whose module was not started."""
-    return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}

@@ -30,14 +30,14 @@ from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
-from ...module_utils._modules.run import build_masker, describe_option_errors, execute
+from ...module_utils._modules.run import build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.names import suspend_names
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
 from .environment import patch_environ
-from .handover import ModuleProcess, describe_failure
+from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .locks import RunLock
 

@@ -27,9 +27,8 @@ from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._masking.masker import collect_secrets
-from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
-from ...module_utils._modules.run import check_options, describe_option_errors, execute
+from ...module_utils._modules.run import check_options, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.profiles import Profiles
 from .polling import JobPoller
@@ -191,16 +190,11 @@ def _build_items(
             items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:
             mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
-            items.append(BatchItem(number, given, {}, result=_describe_mistake(mistake)))
+            items.append(BatchItem(number, given, {}, result={"changed": False, **describe_failure(mistake)}))
     if mistakes and params["on_invalid"] == "fail":
         count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
         raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
     return items
-
-
-def _describe_mistake(mistake: InvalidOptions) -> dict[str, Any]:
-    """Return the result of an object whose options are invalid."""
-    return {"changed": False, "failed": True, "msg": escape_controls(str(mistake)), "error": mistake.error}
 
 
 def _validate(

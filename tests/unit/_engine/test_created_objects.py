@@ -9,12 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 
 from support.module_runner import run_module
 from support.stub_server import StubRequest, StubResponse, StubServer
 
 FIRST, SECOND = "a" * 32, "b" * 32
 VM = "a0000004000040008000000000000001"
+
+
+def create_endpoint(service: StubServer) -> ModuleResult:
+    """Run the module that creates an endpoint, and return its outcome, which is a success."""
+    options = {"base_url": service.url, "session_id": "the-session", "type": "snmp", "name": "traps"}
+    outcome = run_module("sns_endpoint", options)
+    assert not outcome.result.get("failed"), outcome.result
+    return outcome
 
 
 def test_reply_without_the_record_of_one_of_two_objects() -> None:
@@ -55,9 +64,7 @@ def test_record_in_the_reply_that_cannot_be_read() -> None:
         return StubResponse(200, {"inventories": shown, "total": len(shown)})
 
     with StubServer(answer) as service:
-        options = {"base_url": service.url, "session_id": "the-session", "type": "snmp", "name": "traps"}
-        outcome = run_module("sns_endpoint", options)
-    assert not outcome.result.get("failed"), outcome.result
+        outcome = create_endpoint(service)
     assert (outcome.result["changed"], outcome.result["endpoint"]["uuid"]) == (True, SECOND)
     assert outcome.warnings == []
 
@@ -76,9 +83,7 @@ def test_reply_names_one_of_two_objects(own: str, other: str) -> None:
         return StubResponse(200, {"inventories": endpoints, "total": len(endpoints)})
 
     with StubServer(answer) as service:
-        options = {"base_url": service.url, "session_id": "the-session", "type": "snmp", "name": "traps"}
-        outcome = run_module("sns_endpoint", options)
-    assert not outcome.result.get("failed"), outcome.result
+        outcome = create_endpoint(service)
     assert (outcome.result["changed"], outcome.result["endpoint"]["uuid"]) == (True, own)
     (warning,) = outcome.warnings
     assert warning.startswith(f"endpoint traps: {own} and {other} exist, because another one was created")
