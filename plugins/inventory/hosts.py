@@ -90,6 +90,17 @@ keyed_groups:
 # cache_plugin: ansible.builtin.jsonfile
 # cache_connection: ~/.cache/virtinfra
 # cache_timeout: 3600
+
+# A large inventory with three variables for each host, and groups by another one
+#
+# plugin: virtinfra.manager.hosts
+# variables:
+#   - ansible_host
+#   - name
+#   - status
+# keyed_groups:
+#   - key: virtinfra_zone_name
+#     prefix: zone
 """
 
 from collections.abc import Callable

@@ -58,6 +58,20 @@ groups:
 keyed_groups:
   - key: virtinfra_type | lower
     prefix: storage
+
+# The capacities only, of two services. If one of them cannot be read, the inventory contains the storages of the other.
+#
+# plugin: virtinfra.manager.primary_storages
+# on_failure: skip
+# services:
+#   - name: north
+#     base_url: https://north.example.com
+#   - name: south
+#     base_url: https://south.example.com
+# variables:
+#   - name
+#   - available_capacity
+#   - total_capacity
 """
 
 from collections.abc import Iterable, Mapping

@@ -90,6 +90,16 @@ keyed_groups:
 # keyed_groups:
 #   - key: virtinfra_cluster_name
 #     prefix: cluster
+
+# Two services with the same account. If one of them cannot be read, the inventory contains the VMs of the other.
+#
+# plugin: virtinfra.manager.vms
+# on_failure: skip
+# services:
+#   - name: north
+#     base_url: https://north.example.com
+#   - name: south
+#     base_url: https://south.example.com
 """
 
 import ipaddress

@@ -40,7 +40,6 @@ from .._http.connection import (
 from .._http.hooks import Hooks, NameStore, ServerFacts, SessionStore
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
-from .._masking.patterns import may_hold_credentials
 from .jobs import (
     FAILED,
     RUNNING,
@@ -199,10 +198,7 @@ class Client:
         prefix = self.connection.path_prefix
         reply = extract_reply(operation, request, response, prefix, self.prefix.is_known, credential)
         self.prefix.note(operation)
-        if self.options.mask_replies and may_hold_credentials(response.body.decode("utf-8", "replace")):
-            masked: dict[str, Any] = self.hooks.masker.mask_value(reply)
-            return masked
-        return reply
+        return self.hooks.masker.mask_reply(reply, response.body) if self.options.mask_replies else reply
 
     def start_job(
         self,

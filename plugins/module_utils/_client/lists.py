@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -179,19 +180,29 @@ def _read_pages(
         return extract_records(reply, operation.name, operation.result[0]), _read_total(reply)
 
     records, total = read_page(0)
-    yield records, total
     start, size, number = len(records), params["limit"], 1
-    _check_page_count(operation.name, number, len(records), total, limit)
     if connections > 1 and total is not None and size == start < total:
+        _check_page_count(operation.name, number, len(records), total, limit)
         with ThreadPoolExecutor(connections) as pool:
-            starts = iter(range(size, total, size))
-            # No more pages are read ahead than there are connections: they take more memory than their hosts.
-            pending = deque(pool.submit(read_page, first) for first in islice(starts, connections))
+            starts, ahead = iter(range(size, total, size)), 1
+            pending = deque([pool.submit(read_page, next(starts))])
+            given = time.monotonic()
+            yield records, total
             while pending:
-                records, total = pending.popleft().result()
-                pending += (pool.submit(read_page, first) for first in islice(starts, 1))
+                requested, reading = time.monotonic(), pending.popleft()
+                busy = time.process_time()
+                pending += (pool.submit(read_page, first) for first in islice(starts, ahead - len(pending)))
+                records, total = reading.result()
+                # A page takes more memory than its hosts, so more are only read ahead if the service is the slower one.
+                idle = time.monotonic() - requested - (time.process_time() - busy)
+                if idle > (requested - given) / 2:
+                    ahead = min(2 * ahead, connections)
+                given = time.monotonic()
                 yield records, total
                 start += len(records)
+    else:
+        yield records, total
+        _check_page_count(operation.name, number, len(records), total, limit)
     while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
         records, total = read_page(start)
         yield records, total

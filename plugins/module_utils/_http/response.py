@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
-from itertools import chain, compress
 from typing import Any
 
 from .._api.errors import is_error_code
@@ -165,11 +164,10 @@ def _parse_finite_float(text: str) -> float:
 
 
 def _is_too_deep(value: dict[str, Any]) -> bool:
-    values: list[Any] = [value]
-    for dummy in range(MAX_JSON_DEPTH + 1):
-        # A long list has a million values, so the loop has no statement for each of them.
-        containers = list(compress(values, map(_CONTAINERS.__contains__, map(type, values))))
-        if not containers:
+    level: list[Any] = [value]
+    for dummy in range(MAX_JSON_DEPTH):
+        members = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [member for inner in members for member in inner if type(member) in _CONTAINERS]
+        if not level:
             return False
-        values = list(chain.from_iterable(item.values() if isinstance(item, dict) else item for item in containers))
     return True

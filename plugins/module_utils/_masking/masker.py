@@ -26,6 +26,7 @@ from .patterns import (
     mask_credentials,
     may_hold_credentials,
 )
+from .replies import find_suspicious_texts
 
 # The text that Ansible itself shows instead of a secret option.
 MASKED_OPTION = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
@@ -188,6 +189,39 @@ class Masker:
             return [self.mask_value(item) for item in value]
         return MASKED_OPTION if self._is_secret_scalar(value) else value
 
+    def mask_reply(self, reply: dict[str, Any], body: bytes) -> dict[str, Any]:
+        """Return a reply masked as by mask_value. ``body`` is its JSON text; the reply itself may be changed."""
+        texts = self._find_suspicious_texts(body)
+        if texts is None:
+            masked: dict[str, Any] = self.mask_value(reply)
+            return masked
+        affected = {text for text in texts if self.mask_value(text) != text or is_secret_name(text)}
+        if affected:
+            self._mask_within(reply, affected)
+        return reply
+
+    def _find_suspicious_texts(self, body: bytes) -> set[str] | None:
+        """Return the only texts of a reply that may have to be masked; None if that cannot be said."""
+        secrets = dict(self._secrets)
+        if "" in secrets.values() or any(map(_may_be_in_number, secrets)):
+            return None
+        words = {secret for secret, part in secrets.items() if secret == part and len(secret) < MIN_SECRET_LENGTH}
+        return find_suspicious_texts(body, {secrets[secret] for secret in secrets.keys() - words}, words)
+
+    def _mask_within(self, value: dict[str, Any] | list[Any], affected: set[str]) -> None:
+        """Mask the affected texts in a mapping or a list, and the members with an affected key."""
+        if isinstance(value, dict) and not affected.isdisjoint(value):
+            masked = self._mask_members(value)
+            value.clear()
+            value.update(masked)
+            return
+        items: Iterable[tuple[Any, Any]] = enumerate(value) if isinstance(value, list) else value.items()
+        for place, item in items:
+            if isinstance(item, (dict, list)):
+                self._mask_within(item, affected)
+            elif isinstance(item, str) and item in affected:
+                value[place] = self.mask_value(item)
+
     def _mask_members(self, value: Mapping[Any, Any]) -> dict[Any, Any]:
         return {self._mask_key(key): self._mask_member(key, member) for key, member in value.items()}
 
@@ -228,6 +262,11 @@ class Masker:
         if is_scalar and value != "" and isinstance(key, str) and is_secret_name(key):
             return MASKED_OPTION if str(value) in self._secrets else MASK
         return self.mask_value(value)
+
+
+def _may_be_in_number(secret: str) -> bool:
+    """Return whether the digits of a number may contain a secret, which JSON may write in another form."""
+    return len(secret) >= MIN_SECRET_LENGTH and set(secret) <= set("0123456789.e+-")
 
 
 def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:

@@ -90,7 +90,7 @@ _LOGIN = _Form(
 
 _FORMS = (_QUOTED_VALUE, _NAMED_VALUE, _WEBHOOK, _COMMAND, _LOGIN)
 _ALL_HINTS = tuple(dict.fromkeys(hint for form in _FORMS for hint in form.hints))
-_HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in _ALL_HINTS if other != hint))
+HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in _ALL_HINTS if other != hint))
 # Characters of which a text with credentials of a form contains at least one; a backslash may be one that is escaped.
 # A text is searched for them ten times as fast as for words, and lists of records rarely contain them.
 _REQUIRED_CHARACTERS = {"sig": "=\\", "hook": "/\\"}
@@ -117,7 +117,7 @@ def is_secret_name(name: str) -> bool:
 def may_hold_credentials(text: str) -> bool:
     """Return whether a text contains a word that mask_credentials requires for a match."""
     lowered = text.lower()
-    return any(hint in lowered for hint in _HINTS if _has_required_character(hint, text))
+    return any(hint in lowered for hint in HINTS if _has_required_character(hint, text))
 
 
 def _has_required_character(hint: str, text: str) -> bool:

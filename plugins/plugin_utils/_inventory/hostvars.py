@@ -8,8 +8,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from ansible.constants import INTERNAL_STATIC_VARS
@@ -150,8 +151,7 @@ class HostVars:
             variables["ansible_host"] = make_unsafe(address)
         elif address:
             self.invalid_addresses.append(address)
-        values = {**record, **added}
-        kept = values if self._kept is None else {field: values.get(field) for field in self._kept}
+        kept = {**record, **added} if self._kept is None else _pick(self._kept, record, added)
         return HostEntry(kept, service, variables)
 
     def _convert(self, record: Record) -> dict[str, Any]:
@@ -160,41 +160,45 @@ class HostVars:
         names = self._layouts.get(fields)
         if names is None:
             names = self._layouts[fields] = [self._names[field] for field in fields]
-        values: Iterable[Any] = record.values()
-        # This runs for every host, and most records contain only scalars, so the types are compared in one step.
-        if not SCALARS.issuperset(map(type, values)):
-            texts = self._texts.limit_size()
-            values = [
-                texts[value]
-                if isinstance(value, str)
-                else value
-                if type(value) in SCALARS
-                else self._nested.convert_member(field, value)
-                for field, value in record.items()
-            ]
-        elif not HAS_DATA_TAGGING:
-            texts = self._texts.limit_size()
-            values = [texts[value] if isinstance(value, str) else value for value in values]
+        self._texts.limit_size()
+        share = self._texts.share
+        # This runs for every host, so it has no Python function call for scalars.
+        values = [
+            share(value, value)
+            if isinstance(value, str)
+            else value
+            if type(value) in SCALARS
+            else self._nested.convert_member(field, value)
+            for field, value in record.items()
+        ]
         variables = self._empty.copy()
         variables.update(zip(names, values, strict=True))
         return variables
 
 
-class _Texts(dict[str, str]):
+def _pick(fields: Iterable[str], record: Record, added: Mapping[str, Any]) -> Record:
+    """Return the values of these fields, which were added to the record or are in it."""
+    return {field: added[field] if field in added else record.get(field) for field in fields}
+
+
+class _Texts:
     """Strings of the service in which no core evaluates templates; equal strings become the same object.
 
-    Most strings in the nested records of VMs occur in many VMs, and would take half of the memory.
+    Most strings in the records of hosts and VMs occur in many of them, and would take half of the memory. ``share``
+    returns the string for a string of the service, which is given twice.
     """
 
-    def __missing__(self, text: str) -> str:
-        self[text] = make_unsafe(text)
-        return self[text]
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self.share: Callable[[str, str], str] = self._known.setdefault if HAS_DATA_TAGGING else self._share_marked
 
-    def limit_size(self) -> _Texts:
-        """Forget the strings if there are many, because most of them occur only once. Return this object."""
-        if len(self) > MAX_TEXTS:
-            self.clear()
-        return self
+    def _share_marked(self, text: str, dummy: str) -> str:
+        return self._known.get(text) or self._known.setdefault(text, make_unsafe(text))
+
+    def limit_size(self) -> None:
+        """Forget the strings if there are many, because most of them occur only once."""
+        if len(self._known) > MAX_TEXTS:
+            self._known.clear()
 
 
 class _Layout(NamedTuple):
@@ -230,7 +234,8 @@ class NestedRecords:
 
     def _convert(self, value: Any, record_type: str) -> Any:
         if isinstance(value, list):
-            return [self._convert(item, record_type) for item in value]
+            # Unlike a comprehension, a copy has no room for further elements.
+            return [self._convert(item, record_type) for item in value].copy()
         if not isinstance(value, dict):
             return make_unsafe(value)
         key = (record_type, *value)
@@ -239,13 +244,16 @@ class NestedRecords:
         layout = self._layouts.get(key)
         if layout is None:
             return make_unsafe(record_to_result(complete_record(record_type, value)))
+        share = self._texts.share
+        values: list[Any] = [share(item, item) if type(item) is str else item for item in value.values()]
+        # Most records contain only scalars, so the types are compared in one step.
+        if not SCALARS.issuperset(map(type, values)):
+            values = [
+                item if isinstance(item, str) or type(item) in SCALARS else self._convert(item, item_type)
+                for item, item_type in zip(values, layout.types, strict=True)
+            ]
         converted: dict[str, Any] = layout.blank.copy()
-        texts = self._texts
-        for name, member, member_type in zip(layout.names, value.values(), layout.types, strict=True):
-            if isinstance(member, str):
-                converted[name] = texts[member]
-            else:
-                converted[name] = member if type(member) in SCALARS else self._convert(member, member_type)
+        converted.update(zip(layout.names, values, strict=True))
         return converted
 
 
@@ -256,8 +264,25 @@ def _create_layout(record_type: str, fields: Iterable[str]) -> _Layout | None:
     if not WEBHOOKS.isdisjoint(fields) or not PRESERVED_KEY_MEMBERS.isdisjoint(fields):
         return None
     names = [make_unsafe(to_snake_case(field)) for field in fields]
-    blank = dict.fromkeys(make_unsafe(to_snake_case(field)) for field in documented)
-    return _Layout(blank, names, [NESTED.get(field, "") if field in documented else "" for field in fields])
+    types = [NESTED.get(field, "") if field in documented else "" for field in fields]
+    return _Layout(_create_blank(record_type), names, types)
+
+
+@lru_cache(maxsize=64)
+def _create_blank(record_type: str) -> dict[str, None]:
+    """Return a dictionary with all documented names of a type, to copy.
+
+    It is that of an instance of a class, so that its copies share one table of keys (PEP 412), unless it has more than
+    29, or some with marks. This takes a third of the memory.
+    """
+
+    class Blank:
+        pass
+
+    blank: dict[str, None] = vars(Blank())
+    for name in RECORD_FIELDS.get(record_type, ()):
+        blank[make_unsafe(to_snake_case(name))] = None
+    return blank
 
 
 # The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.

@@ -26,7 +26,7 @@ from .services import FAIL, SKIP, Service, add_user_tags
 
 @dataclass(frozen=True)
 class ServiceData:
-    """The data of a service besides its records: its name for users, and the related records if they were read."""
+    """The data of a service in addition to its records: its name for users, and the related records if read."""
 
     service: str
     related: list[Record] | None

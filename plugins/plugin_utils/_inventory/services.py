@@ -175,7 +175,7 @@ class Service:
                     record[name_field] = known.get(str(record.get(uuid_field)))
 
     def read_pages(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
-        """Yield the selected records page by page, and read one page ahead.
+        """Yield the selected records page by page, and read pages ahead.
 
         Records of deleted objects are skipped unless a condition is on the state. Raise VirtinfraError unless the list
         is complete. The uuids of records that do not meet a condition that was sent as it is, which a service may
@@ -188,7 +188,7 @@ class Service:
             conditions = self._parse_filters(resource_type)
             pages = self._query_by_cursor(client, resource_type)
         skips_deleted = resource_type.deleted_states and not self._selects_by_state()
-        for page in prefetch(pages):
+        for page in pages:
             usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
             accepted = self._check(usable, conditions) if conditions else usable
             yield accepted if self.fields is None else [select_fields(record, self.fields) for record in accepted]
@@ -230,9 +230,8 @@ class Service:
         return chain([first], pages)
 
     def _query_by_cursor(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
-        for page, dummy in paginate_cursor(
-            client, resource_type.cursor_type, self.filters, "uuid", "asc", self.page_size
-        ):
+        pages = paginate_cursor(client, resource_type.cursor_type, self.filters, "uuid", "asc", self.page_size)
+        for page, dummy in prefetch(pages):
             yield page
 
     def _selects_by_state(self) -> bool:

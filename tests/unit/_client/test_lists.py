@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -118,21 +120,37 @@ def test_pages_that_are_read_concurrently(sim: Simulator, client: Client, hosts:
     assert starts == [number * 1000 for number in range((hosts + 999) // 1000)]
 
 
-def test_pages_come_over_several_connections() -> None:
+def set_clocks(monkeypatch: pytest.MonkeyPatch, is_idle: bool) -> None:
+    """Let each look at the clock take a second, in which this process is idle or not."""
+    seconds = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(seconds), process_time=lambda: 0 if is_idle else next(seconds))
+    monkeypatch.setattr(_pagination, "time", clock)
+
+
+def test_pages_of_a_slow_service_come_over_several_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server answers none of the last four requests before it has received all four."""
+    set_clocks(monkeypatch, is_idle=True)
     together = threading.Barrier(4, timeout=30)
-    page = pages_of(RECORDS, 500, total=True)
+    page = pages_of(RECORDS, 100, total=True)
 
     def answer(request: StubRequest) -> StubResponse:
-        if request.query["start"] != ["0"]:
+        if int(request.query["start"][0]) >= len(RECORDS) - 400:
             together.wait()
         response: StubResponse = page(request)
         return response
 
     with StubServer(answer) as service:
-        pages = list(paginate(client_of(service), "QueryHost", {}, page_size=500, limit=None, connections=4))
+        pages = list(paginate(client_of(service), "QueryHost", {}, page_size=100, limit=None, connections=4))
     assert [record for page, total in pages for record in page] == RECORDS
     assert len({request.client_port for request in service.requests}) == 4
+
+
+def test_one_page_is_read_ahead_for_a_slow_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_clocks(monkeypatch, is_idle=False)
+    with StubServer(pages_of(RECORDS, 100, total=True)) as service:
+        pages = paginate(client_of(service), "QueryHost", {}, page_size=100, limit=None, connections=4)
+        assert all(len(service.requests) <= number + 2 for number, dummy in enumerate(pages))
+        assert len(service.requests) == len(RECORDS) / 100
 
 
 def test_truncated_pages_are_not_read_concurrently() -> None:

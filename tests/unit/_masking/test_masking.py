@@ -14,6 +14,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import mask_webhooks, record_to_result
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.response import decode_object
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import (
     Masker,
     collect_secrets,
@@ -390,6 +391,61 @@ def test_credentials_are_recognized_in_json_with_escaped_characters(reply: str) 
     (text,) = json.loads(reply).values()
     assert mask_credentials(text) != text
     assert may_hold_credentials(reply)
+
+
+# ---------------------------------------------------------------------------------------------------- whole replies
+
+TEXTS = st.sampled_from(
+    [
+        *("vm-1", "", "password", "the password is lost", "password=hunter2", '{"sshPassword": "a\\"b"}', "a\\", '"'),
+        *("ftp://root:pw@10.0.0.1/", "https://chat.example.com/hook/abc", "x?sig=abc", "to\u212aen=abc1", "\ud83d"),
+        *("s3cret-value", "my s3cret-value", "VALUE", "s3", "ipmitool -P abc", "curl -u a:b", "__ansible_password"),
+        *("s3", "my s3", "\ns3\n", "\u00e9s3", "s3cret", "\\ns3", "pa\u017f\u017fword", "sshPa\u017fsphrase"),
+        *("sshPassword", "accessKey", "secret", "description", "PASSWORD: 'x'", "\N{GRINNING FACE} api_key=abc"),
+    ]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 20000) | st.just(1234.5) | TEXTS | st.text(max_size=12),
+    lambda values: st.lists(values, max_size=4) | st.dictionaries(TEXTS | st.text(max_size=8), values, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(
+    reply=st.dictionaries(TEXTS, VALUES, max_size=5),
+    secrets=st.sets(st.sampled_from(["s3cret-value", "s3", "1234", "vm", "\u00e9", "!!", "true", "'x'"]), max_size=3),
+    in_ascii=st.booleans(),
+    escaped=st.sampled_from(["", "p", "=", "/", "3", "\u212a", "\u017f"]),
+)
+def test_a_reply_is_masked_like_each_of_its_values(
+    reply: dict[str, Any], secrets: set[str], in_ascii: bool, escaped: str
+) -> None:
+    text = json.dumps(reply, ensure_ascii=in_ascii)
+    if escaped:
+        text = text.replace(escaped, f"\\u{ord(escaped):04x}")
+    body = text.encode("utf-8", "surrogatepass" if in_ascii else "replace")
+    decoded = decode_object(body)
+    assume(decoded is not None)
+    masker = Masker(secrets, lambda: {"description"})
+    expected = masker.mask_value(decode_object(body))
+    assert list(masker.mask_reply(decoded or {}, body).items()) == list(expected.items())
+
+
+def test_only_texts_with_credentials_are_masked_in_a_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [{"uuid": f"{number:032x}", "tags": [f"tag-{number}"]} for number in range(1000)]
+    records[5]["description"], records[6]["description"] = "the password is lost", "password=hunter2"
+    body = json.dumps({"inventories": records}).encode()
+    seen: list[Any] = []
+    mask = Masker.mask_value
+
+    def mask_value(masker: Masker, value: Any) -> Any:
+        seen.append(value)
+        return mask(masker, value)
+
+    monkeypatch.setattr(Masker, "mask_value", mask_value)
+    reply = Masker(["0123456789abcdefghij"]).mask_reply(json.loads(body), body)
+    assert reply["inventories"] == [*records[:6], {**records[6], "description": f"password={MASK}"}, *records[7:]]
+    assert set(seen) == {"the password is lost", "password=hunter2"}
 
 
 # ----------------------------------------------------------------------------------------------- addresses with keys
