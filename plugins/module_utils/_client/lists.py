@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
-from .._api.conditions import format_equality
 from .._api.errors import (
     AmbiguousMatch,
     IncompleteList,
@@ -331,6 +330,9 @@ def find_by_attribute(
     view: Callable[[Record], Record] = dict,
 ) -> list[Record]:
     """Return the records, converted by ``view``, that meet the conditions and whose attribute has the value."""
+    # A module process that reads objects by their uuids does not load the code for conditions.
+    from .._api.conditions import format_equality
+
     is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
     condition = format_equality(attribute, value) if is_known else None
     records = map(view, query(client, name, [*conditions, *([condition] if condition else [])]))

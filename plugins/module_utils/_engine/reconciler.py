@@ -28,7 +28,6 @@ from .._api.records import (
     record_to_result,
 )
 from .._client.jobs import RUNNING, SUCCEEDED, Job
-from .._client.names import add_names
 from .calls import (
     RESPONSE_TIME,
     Call,
@@ -177,7 +176,11 @@ class Reconciler:
             # The message says which operation the service lacks.
             raise failure.with_label(self.reader.label) from None
         except VirtinfraError as failure:
-            failure.message = add_names(self.client, failure.message, failure.references)
+            if failure.references:
+                # Few module processes need the code for names.
+                from .._client.names import add_names
+
+                failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             self.planner.add_lost_calls(failure)

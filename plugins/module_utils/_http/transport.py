@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from ansible.module_utils.basic import missing_required_lib
@@ -38,17 +38,11 @@ from .adapter import (
     has_socks,
 )
 from .connection import AccessKey, Authorization, ConnectionOptions
-from .failures import (
-    Peer,
-    build_connect_error,
-    build_proxy_login_error,
-    build_rejection_error,
-    is_end_without_response,
-    is_for_other_name,
-    read_error,
-)
 from .hooks import Hooks
 from .response import Response
+
+if TYPE_CHECKING:
+    from .failures import Peer
 
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "virtinfra.manager"}
 
@@ -168,10 +162,8 @@ class Transport:
             raise InvalidOptions(missing_required_lib("PySocks", reason, "https://pypi.org/project/PySocks/"))
         self._context = options.build_tls_context()
         self._is_plain = not (self._context or proxy)
-        self._peer = Peer(options.origin)
         self._masker = hooks.masker
         if proxy:
-            self._peer = Peer(options.origin, proxy.address, proxy.source)
             secrets = list_url_secrets(proxy.url)
             # Only requests know the proxy of the environment, so only what they report can contain its password.
             self._masker = hooks.masker.with_secrets(*secrets)
@@ -246,16 +238,8 @@ class Transport:
                 )
             response = replace(response, masker=self._masker)
             status = str(response.status)
-        except ConnectFailed as failure:
-            cause, reason = failure.cause, self._describe_cause(failure.cause)
-            looks_at_names = is_for_other_name(cause) and not self._proxy
-            names = self._options.list_certificate_names() if looks_at_names else ()
-            raise build_connect_error(self._peer, label, cause, reason, names) from None
         except ExchangeFailed as failure:
-            cause, reason = failure.cause, self._describe_cause(failure.cause)
-            may_be_tls_port = self._is_plain and not adapter.has_answered and is_end_without_response(cause)
-            is_tls_port = may_be_tls_port and self._options.is_tls_port()
-            raise read_error(self._peer, label, cause, reason, request.method, seconds, is_tls_port) from None
+            raise self._build_error(failure, label, request.method, seconds, adapter.has_answered) from None
         finally:
             if self._hooks.on_request:
                 milliseconds = (time.monotonic() - started) * 1000
@@ -263,10 +247,41 @@ class Transport:
                 target = self._mask_target(request)
                 self._hooks.log_request(f"{request.method} {target}: {status}, {milliseconds:.0f} ms{job}")
         if self._proxy and response.status == 407 and not self._context:
+            from .failures import build_proxy_login_error
+
             raise build_proxy_login_error(self._peer, label, f"HTTP status 407: {response.format_text()}")
         if 300 <= response.status < 400 or response.is_complaint_about_tls:
+            from .failures import build_rejection_error
+
             raise build_rejection_error(self._peer, label, response, request.method)
         return response
+
+    def _build_error(
+        self, failure: ExchangeFailed, label: str, method: str, seconds: float, has_answered: bool
+    ) -> TransportError:
+        """Return the error of a request without a usable response.
+
+        ``has_answered`` says whether the service has answered an earlier request over this connection.
+        """
+        # A module process without an error does not load the code that explains errors.
+        from .failures import build_connect_error, is_end_without_response, is_for_other_name, read_error
+
+        cause, reason = failure.cause, self._describe_cause(failure.cause)
+        if isinstance(failure, ConnectFailed):
+            looks_at_names = is_for_other_name(cause) and not self._proxy
+            names = self._options.list_certificate_names() if looks_at_names else ()
+            return build_connect_error(self._peer, label, cause, reason, names)
+        may_be_tls_port = self._is_plain and not has_answered and is_end_without_response(cause)
+        is_tls_port = may_be_tls_port and self._options.is_tls_port()
+        return read_error(self._peer, label, cause, reason, method, seconds, is_tls_port)
+
+    @property
+    def _peer(self) -> Peer:
+        """The service, and the proxy before it, for messages."""
+        from .failures import Peer
+
+        proxy = self._proxy
+        return Peer(self._options.origin, proxy.address, proxy.source) if proxy else Peer(self._options.origin)
 
     def _create_adapter(self) -> Adapter:
         if not self._proxy:

@@ -10,16 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._api.conditions import (
-    Awaited,
-    Condition,
-    find_value_warnings,
-    parse_awaited,
-    parse_conditions,
-    parse_local_conditions,
-)
 from .._api.errors import (
     InvalidOptions,
     LoginFailed,
@@ -57,6 +49,9 @@ from .options import (
     map_parameter_names,
 )
 from .spec import ModuleSpec
+
+if TYPE_CHECKING:
+    from .._api.conditions import Awaited, Condition
 
 
 def info_module(operation: str, options: Options) -> ModuleSpec:
@@ -134,9 +129,13 @@ class Listing:
         """Return the result of a task: the selected records, and how many there are without ``limit``."""
         _check_list_options(context.desired)
         conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
-        context.warnings.extend(find_value_warnings(conditions, self.record_type))
-        wait_for = context.params.get("wait_for") or {}
-        awaited = parse_awaited(wait_for, self.record_type) if wait_for else None
+        wait_for, awaited = context.params.get("wait_for") or {}, None
+        if conditions or wait_for:
+            # A module process without conditions does not load the code for them.
+            from .._api.conditions import find_value_warnings, parse_awaited
+
+            context.warnings.extend(find_value_warnings(conditions, self.record_type))
+            awaited = parse_awaited(wait_for, self.record_type) if wait_for else None
         if context.is_object_predicted:
             return {self.returns: [], "total": 0}
         if awaited:
@@ -205,7 +204,12 @@ class Listing:
         if self.operation is None:
             raise Unsupported(f"no query is known for the resource type {self.cursor}")
         equal, limit = self._select_equalities(desired), self._choose_limit(desired)
-        conditions, local_conditions = parse_conditions(desired.get("query", ()), self.record_type)
+        conditions: list[str] = []
+        local_conditions: list[Condition] = []
+        if texts := desired.get("query"):
+            from .._api.conditions import parse_conditions
+
+            conditions, local_conditions = parse_conditions(texts, self.record_type)
         if not equal and not local_conditions:
             return _collect_pages(paginate(client, self.operation, {"q": conditions}, limit=limit, connections=1))
         if "uuid" in equal and not conditions:
@@ -220,7 +224,11 @@ class Listing:
     def _read_by_cursor(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         """Read with a cursor query, and apply conditions and equality afterwards: its filters are not documented."""
         equal, limit = self._select_equalities(desired), self._choose_limit(desired)
-        conditions = parse_local_conditions(desired.get("query", ()), self.record_type)
+        conditions: list[Condition] = []
+        if texts := desired.get("query"):
+            from .._api.conditions import parse_local_conditions
+
+            conditions = parse_local_conditions(texts, self.record_type)
         selects = bool(equal or conditions)
         pages = paginate_cursor(
             client,

@@ -21,10 +21,10 @@ from .._api.errors import Bug, NotFound, TransportError, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
-from .._api.resource_types import RESOURCE_TYPES
+from .._api.references import is_name
+from .._api.resource_types import REFERS_TO, RESOURCE_TYPES
 from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
-from .._client.names import add_given_names, resolve_names
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
@@ -104,11 +104,15 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
     context = None
     try:
         given = params
-        params = resolve_names(client, given, spec.parameters, may_be_missing=params.get("state") == ABSENT)
+        params = _resolve_names(client, spec, given)
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
         desired = spec.read_desired(params)
         context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
-        result = add_given_names(client, spec.run(context), given, params, spec.parameters)
+        result = spec.run(context)
+        if params is not given:
+            from .._client.names import add_given_names
+
+            result = add_given_names(client, result, given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         if check_mode and isinstance(failure, NotFound):
@@ -121,6 +125,17 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
         if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
             raise TaskInterrupted.during(jobs[-1], context.completed_operations, client.hooks.masker) from stop
         raise
+
+
+def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with uuids in place of names; the same options if they contain no name."""
+    values = [params.get(option) for option, parameter in spec.parameters.items() if parameter in REFERS_TO]
+    if not any(is_name(item) for value in values for item in (value if isinstance(value, list) else [value])):
+        return params
+    # A module process whose options contain no name does not load the code for names.
+    from .._client.names import resolve_names
+
+    return resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
 
 
 def _describe_bug(mistake: Exception) -> Bug:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.conditions import format_equality
 from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import NullReference, Record
@@ -21,6 +20,7 @@ from .._client.client import Client
 from .._client.lists import (
     combine_finders,
     extract_records,
+    find_by_attribute,
     get_by_uuid,
     query,
 )
@@ -360,7 +360,7 @@ def _list_vms_by_cursor(client: Client, desired: Record) -> list[Record]:
 
 
 def _query_local_storages(client: Client, dummy: Record) -> set[str]:
-    return _select_local(query(client, "QueryPrimaryStorage", filter(None, [format_equality("type", "LocalStorage")])))
+    return _select_local(find_by_attribute(client, "QueryPrimaryStorage", "type", "LocalStorage"))
 
 
 def _list_local_storages_by_cursor(client: Client, dummy: Record) -> set[str]:

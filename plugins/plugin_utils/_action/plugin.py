@@ -21,11 +21,14 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
+from ...module_utils._api.conditions import parse_conditions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.references import mark_nulls
+from ...module_utils._client.names import resolve_names
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
 from ...module_utils._http.connection import build_tls_context
+from ...module_utils._http.failures import read_error
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
@@ -44,6 +47,10 @@ from .locks import RunLock
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
 build_tls_context(True, None, None, None)
 compile_patterns()
+
+# A module process loads the files of these functions when it needs them. The parent process loads them now, because
+# every worker would compile them again.
+LOADED_LATE = (parse_conditions, read_error, resolve_names)
 
 # The connections of this worker, for all items of a loop and all attempts of until. They end with the worker.
 CONNECTIONS = AdapterPool()
