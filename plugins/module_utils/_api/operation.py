@@ -198,6 +198,7 @@ class Operation:
     second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
     document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
     call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
+    ``keeps_names`` is True if a write changes the state of an object only: it creates, renames and removes none.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
@@ -225,6 +226,7 @@ class Operation:
     duplicate_codes: tuple[str, ...] = ()
     substitute: str = ""
     replaces_values: bool = False
+    keeps_names: bool = False
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -427,6 +427,7 @@ _ROWS = (
         params=(required("stateEvent", choices=("enable", "disable", "maintain")),),
         result=("inventory",),
         record="HostInventory",
+        keeps_names=True,
     ),
     Operation(
         "GetHostNetworkFacts",
@@ -715,7 +716,7 @@ _COMPANIONS = (
     ),
     # Companions that change and remove hosts.
     _deletion("DeleteHost", "hosts/{uuid}", "host"),
-    _host_action("ReconnectHost"),
+    _host_action("ReconnectHost", keeps_names=True),
     # The service refuses a second call, because the host already has the new management address.
     _host_action(
         "UpdateHost",
@@ -751,9 +752,17 @@ _COMPANIONS = (
         may_be_empty=True,
         record="",
     ),
-    _host_action("PowerOnHost", path="hosts/power/{uuid}/actions"),
-    _host_action("ShutdownHost", optional("force", "bool"), _POWER_METHOD, path="hosts/power/{uuid}/actions"),
-    _host_action("PowerResetHost", _POWER_METHOD, path="hosts/power/{uuid}/actions", is_idempotent=False),
+    _host_action("PowerOnHost", path="hosts/power/{uuid}/actions", keeps_names=True),
+    _host_action(
+        "ShutdownHost",
+        optional("force", "bool"),
+        _POWER_METHOD,
+        path="hosts/power/{uuid}/actions",
+        keeps_names=True,
+    ),
+    _host_action(
+        "PowerResetHost", _POWER_METHOD, path="hosts/power/{uuid}/actions", is_idempotent=False, keeps_names=True
+    ),
     # Companions that change and remove endpoints, platforms, topics and persons.
     _sns_change("ChangeSNSApplicationEndpointState", "sns/application-endpoints", "endpoint", _STATE_EVENT),
     _deletion("DeleteSNSApplicationEndpoint", "sns/application-endpoints/{uuid}", "endpoint"),

@@ -93,7 +93,7 @@ ZONE = RESOURCE_TYPES["zone"]
 
 def find_changed_types(operation: Operation) -> set[str]:
     """Return the types of the objects that a call can create, rename or remove."""
-    if not operation.is_write:
+    if not operation.is_write or operation.keeps_names:
         return set()
     targets = [*operation.path_params, *filter(None, [operation.parameters.get("uuid")])]
     created = {row.name for row in RESOURCE_TYPES.values() if row.query and row.record == operation.record}

@@ -17,6 +17,7 @@ from typing import Any
 import ansible.constants
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import AmbiguousMatch, NotFound
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
@@ -86,16 +87,31 @@ def test_a_call_forgets_the_names_of_its_type(sim: Simulator) -> None:
     assert is_remembered() == [False, False]
     assert is_remembered() == [True, True]
     with open_client(connection, CallOptions(), Hooks(Masker(), new_store=FileStore)) as client:
-        job = client.start_job("ChangeHostState", {"uuid": seeded_uuid("host", 1), "stateEvent": "disable"})
+        job = client.start_job("UpdateHost", {"uuid": seeded_uuid("host", 1), "name": "host-new"})
         assert is_remembered() == [False, True]
         wait_for_job(client, job)
     assert is_remembered() == [False, True]
     assert is_remembered() == [True, True]
     sim.reset(latency=60)
     with open_client(connection, CallOptions(), Hooks(Masker(), new_store=FileStore)) as client:
+        client.start_job("UpdateHost", {"uuid": seeded_uuid("host", 1), "name": "host-new"})
+    assert is_remembered() == [False, True]
+    assert is_remembered() == [False, True]
+
+
+def test_a_change_of_the_state_forgets_no_names(sim: Simulator) -> None:
+    """It forgets none while it runs either, and no operation that keeps names has a parameter for one."""
+    connection = ConnectionOptions(sim.url, session_id=sim.session)
+    store = FileStore(connection).names
+    store.find("host", ("a",), lambda: {"a": "1"})
+    sim.reset(latency=60)
+    with open_client(connection, CallOptions(), Hooks(Masker(), new_store=FileStore)) as client:
         client.start_job("ChangeHostState", {"uuid": seeded_uuid("host", 1), "stateEvent": "disable"})
-    assert is_remembered() == [False, True]
-    assert is_remembered() == [False, True]
+        assert store.find("host", ("a",), dict) == ({"a": "1"}, True)
+    assert store.find("host", ("a",), dict) == ({"a": "1"}, True)
+    keeping = [row for row in OPERATIONS.values() if row.keeps_names]
+    assert {row.method for row in keeping} == {"PUT"}
+    assert not any("name" in row.parameters or row.removes_object for row in keeping)
 
 
 def test_a_name_is_looked_up_again_before_something_is_removed(sim: Simulator, run: ModuleRunner) -> None:
