@@ -132,7 +132,7 @@ def paginate(
 
     The list is complete, or an IncompleteList is raised: servers truncate at 1000 without notice, and may not support
     paging. When the number of records changes while the list is read, which may move some to a page that was already
-    read, it is read again. Several ``connections`` read pages concurrently.
+    read, it is read again. With several ``connections`` pages are read ahead, and concurrently if the service is slow.
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)

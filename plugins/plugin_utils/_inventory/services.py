@@ -45,7 +45,7 @@ RELATED_NAMES = (("clusterUuid", "clusterName", CLUSTER), ("zoneUuid", "zoneName
 # The fields that contain lists.
 LISTS = frozenset((*NESTED, "attachedClusterUuids"))
 
-# How many pages of a query are read concurrently: browsers open as many connections.
+# How many pages of a query are read concurrently at most: browsers open as many connections.
 CONNECTIONS = 6
 
 # The values of the option on_failure.
