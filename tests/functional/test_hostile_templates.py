@@ -179,6 +179,7 @@ def make_hostile(sim: Simulator, texts: list[str]) -> None:
             sim.change(kind, record["uuid"], **{member: next(form) for member in members})
 
 
+@pytest.mark.older_core
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("role", ROLES)
 def test_roles_evaluate_nothing(
