@@ -184,7 +184,7 @@ def _read_pages(
         _check_page_count(operation.name, number, len(records), total, limit)
         with ThreadPoolExecutor(connections) as pool:
             starts, ahead = iter(range(size, total, size)), 1
-            pending = deque([pool.submit(read_page, next(starts))])
+            pending = deque(pool.submit(read_page, first) for first in islice(starts, ahead))
             given = time.monotonic()
             yield records, total
             while pending:

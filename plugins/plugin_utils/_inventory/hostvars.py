@@ -245,7 +245,7 @@ class NestedRecords:
         if layout is None:
             return make_unsafe(record_to_result(complete_record(record_type, value)))
         share = self._texts.share
-        values: list[Any] = [share(item, item) if type(item) is str else item for item in value.values()]
+        values: list[Any] = [share(item, item) if isinstance(item, str) else item for item in value.values()]
         # Most records contain only scalars, so the types are compared in one step.
         if not SCALARS.issuperset(map(type, values)):
             values = [
