@@ -196,6 +196,7 @@ def test_drift_names_each_object_that_was_changed(described: Site) -> None:
 
 def test_drift_names_what_is_gone_or_has_another_key(described: Site) -> None:
     change("host", {"name": "host-1"}, managementIp="192.0.2.77")(described)
+    change("host", {"name": "host-2"}, state="Maintenance")(described)
     remove_task(described)
     remove_topic(described)
     change("endpoint", {"name": "snmp-endpoint-1"}, name="others")(described)
@@ -203,6 +204,7 @@ def test_drift_names_what_is_gone_or_has_another_key(described: Site) -> None:
         described,
         ("host", "host-1", "missing", "the service does not have it"),
         ("host", "host-1", "not described", "the service has it"),
+        ("host", "host-2", "differs", "state is 'Maintenance', described as 'Enabled'"),
         ("cbt_task", "vm-1", "missing", ""),
         ("topic", "topic-2", "missing", ""),
         ("endpoint", "operators", "differs", "it is described with topic topic-2, which the service does not have"),

@@ -73,6 +73,11 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) and not isinstance(value, NullReference) and not _UUID.fullmatch(value)
 
 
+def list_names(value: Any) -> list[str]:
+    """Return the names in the value of an option, which is a reference or a list of references."""
+    return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
+
+
 def unify_uuid(text: str) -> str:
     """Return a uuid as `normalize_uuid` does, and any other string without surrounding spaces."""
     try:

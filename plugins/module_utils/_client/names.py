@@ -27,7 +27,7 @@ from .._api.records import (
     holds_null_reference,
     is_same_value,
 )
-from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name
+from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
 from .._api.resource_types import REFERS_TO, ResourceType
 from .client import Client
 from .lists import (
@@ -86,7 +86,7 @@ def _resolve(
     names = {
         (resource_type, name): option
         for option, resource_type in types.items()
-        for name in _list_names(options.get(option))
+        for name in list_names(options.get(option))
     }
 
     def find(item: tuple[tuple[ResourceType, str], str]) -> str:
@@ -109,10 +109,6 @@ def _resolve(
 
     resolved = {option: replace_names(resource_type, options.get(option)) for option, resource_type in types.items()}
     return {**options, **resolved}
-
-
-def _list_names(value: Any) -> list[str]:
-    return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]
 
 
 def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:

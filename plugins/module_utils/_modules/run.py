@@ -21,7 +21,7 @@ from .._api.errors import Bug, NotFound, TransportError, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
-from .._api.references import is_name
+from .._api.references import list_names
 from .._api.resource_types import REFERS_TO, RESOURCE_TYPES
 from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
@@ -129,8 +129,8 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
 
 def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options with uuids in place of names; the same options if they contain no name."""
-    values = [params.get(option) for option, parameter in spec.parameters.items() if parameter in REFERS_TO]
-    if not any(is_name(item) for value in values for item in (value if isinstance(value, list) else [value])):
+    references = [option for option, parameter in spec.parameters.items() if parameter in REFERS_TO]
+    if not any(list_names(params.get(option)) for option in references):
         return params
     # A module process whose options contain no name does not load the code for names.
     from .._client.names import resolve_names
