@@ -224,6 +224,9 @@ ROUNDS_FOR_ANY = 8
 # How many jobs are polled at the same time at least.
 MIN_POLLS_AT_ONCE = 2
 
+# The time, in seconds, that this process works for a poll, about.
+POLL_WORK_SECONDS = 0.001
+
 # A small batch of jobs is polled less often than one job, so that it needs at most four polls per job too.
 MAX_BATCH_RATIO = 0.15
 BATCH_RATIO_BY_JOB = 1.5
@@ -348,11 +351,13 @@ class JobBatch:
         return not running
 
     def _count_connections(self, polls: int) -> int:
-        """Return over how many connections so many polls take no longer than the shortest pause between polls.
+        """Return over how many connections so many polls take no longer than the shortest pause, or 1 ms each.
 
+        More connections for quick polls would save no time, because one process does the work of all.
         It is a power of two, because the client keeps the threads of each number.
         """
-        needed = min(MAX_CONNECTIONS, max(MIN_POLLS_AT_ONCE, polls * self._poll_seconds / SHORTEST_INTERVAL))
+        accepted = max(SHORTEST_INTERVAL, polls * POLL_WORK_SECONDS)
+        needed = min(MAX_CONNECTIONS, max(MIN_POLLS_AT_ONCE, polls * self._poll_seconds / accepted))
         return 1 << (math.ceil(needed) - 1).bit_length()
 
     def _poll_in_turn(self, number: int) -> None:

@@ -320,12 +320,13 @@ def test_jobs_of_a_loop_are_rarely_polled_while_they_run(clock: FakeClock) -> No
     assert clock.now <= max(ends.values()) + 0.1
 
 
-def test_quick_polls_use_two_connections(clock: FakeClock) -> None:
+@pytest.mark.parametrize("count", [90, 2000])
+def test_quick_polls_use_two_connections(count: int, clock: FakeClock) -> None:
     def answer(request: StubRequest) -> StubResponse:
         clock.now += 0.001
         return StubResponse(200, {})
 
-    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(90)]
+    jobs = [Job(str(number), f"/service/v1/api-jobs/{number}") for number in range(count)]
     with StubServer(answer) as service, client_of(service, clock=clock) as client:
         wait_for_jobs(client, jobs)
     assert len(service.requests) == len(jobs)
