@@ -59,7 +59,7 @@ EXAMPLES = "tests/functional/test_examples.py"
 PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 # What pytest selects to run the modules of each kind only, in the test of the protocol.
 EACH_KIND = ("-k", "not other_modules")
-TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_hosts", "role_notifications")
+TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
 HOSTILE_VALUES = "hostile_values"
 
 # What `make gate` runs of the functional tests with an older core: modules in the controller and in a process of their

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -44,6 +45,12 @@ settings.register_profile("here", deadline=None, database=None)
 settings.load_profile("here")
 
 ClientFactory = Callable[..., Client]
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the thousands of collected tests from garbage collection, which would take a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 class FakeClock:
