@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -37,8 +38,13 @@ RUNNING_SHARE = 0.3
 GROWTH = 0.1
 OLDEST_PART = 0.8
 
-# The growth of the elapsed time after which a job is polled again that is not the oldest if none of its operation has
-# ended yet, and the highest rate of polls that may find a running job, per second.
+# Until a job of an operation has ended, the first jobs of it are polled as samples. Polls of the others would show the
+# duration hardly earlier. They are polled seldom, because all samples may take longer.
+SAMPLES = 10
+MIN_UNSAMPLED_PAUSE = 20.0
+
+# The growth of the elapsed time after which a sample is polled again, and the highest rate of polls that may find a
+# running job, per second.
 UNKNOWN_RATIO = 0.5
 RUNNING_RATE = 200.0
 
@@ -61,7 +67,7 @@ class Wait:
         """Whether the job has been polled."""
         return self.last_poll > self.began
 
-    def compute_due_time(self, expected: float | None, is_oldest: bool, others: int) -> float:
+    def compute_due_time(self, expected: float | None, is_oldest: bool, others: int, is_sample: bool = True) -> float:
         """Return when to poll the job.
 
         ``expected`` is the duration of jobs of its operation, if it is known. ``others`` is the number of jobs of which
@@ -73,6 +79,8 @@ class Wait:
             elapsed, longest = self.last_poll - self.began, self.client.wait.interval
             if is_oldest:
                 pause = compute_interval(elapsed, longest, 0.0)
+            elif expected is None and not is_sample:
+                pause = max(elapsed, MIN_UNSAMPLED_PAUSE)
             else:
                 ratio = UNKNOWN_RATIO if expected is None else MAX_BATCH_RATIO
                 pause = max(compute_interval(elapsed, longest, 0.0, ratio), others / RUNNING_RATE)
@@ -127,8 +135,8 @@ class JobPoller:
     """Polls the jobs for which threads wait.
 
     The oldest job is polled as often as a single one. The others are polled when jobs of their operation usually have
-    ended, as the first ones show, so that most jobs are polled once. Until then, and when they take longer, they are
-    polled now and then, because the oldest may take longer than they do.
+    ended, as the first ones show, so that most jobs are polled once. Until then some of them are polled now and then,
+    because the oldest may take longer than they do, and so are those that take longer than usual.
     """
 
     def __init__(self) -> None:
@@ -149,8 +157,13 @@ class JobPoller:
             is_first = not self._waits
             self._waits += waits
             count = len(self._waits)
+            operations = Counter(wait.job.operation for wait in self._waits)
             # Most new jobs are due after those that are known, and the due times of all take time to compute.
-            if min(self._compute_due_time(wait, is_first, count) for wait in waits) < self._wakes_at:
+            times = (
+                self._compute_due_time(wait, is_first, count, operations[wait.job.operation] <= SAMPLES)
+                for wait in waits
+            )
+            if min(times) < self._wakes_at:
                 self._condition.notify()
         for wait in waits:
             if self._stopped is None:
@@ -197,11 +210,20 @@ class JobPoller:
 
     def _list_due_times(self) -> list[float]:
         """Return when each of the jobs is due, the oldest first."""
-        running = sum(wait.is_polled or self._durations.get(wait.job) is None for wait in self._waits)
-        return [self._compute_due_time(wait, not number, running) for number, wait in enumerate(self._waits)]
+        operations: Counter[str] = Counter()
+        are_samples, running = [], 0
+        for wait in self._waits:
+            operations[wait.job.operation] += 1
+            is_sample = operations[wait.job.operation] <= SAMPLES
+            are_samples.append(is_sample)
+            running += wait.is_polled or (is_sample and self._durations.get(wait.job) is None)
+        return [
+            self._compute_due_time(wait, not number, running, is_sample)
+            for number, (wait, is_sample) in enumerate(zip(self._waits, are_samples, strict=True))
+        ]
 
-    def _compute_due_time(self, wait: Wait, is_oldest: bool, running: int) -> float:
-        return wait.compute_due_time(self._durations.get(wait.job), is_oldest, running)
+    def _compute_due_time(self, wait: Wait, is_oldest: bool, running: int, is_sample: bool) -> float:
+        return wait.compute_due_time(self._durations.get(wait.job), is_oldest, running, is_sample)
 
     def _poll(self, due: Sequence[Wait]) -> None:
         """Poll jobs concurrently, and learn how long they take."""

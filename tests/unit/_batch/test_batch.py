@@ -123,6 +123,13 @@ def test_jobs_are_polled_when_they_usually_have_ended(sim: Simulator) -> None:
     assert count_operations(sim)["poll"] <= 120 * 3
 
 
+def test_long_jobs_are_not_all_polled_until_one_has_ended(sim: Simulator) -> None:
+    sim.reset(latency=3.0, latency_spread=0.1)
+    ran = run_batch(sim, new_hosts(200), concurrency=200)
+    assert ran.result["counts"]["changed"] == 200, ran.result["msg"]
+    assert count_operations(sim)["poll"] <= 200 * 3
+
+
 def test_objects_that_fail_do_so_alone(sim: Simulator) -> None:
     objects = [*new_hosts(30), {"name": "nowhere", "username": None}]
     objects[3]["management_ip"] = objects[7]["management_ip"] = "127.0.0.1"

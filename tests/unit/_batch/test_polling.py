@@ -13,8 +13,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.client i
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.polling import (
+    MIN_UNSAMPLED_PAUSE,
     OLDEST_PART,
     RUNNING_RATE,
+    SAMPLES,
     Durations,
     Wait,
 )
@@ -51,6 +53,14 @@ def test_job_that_takes_longer_is_polled_less_often_if_many_do(client: Client) -
     assert wait.compute_due_time(4.0, is_oldest=False, others=400) == 14 + 400 / RUNNING_RATE
     assert wait.compute_due_time(4.0, is_oldest=True, others=400) == pytest.approx(14.2)
     assert wait.compute_due_time(None, is_oldest=False, others=1) == 16.0
+
+
+def test_few_jobs_are_polled_often_until_the_duration_is_known(client: Client) -> None:
+    new, polled = make_wait(client, 10, 10), make_wait(client, 10, 60)
+    assert new.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 10 + MIN_UNSAMPLED_PAUSE
+    assert polled.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 110
+    assert new.compute_due_time(None, is_oldest=True, others=SAMPLES, is_sample=False) == pytest.approx(10.05)
+    assert new.compute_due_time(4.0, is_oldest=False, others=SAMPLES, is_sample=False) == 14.0
 
 
 def test_first_job_that_succeeds_shows_the_duration(client: Client) -> None:
