@@ -26,7 +26,7 @@ def make_client(
     **options: Any,
 ) -> Client:
     """Return a client; ``options`` are fields of CallOptions and of Hooks."""
-    calls = {name: options.pop(name) for name in list(options) if name in CallOptions.__dataclass_fields__}
+    calls = {name: options.pop(name) for name in list(options) if name in CallOptions._fields}
     return Client(
         connection,
         CallOptions(webhook=Webhook(webhook_url, webhook_key), **calls),

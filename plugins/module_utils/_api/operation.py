@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from ansible.module_utils.common.validation import (
@@ -68,8 +68,7 @@ _RANGES = {
 _ADDRESSES = {"managementIp"}
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of an operation.
 
     ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` follows the
@@ -176,8 +175,7 @@ _ENVELOPE = {
 }
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """An HTTP request without origin: ``query`` is a list of pairs, ``body`` a JSON object or None."""
 
     method: str

@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .operation import Operation
 from .operations import OPERATIONS
 from .records import Record
 
 
-@dataclass(frozen=True)
-class ResourceType:
+class ResourceType(NamedTuple):
     """A type of objects.
 
     ``name`` is the type in ``refers_to`` of the operations table, ``noun`` the term in messages. ``query`` is the

@@ -9,12 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._api.errors import (
     UNAUTHORIZED,
@@ -61,6 +59,9 @@ from .substitutes import (
     start_either,
 )
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 SESSION_EXPIRED = "ID.1001"
 
 # A session that no service has created.
@@ -79,8 +80,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class CallOptions:
+class CallOptions(NamedTuple):
     """How a client makes its calls.
 
     With ``read_only`` it refuses everything but GET (check mode). With ``mask_replies``, for callers that show replies
@@ -156,7 +156,7 @@ class Client:
     def with_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
         limited = copy(self)
-        limited.limits = replace(self.limits, deadline=deadline, slack=max(self.wait.interval, slack))
+        limited.limits = self.limits._replace(deadline=deadline, slack=max(self.wait.interval, slack))
         return limited
 
     def with_wait(self, wait: WaitPolicy) -> Client:
@@ -168,7 +168,7 @@ class Client:
     def with_retries(self, retries: int) -> Client:
         """Return this client with at most so many retries of a request."""
         limited = copy(self)
-        limited.limits = replace(self.limits, retries=min(retries, self.limits.retries))
+        limited.limits = self.limits._replace(retries=min(retries, self.limits.retries))
         return limited
 
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, Authorization]:
@@ -281,6 +281,9 @@ class Client:
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
+        # Most module processes send one request at a time, so they do not load the code for threads.
+        from concurrent.futures import ThreadPoolExecutor
+
         pool = self._pools.get(connections) or self._pools.setdefault(connections, ThreadPoolExecutor(connections))
         return list(pool.map(function, items))
 

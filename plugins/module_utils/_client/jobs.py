@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -98,6 +97,9 @@ def predict_job(operation: str) -> Job:
 
 def generate_uuid() -> str:
     """Return a new job id: 32 hexadecimal digits."""
+    # Reads start no job, so the module processes of reading modules do not load the library uuid.
+    import uuid
+
     return uuid.uuid4().hex
 
 

@@ -135,7 +135,7 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(drop_credentials(connection), request_retries=0, request_timeout=timeout)
-    return open_session_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
+    return open_session_client(brief, CallOptions(), hooks._replace(before_send=do_nothing))
 
 
 def refuse_access_key(connection: ConnectionOptions) -> None:

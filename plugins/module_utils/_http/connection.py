@@ -21,7 +21,7 @@ from datetime import datetime, timezone
 from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
@@ -313,8 +313,7 @@ class SessionSource(Protocol):
         """Replace the session, if possible, when the service says that it is invalid."""
 
 
-@dataclass(frozen=True)
-class GivenSession:
+class GivenSession(NamedTuple):
     """The session of the option ``session_id``, or None with an access key. Only the user can replace them."""
 
     session_id: str | None

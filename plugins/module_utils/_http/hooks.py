@@ -13,16 +13,17 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from .._api.errors import TransportError
 from .._masking.masker import Masker
 from .._masking.terminal import escape_controls
 from .adapter import AdapterPool
 from .connection import ConnectionOptions
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Clock:
@@ -79,6 +80,9 @@ class TaskNames:
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids for a key, and False: no earlier task has stored them."""
+        # A module process whose options contain no name does not load the code for futures.
+        from concurrent.futures import Future
+
         with self._lock:
             future = self._futures.get((resource_type, *key))
             is_first = future is None
@@ -165,8 +169,7 @@ def ignore_job(dummy: Any) -> None:
     """Do nothing with a job."""
 
 
-@dataclass(frozen=True)
-class Hooks:
+class Hooks(NamedTuple):
     """What a run provides: the masker of its secrets, its clock, its logs, and what it shares with other tasks.
 
     ``on_progress`` is called with a line during a long wait, ``on_request`` with a line for each request.

@@ -12,10 +12,10 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from ansible.module_utils.basic import missing_required_lib
@@ -68,8 +68,7 @@ MAX_RETRY_AFTER = 300.0
 REPORTED_WAIT = 3.0
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """The limits of a request: the number of its retries, and the time in which they are useful.
 
     Nothing is retried after ``deadline``, a time of the clock. A response may arrive ``slack`` seconds later.

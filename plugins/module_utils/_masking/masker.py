@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from collections import ChainMap
@@ -26,7 +25,6 @@ from .patterns import (
     mask_credentials,
     may_hold_credentials,
 )
-from .replies import find_suspicious_texts
 
 # The text that Ansible itself shows instead of a secret option.
 MASKED_OPTION = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
@@ -202,6 +200,9 @@ class Masker:
 
     def _find_suspicious_texts(self, body: bytes) -> set[str] | None:
         """Return the only texts of a reply that may have to be masked; None if that cannot be said."""
+        # Only inventories and event sources mask replies, so module processes do not load the code for it.
+        from .replies import find_suspicious_texts
+
         secrets = dict(self._secrets)
         if "" in secrets.values() or any(map(_may_be_in_number, secrets)):
             return None
@@ -297,6 +298,9 @@ def encode_secret(secret: str) -> frozenset[str]:
     Their number is fixed, and a text is searched for each of them, so that the time for masking is proportional to the
     length of the text, regardless of the secrets.
     """
+    # Few tasks show a secret, so most module processes do not load the table of the library html.
+    import html
+
     in_json = json.dumps(secret, ensure_ascii=False)[1:-1]
     in_ascii_json = json.dumps(secret)[1:-1]
     in_html = html.escape(secret)

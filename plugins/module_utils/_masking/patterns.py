@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 MASK = "********"
@@ -35,8 +34,7 @@ _DOMAIN = r"[\w-]{1,64}\.[\w.-]{1,255}"
 _IP_ADDRESS = r"(?:\d{1,3}(?:\.\d{1,3}){3}(?![\w-])|\[[\da-f:.]+\])"
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """A form of credentials: a pattern, and words in lower case of which each match contains at least one.
 
     In each alternative of the pattern, the outermost group is the text before the secret, and the rest is the secret.

@@ -9,8 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._api.errors import (
     InvalidOptions,
@@ -102,8 +101,7 @@ def info_module_per_item(operation: str, returns: str, over: str, parameter: str
     return ModuleSpec(run, options, (TAGS,))
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(NamedTuple):
     """A module that lists records with a query or a cursor query.
 
     ``operation`` is the query, None if only a cursor query can list the records. ``cursor`` is the resource type for a

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from traceback import format_exc
-from typing import Any
+from typing import Any, NamedTuple
 
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
@@ -34,8 +33,7 @@ from .._masking.terminal import escape_controls
 from .spec import ModuleSpec
 
 
-@dataclass(frozen=True)
-class ModuleResult:
+class ModuleResult(NamedTuple):
     """The outcome of a run: the result for Ansible, with ``failed`` and ``msg`` after a failure, and warnings."""
 
     result: dict[str, Any]

@@ -108,7 +108,7 @@ class ModuleProcess:
             connection = ConnectionOptions.from_params(params)
         except VirtinfraError:
             return Handover(with_password)
-        hooks = replace(self._hooks, masker=connection.create_masker())
+        hooks = self._hooks._replace(masker=connection.create_masker())
         account_session = AccountSession(_limit_login(connection), hooks, FileStore(connection))
         try:
             if self._spec.secret_results:

@@ -13,7 +13,7 @@ import resource
 import threading
 import time
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -262,8 +262,7 @@ class Batch:
         self._is_stopped = threading.Event()
         self._poller = JobPoller()
         hooks = context.client.hooks
-        self._hooks = replace(
-            hooks,
+        self._hooks = hooks._replace(
             clock=BatchClock(hooks.clock, self._is_stopped),
             on_progress=None,
             before_send=self._check_before_send,
@@ -320,7 +319,7 @@ class Batch:
         """Run one object after the other, in a thread."""
         try:
             while (item := self._choose_next()) is not None:
-                hooks = replace(self._hooks, on_job=item.jobs.append)
+                hooks = self._hooks._replace(on_job=item.jobs.append)
                 outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
                 item.warnings += outcome.warnings
                 item.result = outcome.result

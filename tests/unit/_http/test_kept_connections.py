@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import socket
 from collections.abc import Callable
 
@@ -86,7 +85,7 @@ def test_a_client_with_own_connections_shares_the_session_but_no_connection() ->
         new_task_of(service.url)(session_id="the-only-session") as client,
     ):
         # Only the connections of the worker are kept beyond a client.
-        client.hooks = dataclasses.replace(client.hooks, connections=None)
+        client.hooks = client.hooks._replace(connections=None)
         query(client, "QueryHost")
         with client.with_own_connections() as reader:
             query(reader, "QueryHost")
