@@ -91,12 +91,21 @@ _value:
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 Record = Mapping[str, Any]
 Entry = dict[str, Any]
 
-STATES = ("enabled", "disabled", "maintenance")
+# The argument specification of the role, with which Ansible validates its variables, too.
+SPEC = Path(__file__).parents[2] / "roles" / "host_onboarding" / "meta" / "argument_specs.yml"
+
+# The prefix of the variables of the role.
+PREFIX = "host_onboarding_"
 
 # The variables of the role that are options of kvm_host with the same names.
 OPTIONS = ("name", "management_ip", "cluster", "username", "password", "ssh_port")
@@ -129,13 +138,19 @@ class Onboarding:
         """Whether its interfaces are known, unlike those of a host that check mode only predicts."""
         return self.uuid is not None
 
-    def check(self) -> None:
-        """Note what is wrong with variables that the options of the modules would accept or could not show."""
-        if self.wanted["state"] not in STATES:
-            self.errors.append(f"host_onboarding_state must be one of {', '.join(STATES)}, not {self.wanted['state']}")
+    def validate(self) -> None:
+        """Note what is wrong with the variables: plays may call the role without the validation of Ansible."""
+        given = {
+            f"{PREFIX}{name}": _copy(value)
+            for name, value in self.wanted.items()
+            if name != "host" and _is_given(value)
+        }
+        messages = _load_validator().validate(given).error_messages
         services = self.wanted["services"] or ()
         if not isinstance(services, (list, tuple)) or not all(isinstance(each, Mapping) for each in services):
-            self.errors.append("host_onboarding_services must be a list of dictionaries")
+            messages = ["host_onboarding_services must be a list of dictionaries"]
+        if messages:
+            self.errors.append("; ".join(messages))
 
     def build_addition(self) -> Entry:
         """Return the options that add the host, with its final state unless service types must be set before."""
@@ -189,7 +204,7 @@ def plan_onboarding(
     """Return the options of each step, as far as the results before are known, and the report of each host."""
     onboardings = [Onboarding(wanted) for wanted in hosts]
     for host in onboardings:
-        host.check()
+        host.validate()
     plan: Entry = {}
     valid = _list_active(onboardings)
     plan["add"] = [host.build_addition() for host in valid]
@@ -218,6 +233,13 @@ def plan_onboarding(
     return plan
 
 
+@cache
+def _load_validator() -> ArgumentSpecValidator:
+    """Return the validator of the variables of the role."""
+    spec = yaml.safe_load(SPEC.read_text(encoding="utf-8"))
+    return ArgumentSpecValidator(spec["argument_specs"]["main"]["options"])
+
+
 def _list_active(onboardings: Sequence[Onboarding]) -> list[Onboarding]:
     """Return the hosts that have not failed."""
     return [host for host in onboardings if not host.errors]
@@ -231,6 +253,13 @@ def _list_results(result: Record | None, count: int) -> Sequence[Record]:
     return results if len(results) == count else [{"failed": True, "msg": result.get("msg")}] * count
 
 
+def _copy(value: Any) -> Any:
+    """Return a copy in plain containers: a deep copy of those of Ansible copies all variables, which takes seconds."""
+    if isinstance(value, Mapping):
+        return {name: _copy(member) for name, member in value.items()}
+    return [_copy(member) for member in value] if isinstance(value, (list, tuple)) else value
+
+
 def _is_given(value: Any) -> bool:
     """Return whether a variable has a value, which may be empty."""
     return value is not None and not str(value).startswith(OMITTED)
@@ -239,7 +268,7 @@ def _is_given(value: Any) -> bool:
 def _format_error(name: Any, messages: Sequence[str]) -> str:
     """Return the message about a host, in which options have the names of the variables of the role."""
     prefix = f"host {name}: "
-    texts = (MISSING.sub(" host_onboarding_", message.removeprefix(prefix)) for message in messages)
+    texts = (MISSING.sub(f" {PREFIX}", message.removeprefix(prefix)) for message in messages)
     return prefix + " ".join(texts)
 
 

@@ -165,8 +165,11 @@ def test_a_host_with_invalid_variables_fails_alone(onboarder: Onboarder) -> None
     run = onboarder.run({"tasks": [include]})
     assert failed_of(run) == ["a", "b"]
     assert list(added_of(run)) == ["10.1.0.3"]
-    assert "host a: host_onboarding_state must be one of enabled, disabled, maintenance, not absent" in run.output
-    assert re.search("host b: .*ssh_port", run.output)
+    assert (
+        "host a: value of host_onboarding_state must be one of: enabled, disabled, maintenance, got: absent"
+        in run.output
+    )
+    assert re.search("host b: .*host_onboarding_ssh_port.* convert to int", run.output)
 
 
 @pytest.mark.parametrize(("percentage", "added"), [(0, ["10.1.0.2"]), (100, ["10.1.0.2", "10.1.0.3"])])

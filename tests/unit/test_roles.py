@@ -22,6 +22,7 @@ from support.collection import ROOT
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._modules.options").CONNECTION
 PREFIX = "virtinfra.manager."
+IMPORT = "ansible.builtin.import_role"
 
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
@@ -49,10 +50,16 @@ def load(*parts: str) -> Any:
     return (DataLoader().load_from_file(str(path)) if path.exists() else None) or {}
 
 
+def find_role(playbook: str) -> str | None:
+    """Return the role that a playbook lists or imports in its first play, None if there is none."""
+    play = load("playbooks", f"{playbook}.yml")[0]
+    names = [role["role"] for role in play.get("roles", ())]
+    names += [task[IMPORT]["name"] for task in play.get("tasks", ()) if IMPORT in task]
+    return str(names[0]).removeprefix(PREFIX) if names else None
+
+
 # The playbooks of roles. The others are the demo and those that rulebooks run.
-PLAYBOOKS = sorted(
-    path.stem for path in (ROOT / "playbooks").glob("*.yml") if "roles" in load("playbooks", path.name)[0]
-)
+PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml") if find_role(path.stem))
 
 
 def options_of(role: str) -> dict[str, dict[str, Any]]:
@@ -245,8 +252,8 @@ def test_the_readme_lists_roles_and_playbooks() -> None:
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
     """The example shows variables of the playbook and its role, each with a comment."""
-    play = load("playbooks", f"{playbook}.yml")[0]
-    role = play["roles"][0]["role"].removeprefix(PREFIX)
+    role = find_role(playbook)
+    assert role
     example = load("docs", "examples", f"{playbook}.yml")
     assert example
     for name in example:
@@ -259,9 +266,7 @@ def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
 def test_each_playbook_of_a_role_ends_with_a_summary(role: str) -> None:
     """The summary comes before the task that fails because of failed objects, which ends the play."""
     tasks = [task for task in tasks_of(role) if "ansible.builtin.debug" in task or "ansible.builtin.fail" in task]
-    (playbook,) = (
-        name for name in PLAYBOOKS if load("playbooks", f"{name}.yml")[0]["roles"][0]["role"] == PREFIX + role
-    )
+    (playbook,) = (name for name in PLAYBOOKS if find_role(name) == role)
     last_plays = load("playbooks", f"{playbook}.yml")[1:]
     summaries = [
         task for task in (*tasks, *(task for play in last_plays for task in play["tasks"])) if is_summary(task)
