@@ -188,3 +188,36 @@ def test_strategies_that_ignore_run_once_are_refused(onboarder: Onboarder, strat
     assert written_of(run) == []
     assert failed_of(run) == ["a", "b", "c"]
     assert f"strategy {strategy} ignores run_once, so each host of the play would process all objects" in run.output
+
+
+def test_calls_of_the_role_are_independent_and_failures_end_the_play(onboarder: Onboarder) -> None:
+    """A host that is unreachable before the role is not added, and a second call does not repeat the first one.
+
+    Tasks with other tags do not run. With any_errors_fatal, the host that fails ends the play for all of them.
+    """
+    onboarder.hosts["a"] |= {"ansible_connection": "local"}
+    onboarder.hosts["b"] |= {"ansible_connection": "local"}
+    onboarder.hosts["c"] |= {"ansible_connection": "ssh", "ansible_port": 1, "ansible_host": "127.0.0.1"}
+    call = {"ansible.builtin.import_role": {"name": ROLE, "rolespec_validate": False}, "tags": ["onboard"]}
+    second = {
+        "host_onboarding_state": "disabled",
+        "host_onboarding_ssh_port": "{{ 22 if inventory_hostname == 'a' else 'x' }}",
+    }
+    tasks = [
+        {"ansible.builtin.raw": "true", "tags": ["onboard"]},
+        {**call, "name": "First call"},
+        {"ansible.builtin.debug": {"msg": "other tag"}, "tags": ["other"]},
+        {**call, "name": "Second call", "vars": second, "any_errors_fatal": True},
+        {"ansible.builtin.debug": {"msg": "after the failure"}, "tags": ["onboard"]},
+    ]
+    run = onboarder.run({"tasks": tasks}, ["--tags", "onboard"])
+    assert sorted(added_of(run)) == ["10.1.0.1", "10.1.0.2"]
+    # The first call adds a and b enabled; the second disables a, and refuses the variables of b.
+    assert written_of(run) == ["AddKVMHost", "AddKVMHost", "ChangeHostState"]
+    counts = recap_of(run)
+    assert (failed_of(run), counts["c"]["unreachable"]) == (["b"], 1)
+    assert "other tag" not in run.output
+    assert "after the failure" not in run.output
+    (first, last) = (played.result["msg"] for played in run if played.task.endswith("Show a summary"))
+    assert [line.split() for line in first[:2]] == [["hosts", "2"], ["changed", "2"]]
+    assert ["failed", "before", "1"] in [line.split() for line in last]
