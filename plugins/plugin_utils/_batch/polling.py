@@ -43,8 +43,8 @@ OLDEST_PART = 0.8
 SAMPLES = 10
 MIN_UNSAMPLED_PAUSE = 20.0
 
-# The growth of the elapsed time after which a sample is polled again, and the highest rate of polls that may find a
-# running job, per second.
+# The growth of the elapsed time after which a job is polled again whose duration is unknown, and the highest rate of polls
+# that may find a running job, per second.
 UNKNOWN_RATIO = 0.5
 RUNNING_RATE = 200.0
 
@@ -80,7 +80,7 @@ class Wait:
             if is_oldest:
                 pause = compute_interval(elapsed, longest, 0.0)
             elif expected is None and not is_sample:
-                pause = max(elapsed, MIN_UNSAMPLED_PAUSE)
+                pause = max(elapsed * UNKNOWN_RATIO, MIN_UNSAMPLED_PAUSE)
             else:
                 ratio = UNKNOWN_RATIO if expected is None else MAX_BATCH_RATIO
                 pause = max(compute_interval(elapsed, longest, 0.0, ratio), others / RUNNING_RATE)
