@@ -4,25 +4,19 @@
 
 """Run playbooks without the second that ansible-playbook takes to start.
 
-This process has imported the modules of ansible-playbook. For each play, a fork of it becomes ansible-playbook.
+This process has imported Ansible and the collection. For each play, a fork of it becomes ansible-playbook.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
-import tempfile
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 PLUGINS = Path(__file__).resolve().parent / "plugins"
-RUN_FILES = "ansible_collections.virtinfra.manager.plugins.plugin_utils._run.files"
-LONGEST_PLAY = 900
 
 SETTINGS = {
     "ANSIBLE_BECOME_PLUGINS": str(PLUGINS / "become"),
@@ -39,11 +33,8 @@ SETTINGS = {
 before = dict(os.environ)
 os.environ.update(SETTINGS)
 
-import ansible.constants
-from ansible.cli.playbook import PlaybookCLI
-from ansible.plugins.loader import init_plugin_loader
+from support.preloaded_ansible import run_ansible_playbook
 
-init_plugin_loader()
 os.environ.clear()
 os.environ.update(before)
 
@@ -143,38 +134,8 @@ class PlaybookRunner:
         if not isinstance(plays, str):
             book.write_text(json.dumps(plays), encoding="utf-8")
         records.write_text("", encoding="utf-8")
-        with warnings.catch_warnings():
-            # The threads of a test's own servers wait for requests in the meantime and hold no lock.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
-        if child == 0:
-            os.environ.update(SETTINGS, RECORDER_FILE=str(records), RECORDER_SIMULATOR=self.simulator)
-            os.environ.update(environment or {})
-            _become_ansible_playbook([*arguments, plays if isinstance(plays, str) else str(book)], output)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        settings = {**SETTINGS, "RECORDER_FILE": str(records), "RECORDER_SIMULATOR": self.simulator}
+        play = [*arguments, plays if isinstance(plays, str) else str(book)]
+        code = run_ansible_playbook(play, {**settings, **(environment or {})}, output)
         tasks = [Played(**json.loads(line)) for line in records.read_text(encoding="utf-8").splitlines()]
         return Run(tasks, output.read_text(encoding="utf-8"), code)
-
-
-def _become_ansible_playbook(arguments: list[str], output: Path) -> None:
-    """Turn this process into ansible-playbook, with its output in a file. Does not return."""
-    code = 250
-    # Each ansible-playbook has a folder of its own, which contains what its tasks share.
-    ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
-    if run_files := sys.modules.get(RUN_FILES):
-        # A test has imported it, so this process would own the sessions of all playbooks.
-        vars(run_files)["OWNER"] = os.getpid()
-    try:
-        signal.alarm(LONGEST_PLAY)
-        with output.open("w", encoding="utf-8") as file:
-            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.dup2(file.fileno(), 1)
-            os.dup2(file.fileno(), 2)
-        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
-        PlaybookCLI.cli_executor(["ansible-playbook", *arguments])
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 251
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)

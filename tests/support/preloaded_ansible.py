@@ -1,0 +1,101 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run ansible-playbook in forks of this process, which has imported Ansible and the collection.
+
+Import this module only with the environment in which Ansible is to be imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import ansible.constants
+from ansible.cli.playbook import PlaybookCLI
+from ansible.plugins import loader
+
+loader.init_plugin_loader()
+
+COLLECTION = "ansible_collections.virtinfra.manager.plugins"
+RUN_FILES = f"{COLLECTION}.plugin_utils._run.files"
+LONGEST_PLAY = 900
+
+# The actions of Ansible that the roles and the tests use.
+ACTIONS = (
+    *("assert", "command", "copy", "debug", "fail", "include_vars", "normal", "set_fact", "template"),
+    "validate_argument_spec",
+)
+
+
+@functools.cache
+def preload() -> None:
+    """Import what most playbooks use, and exclude it from the garbage collection, which would copy its pages."""
+    utils = importlib.import_module(f"{COLLECTION}.module_utils")
+    for module in pkgutil.walk_packages(utils.__path__, f"{utils.__name__}."):
+        importlib.import_module(module.name)
+    importlib.import_module(f"{COLLECTION}.plugin_utils._action.plugin")
+    for plugins in (loader.filter_loader, loader.test_loader):
+        list(plugins.all())
+    for action in ACTIONS:
+        loader.action_loader.get(f"ansible.builtin.{action}", class_only=True)
+    for plugins, name in (
+        (loader.callback_loader, "default"),
+        (loader.connection_loader, "local"),
+        (loader.shell_loader, "sh"),
+        (loader.strategy_loader, "linear"),
+    ):
+        plugins.get(name, class_only=True)
+    gc.collect()
+    gc.freeze()
+
+
+def run_ansible_playbook(
+    arguments: Sequence[str], environment: Mapping[str, str], stdout: Path, stderr: Path | None = None
+) -> int:
+    """Run ansible-playbook in a fork with its output in files, by default in one, and return the exit code."""
+    preload()
+    with warnings.catch_warnings():
+        # The threads of a test's own servers wait for requests in the meantime and hold no lock.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os.environ.update(environment)
+        _become_ansible_playbook(arguments, stdout, stderr)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Path | None) -> None:
+    """Turn this process into ansible-playbook. Does not return."""
+    code = 250
+    # Each ansible-playbook has a folder of its own, which contains what its tasks share.
+    ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
+    # This process would own the sessions of all playbooks.
+    vars(sys.modules[RUN_FILES])["OWNER"] = os.getpid()
+    try:
+        signal.alarm(LONGEST_PLAY)
+        with contextlib.ExitStack() as stack:
+            output = stack.enter_context(stdout.open("w", encoding="utf-8"))
+            errors = stack.enter_context(stderr.open("w", encoding="utf-8")) if stderr else output
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.dup2(output.fileno(), 1)
+            os.dup2(errors.fileno(), 2)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        PlaybookCLI.cli_executor(["ansible-playbook", *arguments])
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 251
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
