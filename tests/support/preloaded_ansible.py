@@ -79,6 +79,8 @@ def run_ansible_playbook(
 def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Path | None) -> None:
     """Turn this process into ansible-playbook. Does not return."""
     code = 250
+    # Test playbooks are too short to need it, and their workers would copy the pages that it marks.
+    gc.disable()
     # Each ansible-playbook has a folder of its own, which contains what its tasks share.
     ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
     # This process would own the sessions of all playbooks.
