@@ -14,7 +14,8 @@ description:
   - The options of all objects are validated before anything is sent. Names of other objects are looked up once for all.
     Each object is read, changed if it needs it, waited for and read again, and its result is that of the module.
   - All objects share up to 16 connections, and their jobs are polled together. 500 objects with jobs of 2 seconds
-    need less than 10 seconds.
+    need less than 10 seconds. The first jobs of an operation show how long the others will take, which are polled when
+    they should have ended, whatever O(wait_interval) is.
   - The task fails if an object has failed. RV(results) contains the results of all objects in this case too.
   - A task that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
 options:
