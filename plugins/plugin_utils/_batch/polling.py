@@ -43,8 +43,8 @@ OLDEST_PART = 0.8
 SAMPLES = 10
 MIN_UNSAMPLED_PAUSE = 20.0
 
-# The growth of the elapsed time after which a job is polled again whose duration is unknown, and the highest rate of polls
-# that may find a running job, per second.
+# The growth of the elapsed time after which a job is polled again whose duration is unknown, and the highest rate of
+# polls that may find a running job, per second.
 UNKNOWN_RATIO = 0.5
 RUNNING_RATE = 200.0
 
