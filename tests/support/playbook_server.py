@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+from simulator.switches.command_line import detach
 from support.preloaded_ansible import preload, run_ansible_playbook
 
 PARENT_INTERVAL = 0.5
@@ -103,10 +104,7 @@ def main() -> None:
         print(server.server_port, flush=True)
         # Ansible would remove its temporary folder, which the server uses.
         os._exit(0)
-    os.setsid()
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
+    detach()
     server.serve_until_end_of(options.parent)
 
 
