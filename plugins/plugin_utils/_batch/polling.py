@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ...module_utils._api.errors import TransportError, VirtinfraError
 from ...module_utils._client.client import Client
@@ -157,12 +157,8 @@ class JobPoller:
             is_first = not self._waits
             self._waits += waits
             count = len(self._waits)
-            operations = Counter(wait.job.operation for wait in self._waits)
             # Most new jobs are due after those that are known, and the due times of all take time to compute.
-            times = (
-                self._compute_due_time(wait, is_first, count, operations[wait.job.operation] <= SAMPLES)
-                for wait in waits
-            )
+            times = (self._compute_due_time(wait, is_first, count, self._is_sample(wait)) for wait in waits)
             if min(times) < self._wakes_at:
                 self._condition.notify()
         for wait in waits:
@@ -210,17 +206,19 @@ class JobPoller:
 
     def _list_due_times(self) -> list[float]:
         """Return when each of the jobs is due, the oldest first."""
-        operations: Counter[str] = Counter()
-        are_samples, running = [], 0
-        for wait in self._waits:
-            operations[wait.job.operation] += 1
-            is_sample = operations[wait.job.operation] <= SAMPLES
-            are_samples.append(is_sample)
-            running += wait.is_polled or (is_sample and self._durations.get(wait.job) is None)
+        are_samples = [self._is_sample(wait) for wait in self._waits]
+        running = sum(wait.is_polled or is_sample for wait, is_sample in zip(self._waits, are_samples, strict=True))
         return [
             self._compute_due_time(wait, not number, running, is_sample)
             for number, (wait, is_sample) in enumerate(zip(self._waits, are_samples, strict=True))
         ]
+
+    def _is_sample(self, wait: Wait) -> bool:
+        """Return whether a job is one of the first of its operation, whose duration is not known yet."""
+        if self._durations.get(wait.job) is not None:
+            return False
+        of_operation = (other for other in self._waits if other.job.operation == wait.job.operation)
+        return any(other is wait for other in islice(of_operation, SAMPLES))
 
     def _compute_due_time(self, wait: Wait, is_oldest: bool, running: int, is_sample: bool) -> float:
         return wait.compute_due_time(self._durations.get(wait.job), is_oldest, running, is_sample)
