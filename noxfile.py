@@ -99,18 +99,10 @@ def real_interpreters(path: str) -> str:
     """
     folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
     shims = [folder for folder in folders if folder.name == "shims"]
-    answers = [interpreter_folder(candidate) for folder in shims for candidate in folder.glob("python3.1[0-9]")]
     managers = {folder.parent for folder in shims} | {Path.home() / ".pyenv"}
-    installed = [found.parent for manager in managers for found in manager.glob("versions/*/bin/python3.1[0-9]")]
-    real = sorted({folder for folder in answers if folder} | set(installed))
+    layouts = ("versions/*/bin/python3.1[0-9]", "installs/python/*/bin/python3.1[0-9]")
+    real = sorted({found.parent for manager in managers for layout in layouts for found in manager.glob(layout)})
     return os.pathsep.join(str(folder) for folder in [*(f for f in folders if f not in shims), *real])
-
-
-def interpreter_folder(command: Path) -> Path | None:
-    """Return the folder of the interpreter that a command runs, None if it fails."""
-    question = [str(command), "-c", "import sys; print(sys.executable)"]
-    answer = subprocess.run(question, capture_output=True, text=True, check=False)
-    return Path(answer.stdout.strip()).parent if answer.returncode == 0 else None
 
 
 def keep_out_of_the_home() -> None:
