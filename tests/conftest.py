@@ -49,7 +49,6 @@ ClientFactory = Callable[..., Client]
 
 def pytest_collection_finish() -> None:
     """Exclude the thousands of collected tests from garbage collection, which would take a tenth of the time."""
-    gc.collect()
     gc.freeze()
 
 

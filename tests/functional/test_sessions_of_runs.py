@@ -27,9 +27,9 @@ from support.socket_servers import Proxy
 
 ROOT = Path(__file__).resolve().parents[2]
 AAP = ROOT / "docs" / "examples" / "aap"
-HOSTS = 20
-ITEMS = 5
-FORKS = 20
+HOSTS = 8
+ITEMS = 3
+FORKS = 8
 PASSWORD = "c0rrect horse/battery+staple"
 VM = "a0000004000040008000000000000005"
 

@@ -72,11 +72,6 @@ class Module:
     def _diff_mode(self) -> str:
         return str(self.documentation["attributes"]["diff_mode"]["support"])
 
-    @property
-    def task(self) -> Any:
-        """The MODULE of its file."""
-        return load_spec(self.name)
-
 
 @cache
 def load_spec(name: str) -> ModuleSpec:

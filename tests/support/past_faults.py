@@ -80,7 +80,7 @@ FAULTS = (
         f"{_ENGINE}/calls.py",
         "        if not (is_sent and _is_of_another_call(call, client, error)):",
         "        if is_sent or not is_sent:",
-        "_modules/test_resilience.py _engine/test_exactly_once.py",
+        "_engine/test_other_calls.py _engine/test_exactly_once.py",
     ),
     Fault(
         "believes-a-bare-success",
@@ -96,7 +96,7 @@ FAULTS = (
         f"{_ENGINE}/reconciler.py",
         "            if can_answer_second_delivery(error) and is_reached",
         "            if not can_answer_second_delivery(error) and is_reached",
-        "_modules/test_resilience.py::test_second_delivery_refused_in_the_state_reached",
+        "_engine/test_other_calls.py::test_second_delivery_refused_in_the_state_reached",
     ),
     Fault(
         "null-members-in-the-diff",

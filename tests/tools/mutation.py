@@ -106,6 +106,7 @@ ROOMS = {
     "_client": (
         "_client",
         "_engine/test_exactly_once.py",
+        "_engine/test_other_calls.py",
         "_modules/test_resilience.py",
         "_run/test_remembered_names.py",
         "modules/test_modules_errors.py",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -44,8 +45,9 @@ SUBSCRIPTS = {
 }
 
 
+@cache
 def load(*parts: str) -> Any:
-    """Return the content of a YAML file of the collection, {} if it does not exist."""
+    """Return the content of a YAML file of the collection, {} if it does not exist. Nothing changes it."""
     path = ROOT.joinpath(*parts)
     return (DataLoader().load_from_file(str(path)) if path.exists() else None) or {}
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from support.collection import MODULES, ROOT, module
+from support.collection import MODULES, ROOT, load_spec, module
 
 PLUGINS = ROOT / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
@@ -364,7 +364,7 @@ def test_every_option_is_documented_as_it_is(subtests: pytest.Subtests) -> None:
     """Each option has the documented type, elements, default and choices, which ansible-test compares too."""
     for name in MODULES:
         with subtests.test(name):
-            spec, documented = module(name).task.argument_spec, module(name).options
+            spec, documented = load_spec(name).argument_spec, module(name).options
             assert spec.keys() == documented.keys()
             for option, rules in spec.items():
                 stated = documented[option]
@@ -417,7 +417,7 @@ def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
 def test_secrets_are_marked() -> None:
     secrets = {"password", "session_id", "account_password", "api_token", "webhook_url", "webhook_key"}
     for name in MODULES:
-        for option, rules in module(name).task.argument_spec.items():
+        for option, rules in load_spec(name).argument_spec.items():
             if option in secrets or (option == "url" and name == "sns_endpoint"):
                 assert rules.get("no_log") is True, (name, option)
 

@@ -24,7 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_ty
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.collection import MODULES, module
+from support.collection import MODULES, load_spec, module
 from support.module_runner import ModuleRun, ModuleRunner
 
 HEX = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -61,7 +61,7 @@ def test_anything_else_is_refused(text: str) -> None:
 
 def test_references_are_known_by_their_names() -> None:
     """Each option that refers to another object is named after it, and has the API's name as its alias."""
-    tasks = [module(name).task for name in MODULES]
+    tasks = [load_spec(name) for name in MODULES]
     names = {option: parameter for task in tasks for option, parameter in task.parameters.items()}
     aliases = {option: spec.get("aliases") for task in tasks for option, spec in task.argument_spec.items()}
     assert all(aliases[option] == [to_snake_case(name)] for option, name in names.items() if name in REFERS_TO)
@@ -81,7 +81,7 @@ def test_every_option_that_refers_to_an_object_takes_its_name_and_says_so() -> N
     wrong = []
     for name in MODULES:
         for option, details in module(name).options.items():
-            parameter = module(name).task.parameters.get(option, option)
+            parameter = load_spec(name).parameters.get(option, option)
             if is_reference(parameter) and parameter not in ("uuid", "resourceUuid", "jobUuid"):
                 texts = " ".join(details["description"]) if isinstance(details["description"], list) else ""
                 if parameter not in REFERS_TO or "by name or uuid" not in (texts or details["description"]):
@@ -151,7 +151,7 @@ READING: dict[str, Mapping[str, Any]] = {
 }
 
 
-PARAMETERS = {option: parameter for each in MODULES for option, parameter in module(each).task.parameters.items()}
+PARAMETERS = {option: parameter for each in MODULES for option, parameter in load_spec(each).parameters.items()}
 
 
 def is_reference_option(option: str) -> bool:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import reply_to
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from simulator.launch import Simulator
@@ -46,7 +47,7 @@ READERS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("sns_topic_subscriber_info", {}),
     ("vm_info", {"uuid": VM}),
 )
-WRITERS = tuple((each.module, {**each.options, "wait_timeout": 20}) for each in SCENARIOS)
+TASKS = (*READERS, *((each.module, {**each.options, "wait_timeout": 20}) for each in SCENARIOS))
 MOST_REQUESTS = 3000
 
 
@@ -133,8 +134,8 @@ STRAY = (
 ANSWER = st.builds(json_response, STATUS, REPLY) | st.sampled_from(STRAY)
 
 
-@given(st.sampled_from([*READERS, *WRITERS]), st.lists(ANSWER, min_size=1, max_size=8))
-@settings(max_examples=count_examples(40), suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(TASKS), st.lists(ANSWER, min_size=1, max_size=8))
+@settings(max_examples=count_examples(25), suppress_health_check=[HealthCheck.too_slow])
 def test_any_reply_to_any_module(task: tuple[str, Mapping[str, Any]], answers: list[StubResponse]) -> None:
     module, options = task
 
@@ -164,18 +165,19 @@ class RecordedRun:
         }
 
 
+def record_run(sim: Simulator, number: int) -> RecordedRun:
+    """Run a task, given by its number, and record the responses of the simulator."""
+    module, options = TASKS[number]
+    sim.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
+    for kind, uuid, members in SCENARIOS[number - len(READERS)].prepare if number >= len(READERS) else ():
+        sim.change(kind, uuid, **members)
+    return RecordedRun(module, options, tuple(listen(sim, module, options)))
+
+
 @pytest.fixture(scope="module")
-def recorded_runs(running_simulator: Simulator) -> list[RecordedRun]:
-    """Every task, with the responses of the simulator."""
-    recorded = []
-    with with_fast_clock():
-        for number, (module, options) in enumerate([*READERS, *WRITERS]):
-            running_simulator.reset(latency=0.0, reconnect=0.0, cbt_tasks=4)
-            prepare = SCENARIOS[number - len(READERS)].prepare if number >= len(READERS) else ()
-            for kind, uuid, members in prepare:
-                running_simulator.change(kind, uuid, **members)
-            recorded.append(RecordedRun(module, options, tuple(listen(running_simulator, module, options))))
-    return recorded
+def record(running_simulator: Simulator) -> Callable[[int], RecordedRun]:
+    """Record the run of a task, once."""
+    return cache(partial(record_run, running_simulator))
 
 
 def listen(sim: Simulator, module: str, options: Mapping[str, Any]) -> Iterator[StubResponse]:
@@ -210,10 +212,11 @@ def replace_value(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 @given(st.data())
 @settings(
-    max_examples=count_examples(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=count_examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
-def test_one_wrong_value(recorded_runs: list[RecordedRun], data: st.DataObject) -> None:
-    task = data.draw(st.sampled_from([run for run in recorded_runs if run.replies]))
+def test_one_wrong_value(record: Callable[[int], RecordedRun], data: st.DataObject) -> None:
+    task = record(data.draw(st.integers(0, len(TASKS) - 1)))
+    assume(task.replies)
     number = data.draw(st.sampled_from(list(task.replies)))
     reply = task.replies[number]
     place = data.draw(st.sampled_from(list(places(reply))))
@@ -282,7 +285,7 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 
 @given(LINE, HEADERS, BODY, st.integers(0, 2))
 @example(b"HTTP/1.1 200 OK", [b"Transfer-Encoding: chunked"], b"-5\r\nhello", 0)
-@settings(max_examples=count_examples(100))
+@settings(max_examples=count_examples(60))
 def test_any_bytes(line: bytes, headers: list[bytes], body: bytes, interim: int) -> None:
     with ByteServer(lambda: iter([INTERIM * interim, b"\r\n".join([line, *headers, b"", body])])) as server:
         connection = ConnectionOptions(server.url, session_id="s", api_token="t", request_retries=1, request_timeout=2)

@@ -28,13 +28,14 @@ from simulator.description import operations, records
 from simulator.launch import Simulator
 from simulator.state.query import fold_with_spaces
 from simulator.state.store import seeded_uuid
-from support.collection import MODULES, called_operations, module
+from support.collection import MODULES, called_operations, load_spec
+from support.examples import count_examples
 from support.module_runner import ModuleRun, ModuleRunner
 
 Options = Mapping[str, Any]
 Values = Mapping[str, st.SearchStrategy[Any]]
 
-FEW = settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=count_examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
@@ -97,13 +98,13 @@ class Case:
 
     def parameter(self, option: str) -> str:
         """Return the parameter for an option."""
-        parameter = module(self.module).task.parameters[option]
+        parameter = load_spec(self.module).parameters[option]
         return "userTags" if parameter == "tags" else self.renamed.get(option, parameter)
 
 
 def is_reference_option(name: str, option: str) -> bool:
     """Return whether an option of a module refers to an object."""
-    return is_reference(module(name).task.parameters[option])
+    return is_reference(load_spec(name).parameters[option])
 
 
 VM, STOPPED, NIC = seeded_uuid("vm", 5), seeded_uuid("vm", 4), seeded_uuid("vmnic", 1)
@@ -429,7 +430,7 @@ def test_every_option_is_tried(subtests: pytest.Subtests) -> None:
     cases = [*ACTING.values(), *READING.values()]
     for name in (name for name in MODULES if name not in ("api", "batch", "job_info", "job_wait")):
         with subtests.test(name):
-            task = module(name).task
+            task = load_spec(name)
             known = {option for case in cases if case.module == name for option in (*case.values, *case.options)}
             left = task.argument_spec.keys() - CONNECTION.keys() - WAIT.keys() - known
             called = [operations()[operation] for operation in called_operations(name) if operation in operations()]
@@ -468,7 +469,7 @@ def trim_value(value: Any) -> Any:
 
 def may_be_null(name: str, option: str) -> bool:
     """Return whether Ansible accepts null for an option: not if it has a default or choices."""
-    return not {"default", "choices"} & module(name).task.argument_spec[option].keys()
+    return not {"default", "choices"} & load_spec(name).argument_spec[option].keys()
 
 
 @parametrize_options(ACTING, optional_only=True)
@@ -528,7 +529,7 @@ def normalize_spelling(value: Any) -> Any:
 @parametrize_options(ACTING)
 def test_empty(sim: Simulator, label: str, option: str) -> None:
     case = ACTING[label]
-    spec = module(case.module).task.argument_spec[option]
+    spec = load_spec(case.module).argument_spec[option]
     options = {**case.options, option: ""}
     run = case.prepare(sim)
     if spec["type"] == "json":
@@ -631,7 +632,7 @@ class ExistingObject:
 
     def predict_effect(self, option: str, value: Any, here: Mapping[str, Any]) -> str:
         """Return the expected effect of the option: ``idle``, ``update`` or ``refused``."""
-        parameter = module(self.module).task.parameters[option]
+        parameter = load_spec(self.module).parameters[option]
         name = self.recorded.get(option, parameter)
         changeable = self.update and parameter in operations()[self.update].parameters
         if option in (*TAGS, *self.uncompared) or not (changeable or name in records()[self.record]):
@@ -800,7 +801,7 @@ def test_existing_objects(sim: Simulator, label: str, option: str, data: st.Data
     else:
         ran = run.twice(existing.module, options)
         assert ran.calls == [existing.update]
-        assert list_sent_values(ran, module(existing.module).task.parameters[option]) == [trim_value(value)]
+        assert list_sent_values(ran, load_spec(existing.module).parameters[option]) == [trim_value(value)]
 
 
 @NULLABLE
@@ -820,7 +821,7 @@ def test_existing_values_that_are_not_given(sim: Simulator, label: str, option: 
 @pytest.mark.parametrize("label", [*ACTING, *READING])
 def test_defaults_may_be_given(sim: Simulator, label: str) -> None:
     case = ACTING.get(label) or READING[label]
-    spec = module(case.module).task.options
+    spec = load_spec(case.module).options
     defaults = {name: option["default"] for name, option in spec.items() if "default" in option}
     unsaid = case.prepare(sim)(case.module, case.options)
     said = case.prepare(sim)(case.module, {**defaults, **case.options})

@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 )
 
 from simulator.description import METHODS, Parameter, description, operations, resolve
-from support.collection import MODULES, called_operations, module
+from support.collection import MODULES, called_operations, load_spec
 
 # The modules api and batch accept any parameter, so their options need no test. session calls only companions.
 OWN = [name for name in MODULES if name not in ("api", "batch", "session")]
@@ -61,7 +61,7 @@ def options_for(operation: str, parameter: str) -> dict[str, dict[str, Any]]:
     """Return the options for a parameter, by the modules that call the operation."""
     found = {}
     for name in OWN:
-        task = module(name).task
+        task = load_spec(name)
         options = task.argument_spec
         # Modules that compare the user tags of their objects send them with the creation only.
         sent_as = "tags" if parameter == "userTags" and "tags" in options else parameter
@@ -98,7 +98,7 @@ def test_shared_options(subtests: pytest.Subtests) -> None:
     """Every module has the connection options; modules that call operations have those for waiting and tags."""
     for name in OWN:
         with subtests.test(name):
-            task = module(name).task
+            task = load_spec(name)
             shared = task.argument_spec.keys() - task.options.keys() - CONNECTION.keys()
             stated = [operations()[operation] for operation in described(name)]
             tagged = any(tag in operation.parameters for operation in stated for tag in TAG_PARAMS)

@@ -14,7 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run imp
 from conftest import FakeClock
 
 from simulator.launch import Simulator
-from support.collection import MODULES, module
+from support.collection import MODULES, load_spec
 from support.module_runner import run_module
 
 VM_STATE = {"field": "state", "values": ["Running"]}
@@ -59,7 +59,7 @@ def stop_vms(sim: Simulator, count: int = 1) -> list[dict[str, Any]]:
 
 
 def test_every_listing_can_wait() -> None:
-    options = {name: module(name).task.options.get("wait_for", {}) for name in sorted(MODULES)}
+    options = {name: load_spec(name).options.get("wait_for", {}) for name in sorted(MODULES)}
     assert [name for name, option in options.items() if option.get("type") == "dict"] == WAITING
 
 
