@@ -4,8 +4,8 @@
 
 """The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
-Two services are used: one like real servers, and one that follows the document literally, with the documented operations
-only. The first example of one module of each kind also runs in a module process.
+Two services are used: one like real servers, and one that follows the document literally and offers only the documented
+operations. The first example of one module of each kind also runs in a module process.
 """
 
 from __future__ import annotations
