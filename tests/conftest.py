@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from hypothesis import settings
 
 from simulator.launch import Simulator
 from support.clients import make_client
+from support.fast_clock import with_fast_clock
 from support.in_process import InProcessAdapter, InProcessSimulator
 
 UNIT = Path(__file__).parent / "unit"
@@ -40,6 +42,9 @@ ABOUT_HTTP = {
     *("_http", "simulator", "test_client", "test_resilience", "test_safe_reads", "test_sessions"),
     *("test_undeclared_records", "test_unsupported"),
 }
+
+# The files of unit tests whose jobs take real time.
+ABOUT_TIME = {"test_batch"}
 
 settings.register_profile("here", deadline=None, database=None)
 settings.load_profile("here")
@@ -91,15 +96,19 @@ def in_process_simulator() -> Iterator[Simulator]:
 
 
 @pytest.fixture
-def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Simulator:
-    """A simulator in its initial state, whose jobs end at once; in this process for unit tests not ABOUT_HTTP."""
-    is_about_http = ABOUT_HTTP & {request.path.parent.name, request.path.stem}
-    uses_sockets = UNIT not in request.path.parents or is_about_http
-    if not uses_sockets:
-        monkeypatch.setattr(_transport, "Adapter", InProcessAdapter)
+def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulator]:
+    """A simulator in its initial state, whose jobs end at once.
+
+    For unit tests not ABOUT_HTTP, it is in this process, and modules wait with a fast clock unless they are ABOUT_TIME.
+    """
+    names = {request.path.parent.name, request.path.stem}
+    uses_sockets = UNIT not in request.path.parents or ABOUT_HTTP & names
     simulator: Simulator = request.getfixturevalue("running_simulator" if uses_sockets else "in_process_simulator")
     simulator.reset()
-    return simulator
+    if not uses_sockets:
+        monkeypatch.setattr(_transport, "Adapter", InProcessAdapter)
+    with nullcontext() if uses_sockets or ABOUT_TIME & names else with_fast_clock():
+        yield simulator
 
 
 @pytest.fixture

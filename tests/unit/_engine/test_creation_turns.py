@@ -7,17 +7,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import build_creation_key
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.fast_clock import monotonic, with_fast_clock
+from support.fast_clock import monotonic
 from support.module_runner import run_module
 from support.scenarios import L3, VM
 
@@ -57,12 +56,6 @@ class ScriptedLock:
 
     def release(self, running: Iterable[dict[str, Any]]) -> None:
         self.released.append(list(running))
-
-
-@pytest.fixture(autouse=True)
-def _hurried() -> Iterator[None]:
-    with with_fast_clock():
-        yield
 
 
 def add_host(sim: Simulator, lock: ScriptedLock | None = None, **options: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resourc
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST, MODULE
 
 from simulator.launch import Simulator
-from support.fast_clock import monotonic, with_fast_clock
+from support.fast_clock import monotonic
 from support.module_runner import ModuleRun, ModuleRunner, run_module, run_spec
 from support.scenarios import (
     CREATED_TASK,
@@ -326,8 +326,7 @@ def play(sim: Simulator, case: Case) -> ModuleRun:
         sim.change(kind, uuid, **members)
     for fault, operation, details in case.faults:
         sim.fault(fault, operation, **details)
-    with with_fast_clock():
-        return ModuleRunner(sim)(case.module, case.options)
+    return ModuleRunner(sim)(case.module, case.options)
 
 
 def test_job_of_a_lost_call_is_polled_until_the_response_could_have_arrived(sim: Simulator) -> None:
@@ -341,8 +340,7 @@ def test_job_of_a_lost_call_is_polled_until_the_response_could_have_arrived(sim:
 def test_idempotent_call_is_sent_again_at_most_three_times(sim: Simulator) -> None:
     sim.reset(cbt_tasks=1)
     sim.fault("drop_before", "EnableCbtTask", count=None)
-    with with_fast_clock():
-        ran = ModuleRunner(sim)("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    ran = ModuleRunner(sim)("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
     assert ran["error"]["code"] == "OUTCOME_UNKNOWN"
     assert count_calls(sim, "EnableCbtTask") == 4
     assert len({entry["headers"]["x-job-uuid"] for entry in sim.log() if entry["operation"] == "EnableCbtTask"}) == 1
@@ -353,8 +351,7 @@ def test_call_that_is_sent_again_may_be_known_by_then(sim: Simulator) -> None:
     sim.configure(latencies={"ChangeHostState": 600.0})
     sim.fault("drop_after", "ChangeHostState")
     sim.fault("status", "poll", status=404, form="plain", count=LOOKUPS)
-    with with_fast_clock():
-        ran = ModuleRunner(sim)("kvm_host", {"uuid": HOST, "state": "disabled", "wait": False})
+    ran = ModuleRunner(sim)("kvm_host", {"uuid": HOST, "state": "disabled", "wait": False})
     assert not ran.failed, ran.message
     (uuid,) = {entry["headers"]["x-job-uuid"] for entry in sim.log() if entry["operation"] == "ChangeHostState"}
     assert (count_calls(sim, "ChangeHostState"), ran["job"]["uuid"]) == (2, uuid)

@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS, get_operation
 
 from simulator.launch import Simulator
-from support.fast_clock import with_fast_clock
 from support.module_runner import run_module
 from support.scenarios import SCENARIOS, Scenario
 from support.trial import Trial
@@ -50,12 +49,6 @@ SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
 # Losses are handled the same way for every operation, so one scenario of each kind is enough: an object with a unique
 # address, one without, a deletion, and an action that leaves no trace. chaos-short runs all scenarios.
 KINDS = ("add-host", "attach-network", "delete-cbt-task", "test-snmp")
-
-
-@pytest.fixture(autouse=True)
-def _hurried() -> Iterator[None]:
-    with with_fast_clock():
-        yield
 
 
 def has_unknown_outcome(scenario: Scenario, result: Mapping[str, Any]) -> bool:

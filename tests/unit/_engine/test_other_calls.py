@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.fast_clock import with_fast_clock
 from support.module_runner import ModuleRunner, run_module
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, NIC, SCENARIOS, Scenario
 from support.stub_server import StubRequest, StubResponse, StubServer
@@ -107,8 +106,7 @@ def play_scenario(sim: Simulator, scenario: Scenario, **server: Any) -> tuple[di
         sim.change(kind, uuid, **members)
     before = sim.state()
     options = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, **scenario.options}
-    with with_fast_clock():
-        result = run_module(scenario.module, options).result
+    result = run_module(scenario.module, options).result
     return result, scenario.times(before, sim.state())
 
 
@@ -163,8 +161,7 @@ def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, nam
     sim.fault("status", "poll", status=502, count=None)
     before = sim.state()
     options = {"base_url": sim.url, "session_id": sim.session, "wait_timeout": 3, "wait": wait, "request_retries": 1}
-    with with_fast_clock():
-        result = run_module(scenario.module, {**options, **scenario.options}).result
+    result = run_module(scenario.module, {**options, **scenario.options}).result
     assert scenario.times(before, sim.state()) == 1
     assert result["changed"] is scenario.changes
     if result.get("failed"):
@@ -271,7 +268,7 @@ def test_second_delivery_refused_as_duplicate(
 
 def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunner) -> None:
     """The first delivery shows a host for a time, which disappears when the delivery fails."""
-    sim.configure(job_uuid="ignore", latency=0.1)
+    sim.configure(job_uuid="ignore", latency=0.05)
     sim.fault("duplicate", "AddKVMHost")
     ran = runner("kvm_host", {**NEW_HOST, "password": "wrong-password"})
     assert ran.failed
@@ -393,8 +390,7 @@ def test_result_of_another_call_is_not_adopted() -> None:
 def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
     sim.fault("drop_before", "CreateSNSSnmpEndpoint")
     options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
-    with with_fast_clock():
-        ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
+    ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
     assert ran.changed
     job = ran["job"]["uuid"]
     assert f"Check job {job} with job_info. If the service still does not know it after 10 minutes, " in ran.message
@@ -405,7 +401,7 @@ def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: Modul
 
 def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRunner) -> None:
     """The object does not show the change, so another system has answered the poll, and the job is polled again."""
-    sim.configure(latencies={"ChangeHostState": 0.5})
+    sim.configure(latencies={"ChangeHostState": 0.05})
     sim.fault("garbage", "poll", garbage="missing")
     ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
     assert not ran.failed, ran.message

@@ -35,7 +35,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 
 from simulator.launch import Simulator
-from support.fast_clock import with_fast_clock
 from support.module_runner import run_module
 from support.scenarios import HOST, NEW_HOST, VM
 
@@ -129,8 +128,7 @@ def play(
 
     sim.clear_log()
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-    with with_fast_clock():
-        ran = run_module(module, {**connection, **options}, before_send=happen)
+    ran = run_module(module, {**connection, **options}, before_send=happen)
     assert not pending
     return ran
 

@@ -219,7 +219,7 @@ def test_maintenance_does_not_stop_vms_without_permission(run: ModuleRunner) -> 
 def test_host_leaves_maintenance_after_it_was_switched_on(run: ModuleRunner, sim: Simulator) -> None:
     """The service cannot connect to a host that is still booting, and connects later."""
     sim.change("host", HOST, **OFF, state="Maintenance")
-    sim.configure(boot=0.5, reconnect=0.05)
+    sim.configure(boot=0.05, reconnect=0.05)
     on = run.twice("kvm_host", {"name": "host-1", "state": "enabled", "power": "on"})
     assert on.calls == ["PowerOnHost", "ChangeHostState"]
     assert (on["host"]["state"], power_of(on)) == ("Enabled", ("POWER_ON", "Connected"))

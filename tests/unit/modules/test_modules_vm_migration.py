@@ -153,7 +153,7 @@ def test_failed_migration_says_where_the_vm_is(run: ModuleRunner, sim: Simulator
 @pytest.mark.parametrize("fault", ["duplicate", "other_job"])
 def test_refusal_of_a_second_delivery_is_no_failure(run: ModuleRunner, sim: Simulator, fault: str) -> None:
     """The VM still migrates when the refusal arrives, so the task waits until it has a host."""
-    sim.configure(job_uuid="ignore", migration=0.1)
+    sim.configure(job_uuid="ignore", migration=0.05)
     sim.fault(fault, "MigrateVm")
     ran = run("vm", {"uuid": VM, "host": "host-3"})
     assert (ran.message, ran.changed) == ("", True)
