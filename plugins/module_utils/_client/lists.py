@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from .._api.errors import (
@@ -39,6 +39,8 @@ MAX_LIST_ATTEMPTS = 5
 # The maximum number of requests for one list: 20 million records in pages of 1000. A larger total counts as an error.
 MAX_PAGES = 20_000
 
+
+Item = TypeVar("Item")
 
 # A page of records, with the total number of the list, None if the service does not send it.
 Page: TypeAlias = "tuple[list[Record], int | None]"
@@ -132,7 +134,8 @@ def paginate(
 
     The list is complete, or an IncompleteList is raised: servers truncate at 1000 without notice, and may not support
     paging. When the number of records changes while the list is read, which may move some to a page that was already
-    read, it is read again. With several ``connections`` pages are read ahead, and concurrently if the service is slow.
+    read, it is read again. With several ``connections`` pages are read ahead, and concurrently if the service is slow
+    and it is known where they start.
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
@@ -173,15 +176,25 @@ def _read_pages(
     client: Client, operation: Operation, params: Record, connections: int, limit: int | None
 ) -> Iterator[Page]:
     """Yield the pages of a query with their totals, from the first to the last, without checks."""
+    size = params["limit"]
 
     def read_page(start: int) -> Page:
         reply = client.get(operation.name, {**params, "start": start})
         return extract_records(reply, operation.name, operation.result[0]), _read_total(reply)
 
+    def read_following(records: list[Record], total: int | None, start: int) -> Iterator[Page]:
+        """Yield the pages after one that ends before ``start``. Where the next one starts is known only then."""
+        number = 1
+        while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
+            _check_page_count(operation.name, number, len(records), total, limit)
+            records, total = read_page(start)
+            yield records, total
+            start, number = start + len(records), number + 1
+
     records, total = read_page(0)
-    start, size, number = len(records), params["limit"], 1
+    start = len(records)
     if connections > 1 and total is not None and size == start < total:
-        _check_page_count(operation.name, number, len(records), total, limit)
+        _check_page_count(operation.name, 1, len(records), total, limit)
         with ThreadPoolExecutor(connections) as pool:
             starts, ahead = iter(range(size, total, size)), 1
             pending = deque(pool.submit(read_page, first) for first in islice(starts, ahead))
@@ -199,14 +212,20 @@ def _read_pages(
                 given = time.monotonic()
                 yield records, total
                 start += len(records)
-    else:
-        yield records, total
-        _check_page_count(operation.name, number, len(records), total, limit)
-    while records and (start < total if total is not None else len(records) >= min(size, PAGE_SIZE)):
-        records, total = read_page(start)
-        yield records, total
-        start, number = start + len(records), number + 1
-        _check_page_count(operation.name, number, len(records), total, limit)
+        yield from read_following(records, total, start)
+        return
+    pages = chain([(records, total)], read_following(records, total, start))
+    yield from prefetch(pages) if connections > 1 and limit is None else pages
+
+
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield the items of an iterator; a thread computes the next item while one is used."""
+    end = object()
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = pool.submit(next, items, end)
+            yield item  # type: ignore[misc]
 
 
 def paginate_cursor(

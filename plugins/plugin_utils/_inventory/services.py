@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -32,7 +31,7 @@ from ...module_utils._api.errors import (
 from ...module_utils._api.records import NESTED, RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
-from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor
+from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor, prefetch
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._modules.options import CONNECTION, Options
 from .._run.profiles import Profiles
@@ -59,8 +58,6 @@ OPTIONS: Options = {
     "filters": {"type": "list", "elements": "str"},
     "on_failure": {"type": "str", "choices": [FAIL, SKIP, LAST_KNOWN]},
 }
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -346,13 +343,3 @@ def _check_conditions(service: Service) -> None:
         raise InvalidOptions("query needs source: query, filters need source: cursor. Remove one of them")
     if service.filters and service.uses_query:
         raise InvalidOptions("filters need source: cursor")
-
-
-def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items of an iterator; a thread computes the next item while one is used."""
-    end = object()
-    with ThreadPoolExecutor(1) as pool:
-        following = pool.submit(next, items, end)
-        while (item := following.result()) is not end:
-            following = pool.submit(next, items, end)
-            yield item  # type: ignore[misc]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -159,6 +160,19 @@ def test_truncated_pages_are_not_read_concurrently() -> None:
         pages = list(paginate(client_of(service), "QueryHost", {}, limit=None, connections=4))
     assert [len(page) for page, total in pages] == [700, 700, 700, 400]
     assert [request.query["start"] for request in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
+
+
+@pytest.mark.parametrize(("size", "total"), [(700, True), (1000, False)], ids=["truncated", "without a total"])
+@pytest.mark.parametrize("connections", [1, 4])
+def test_following_page_is_read_while_a_page_is_used(size: int, total: bool, connections: int) -> None:
+    with StubServer(pages_of(RECORDS, size, total=total)) as service:
+        pages = paginate(client_of(service), "QueryHost", {}, limit=None, connections=connections)
+        for number, dummy in enumerate(pages, 1):
+            ahead = int(connections > 1 and number * size < len(RECORDS))
+            deadline = time.monotonic() + 30
+            while len(service.requests) < number + ahead and time.monotonic() < deadline:
+                time.sleep(0.001)
+            assert len(service.requests) == number + ahead
 
 
 @pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
