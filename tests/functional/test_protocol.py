@@ -29,7 +29,7 @@ SESSION, TOKEN = "c81e728d9d4c2f636f067f89cc14862c", "eccbc87e4b5ce2fe28308fd9f2
 # The variables of the examples; all of them are secret.
 VARIABLES = {"ipmi_password": "Tr0ub4dor&3/ipmi", "ssh_password": "Tr0ub4dor&3/ssh", "chat_key": "8f14e45f-ceea-chat"}
 
-AS_SERVERS_ARE, LITERAL = "as servers are", "to the letter"
+AS_SERVERS_ARE, LITERAL = "as servers are", "literally"
 SERVICES: dict[str, dict[str, Any]] = {AS_SERVERS_ARE: {}, LITERAL: {"literal": True}}
 
 # Options that replace those of EXAMPLES in literal mode.
@@ -483,7 +483,7 @@ def is_conditional(member: str) -> bool:
 # ------------------------------------------------------------------------------------- the two ways to run a module
 
 
-def test_module_process_gives_the_same_result(run_examples: RunExamples, subtests: pytest.Subtests) -> None:
+def test_module_process_of_each_kind_gives_the_same_result(run_examples: RunExamples, subtests: pytest.Subtests) -> None:
     """Run one module of each kind: all modules start in the same way."""
     here = run_examples(EACH_KIND, AS_SERVERS_ARE)
     for name, examples in run_examples(EACH_KIND, AS_SERVERS_ARE, as_module=True).items():

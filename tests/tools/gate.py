@@ -45,14 +45,14 @@ PROGRESS_INTERVAL = 20.0
 # end.
 USUAL_SECONDS = {
     "integration-2.16": 450,
-    "functional-2.21": 380,
+    "functional-2.21": 320,
     "eda": 150,
     "functional-2.19": 60,
-    "unit": 150,
+    "unit": 120,
     "chaos-short": 150,
     "sanity-2.21": 90,
-    "proofs": 60,
-    "unit-requests-2.28": 45,
+    "proofs": 45,
+    "unit-requests-2.28": 35,
     "ansible-lint": 55,
     "integration-2.19": 35,
     "targets": 35,
