@@ -287,7 +287,8 @@ def functional_of_older_core(session: nox.Session) -> None:
 
 def functional_of_newest_core(session: nox.Session) -> None:
     """Run the tests of whole playbooks that the sessions of `make test` do not run."""
-    run_pytest(session, "tests/functional", *ignore(*PROOFS), "-k", "not each_kind or literally", "-m", "not older_core")
+    others = ("-k", "not each_kind or literally", "-m", "not older_core")
+    run_pytest(session, "tests/functional", *ignore(*PROOFS), *others)
 
 
 def functional_of_another_core(session: nox.Session) -> None:

@@ -483,7 +483,7 @@ def is_conditional(member: str) -> bool:
 # ------------------------------------------------------------------------------------- the two ways to run a module
 
 
-def test_module_process_of_each_kind_gives_the_same_result(run_examples: RunExamples, subtests: pytest.Subtests) -> None:
+def test_module_process_of_each_kind_has_the_same_result(run_examples: RunExamples, subtests: pytest.Subtests) -> None:
     """Run one module of each kind: all modules start in the same way."""
     here = run_examples(EACH_KIND, AS_SERVERS_ARE)
     for name, examples in run_examples(EACH_KIND, AS_SERVERS_ARE, as_module=True).items():
