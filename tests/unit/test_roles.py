@@ -47,7 +47,7 @@ SUBSCRIPTS = {
 
 @cache
 def load(*parts: str) -> Any:
-    """Return the content of a YAML file of the collection, {} if it does not exist. Nothing changes it."""
+    """Return the content of a YAML file of the collection, {} if it does not exist, for reading only."""
     path = ROOT.joinpath(*parts)
     return (DataLoader().load_from_file(str(path)) if path.exists() else None) or {}
 
