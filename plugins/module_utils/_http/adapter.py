@@ -62,6 +62,9 @@ class ExchangeFailed(Exception):
             if not inner:
                 break
             error = inner[0]
+        if isinstance(error, urllib3.exceptions.ReadTimeoutError):
+            # urllib3 raises it without a cause if connecting has taken all of the time.
+            error = TimeoutError("timed out")
         # PySocks describes the proxy in its exceptions, and keeps that of the socket.
         error = getattr(error, "socket_err", None) or error
         super().__init__(str(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
@@ -27,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid, paginate_cursor, query
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import response as _response
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter import PlainConnection
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
@@ -271,6 +273,20 @@ def test_response_that_does_not_arrive(sim: Simulator, new_client: ClientFactory
     failure = failure_of(client, "ChangeHostState")
     assert str(failure) == (f"{sim.url} did not answer ChangeHostState within 0.3 s")
     assert isinstance(failure, ResponseLost)
+
+
+def test_connecting_may_take_all_of_the_time(
+    sim: Simulator, new_client: ClientFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = PlainConnection.connect
+
+    def connect_slowly(connection: PlainConnection) -> None:
+        connect(connection)
+        time.sleep(0.3)
+
+    monkeypatch.setattr(PlainConnection, "connect", connect_slowly)
+    client = new_client(request_timeout=0.2, request_retries=0)
+    assert str(failure_of(client)) == f"{sim.url} did not answer QueryHost within 0.2 s"
 
 
 @pytest.mark.parametrize(
