@@ -15,8 +15,9 @@ from pathlib import Path
 import aiohttp
 
 from support.event_sources import deliver, post
-from support.rulebook_runner import Rulebook, run_rulebook, wait_until
+from support.rulebook_runner import Rulebook, run_rulebook
 from support.socket_servers import free_port
+from support.waiting import wait_until
 
 RULEBOOK = str(Path(__file__).parent / "rulebooks" / "flood.yml")
 POSTS, REPEATS, MALFORMED, BUFFER = 1000, 100, 50, 50

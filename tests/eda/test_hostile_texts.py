@@ -17,9 +17,10 @@ from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.hostile_texts import evaluated, hostile_texts
-from support.rulebook_runner import Rulebook, run_rulebook, wait_until
+from support.rulebook_runner import Rulebook, run_rulebook
 from support.socket_servers import free_port
 from support.stub_server import StubResponse, StubServer
+from support.waiting import wait_until
 
 HERE = Path(__file__).parent
 HOST = "a0000003000040008000000000000001"

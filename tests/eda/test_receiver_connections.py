@@ -25,8 +25,8 @@ import trustme
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda import listener as _listener
 
 from support.event_sources import Rules, job_headers, post, receiving
-from support.rulebook_runner import wait_until
 from support.socket_servers import free_port, is_listening
+from support.waiting import wait_until
 
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 OPEN_FILES, IDLE = 256, 373

@@ -19,9 +19,10 @@ from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
-from support.rulebook_runner import PATIENCE, run_rulebook, wait_until
+from support.rulebook_runner import run_rulebook
 from support.socket_servers import free_port
 from support.stub_server import StubRequest, StubResponse, StubServer
+from support.waiting import PATIENCE, wait_until
 
 RULEBOOKS = Path(__file__).parent / "rulebooks"
 KEY = "a-key-of-webhooks"

@@ -15,15 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from support.collection import ROOT
 from support.socket_servers import is_listening
+from support.waiting import PATIENCE
 
-PATIENCE = 120.0
 INVENTORY = {
     "all": {
         "hosts": {
@@ -34,14 +34,6 @@ INVENTORY = {
         }
     }
 }
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    """Return as soon as a condition holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def install_collection(folder: Path) -> Path:

@@ -213,9 +213,9 @@ def _read_pages(
                 yield records, total
                 start += len(records)
         yield from read_following(records, total, start)
-        return
-    pages = chain([(records, total)], read_following(records, total, start))
-    yield from prefetch(pages) if connections > 1 and limit is None else pages
+    else:
+        pages = chain([(records, total)], read_following(records, total, start))
+        yield from prefetch(pages) if connections > 1 and limit is None else pages
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:

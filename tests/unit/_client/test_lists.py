@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,6 +39,7 @@ from hypothesis import strategies as st
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.stub_server import StubRequest, StubResponse, StubServer
+from support.waiting import wait_until
 
 HOST = "a0000003000040008000000000000001"
 
@@ -162,17 +163,20 @@ def test_truncated_pages_are_not_read_concurrently() -> None:
     assert [request.query["start"] for request in service.requests] == [["0"], ["700"], ["1400"], ["2100"]]
 
 
+def has_requests(service: StubServer, number: int) -> bool:
+    """Return whether a service has received at least a number of requests."""
+    return len(service.requests) >= number
+
+
 @pytest.mark.parametrize(("size", "total"), [(700, True), (1000, False)], ids=["truncated", "without a total"])
 @pytest.mark.parametrize("connections", [1, 4])
 def test_following_page_is_read_while_a_page_is_used(size: int, total: bool, connections: int) -> None:
     with StubServer(pages_of(RECORDS, size, total=total)) as service:
         pages = paginate(client_of(service), "QueryHost", {}, limit=None, connections=connections)
         for number, dummy in enumerate(pages, 1):
-            ahead = int(connections > 1 and number * size < len(RECORDS))
-            deadline = time.monotonic() + 30
-            while len(service.requests) < number + ahead and time.monotonic() < deadline:
-                time.sleep(0.001)
-            assert len(service.requests) == number + ahead
+            expected = number + int(connections > 1 and number * size < len(RECORDS))
+            wait_until(partial(has_requests, service, expected))
+            assert len(service.requests) == expected
 
 
 @pytest.mark.parametrize(("name", "sort"), [("QueryHost", "+uuid"), ("QuerySNSTopicSubscriber", "+topicUuid")])
