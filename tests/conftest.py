@@ -34,6 +34,7 @@ from simulator.launch import Simulator
 from support.clients import make_client
 from support.fast_clock import with_fast_clock
 from support.in_process import InProcessAdapter, InProcessSimulator
+from support.module_runner import ModuleRunner
 
 UNIT = Path(__file__).parent / "unit"
 
@@ -109,6 +110,11 @@ def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.setattr(_transport, "Adapter", InProcessAdapter)
     with nullcontext() if uses_sockets or ABOUT_TIME & names else with_fast_clock():
         yield simulator
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
 
 
 @pytest.fixture

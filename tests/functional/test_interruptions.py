@@ -26,11 +26,6 @@ from support.scenarios import NEW_HOST
 COLLECTIONS = ROOT / ".cache"
 
 
-@pytest.fixture
-def runner(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
     # Enough time for a busy machine to send the call.
@@ -48,7 +43,7 @@ def test_time_of_the_task_is_up(sim: Simulator, playbook_runner: PlaybookRunner)
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_playbook_names_its_job(
-    sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
+    sim: Simulator, run: ModuleRunner, tmp_path: Path, number: signal.Signals
 ) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
     book = tmp_path / "book.yml"
@@ -74,12 +69,12 @@ def test_interrupted_playbook_names_its_job(
     assert handle, output
     assert play.returncode != 0
     sim.advance()
-    assert runner("job_wait", {"jobs": [{"uuid": handle[1]}]})["jobs"][0]["state"] == "succeeded"
+    assert run("job_wait", {"jobs": [{"uuid": handle[1]}]})["jobs"][0]["state"] == "succeeded"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
 def test_worker_without_its_playbook_sends_nothing(
-    sim: Simulator, runner: ModuleRunner, tmp_path: Path, number: signal.Signals
+    sim: Simulator, run: ModuleRunner, tmp_path: Path, number: signal.Signals
 ) -> None:
     """Only the controller receives the signal. Its worker detects the missing parent and names the job."""
     sim.configure(latencies={"AddKVMHost": 60.0})
@@ -116,4 +111,4 @@ def test_worker_without_its_playbook_sends_nothing(
     assert named, output
     assert re.search(line, log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
     sim.advance()
-    assert runner("job_wait", {"jobs": [{"uuid": named[1]}]})["jobs"][0]["state"] == "succeeded"
+    assert run("job_wait", {"jobs": [{"uuid": named[1]}]})["jobs"][0]["state"] == "succeeded"

@@ -13,7 +13,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from jinja2 import Template
 
 from simulator.launch import Simulator
 from support.socket_servers import Proxy
+from support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 AAP = ROOT / "docs" / "examples" / "aap"
@@ -184,13 +184,10 @@ def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None
     assert "Protect (async job j" in output
     assert "still runs" in " ".join(output.split())
     assert "Nothing registers" not in output
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and sim.sessions()["live"]:
-        time.sleep(0.2)
+    wait_until(lambda: not sim.sessions()["live"])
     assert [task["status"] for task in sim.records("cbttask") if task["name"] == "late"] == ["Running"]
     (file,) = (run.folder / "async").iterdir()
-    while time.monotonic() < deadline and "invocation" not in file.read_text(encoding="utf-8"):
-        time.sleep(0.2)
+    wait_until(lambda: "invocation" in file.read_text(encoding="utf-8"))
     used = json.loads(file.read_text(encoding="utf-8"))["invocation"]["module_args"]
     assert (used["account"], used["account_password"]) == (None, None)
     # The first session is that of the inventory.
@@ -207,9 +204,7 @@ def test_a_run_logs_out_through_its_proxy(run: Run, sim: Simulator) -> None:
         read = {"virtinfra.manager.host_info": {"name": "host-1", **through}}
         late = {**read, "async": 60, "poll": 0, "register": "started"}
         process = run.start([{**task, "run_once": True} for task in (read, late, pause)], sources=())
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not begun.exists():
-            time.sleep(0.2)
+        wait_until(begun.exists)
         files = {path: path.read_text(encoding="utf-8") for path in (run.folder / "tmp").rglob("virtinfra-*")}
         begun.unlink()
         output = process.communicate(timeout=120)[0]
@@ -253,11 +248,8 @@ def test_an_asynchronous_task_that_does_not_start_leaves_no_session(
     run: Run, sim: Simulator, fault: dict[str, Any]
 ) -> None:
     task = {**READ, "async": 60, "poll": 0, "register": "started", "run_once": True, **fault}
-    output = run.start([task]).communicate(timeout=120)[0]
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and sim.sessions()["live"]:
-        time.sleep(0.2)
-    assert sim.sessions()["live"] == 0, output
+    run.start([task]).communicate(timeout=120)
+    wait_until(lambda: not sim.sessions()["live"])
 
 
 def test_a_lookup_alone_leaves_no_session(run: Run, sim: Simulator) -> None:
@@ -287,9 +279,7 @@ def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
     answered = ITEMS - 1
     sim.fault("slow", "QueryHost", seconds=60, skip=answered, count=None)
     process = run.start([{**READ, "loop": list(range(ITEMS))}])
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and queries(sim) < answered + FORKS:
-        time.sleep(0.2)
+    wait_until(lambda: queries(sim) >= answered + FORKS)
     send(process.pid, number)
     output = process.communicate(timeout=120)[0]
     if number == signal.SIGINT:
@@ -310,9 +300,7 @@ def test_a_run_ended_by_a_signal_leaves_no_session_of_its_inventory(
     begun = run.folder / "begun"
     command = f"touch {begun}; while test -e {begun}; do sleep 0.2; done"
     process = run.start([{"ansible.builtin.shell": command, "run_once": True}])
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not begun.exists():
-        time.sleep(0.2)
+    wait_until(begun.exists)
     os.kill(process.pid, number)
     code = process.wait(timeout=120)
     begun.unlink()

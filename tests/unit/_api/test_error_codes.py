@@ -38,11 +38,6 @@ SSH = {"code": "SYS.1006", "description": "an operation failed", "details": "ssh
 DNS = {"code": "SYS.1007", "description": "an argument is wrong", "details": "web-1 cannot be resolved"}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def read_failure(run: ModuleRunner, error: dict[str, Any]) -> ModuleRun:
     """Return the failed result of a read whose response is this ErrorCode."""
     with StubServer(lambda request: StubResponse(503, {"error": error})) as service:

@@ -31,11 +31,6 @@ HEX = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 NOT_VERSION_4 = "ffffffffffffffffffffffffffffffff"
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def spell_differently(text: str) -> str:
     """Return a uuid in capitals and with dashes."""
     return f" {str(uuid.UUID(text)).upper()} "

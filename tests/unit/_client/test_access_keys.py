@@ -30,11 +30,6 @@ DATE = "Mon, 23 Nov 2026 12:00:00 GMT"
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def key_in_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in KEY.items():
         monkeypatch.setenv(f"VIRTINFRA_{name.upper()}", value)

@@ -21,11 +21,6 @@ NOWHERE = "ffffffffffff4fff8fffffffffffffff"
 LITERAL = {"literal": True, "sync": True}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     (
         "kvm_host",

@@ -49,11 +49,6 @@ def assert_reads_are_safe(log: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def detached(sim: Simulator) -> str:
     sim.change("primarystorage", UUID, attachedClusterUuids=[])
     return UUID

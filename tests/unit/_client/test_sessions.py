@@ -47,11 +47,6 @@ ACCOUNT: dict[str, Any] = {"account": "admin", "account_password": "simulator-pa
 ACTION = {"vm_instance_uuid": STOPPED_VM, "volume_uuids": [VOLUME]}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def operations(log: list[dict[str, Any]]) -> list[str]:
     """Return the operations of a log."""
     return [entry["operation"] for entry in log]

@@ -64,11 +64,6 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 @pytest.mark.parametrize("response", LACKING)
 @pytest.mark.parametrize(("name", "params"), CALLS)
 def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], response: StubResponse) -> None:

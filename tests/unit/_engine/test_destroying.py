@@ -30,11 +30,6 @@ UUID = "a0000010000040008000000000000001"
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def vms(sim: Simulator) -> list[str]:
     """The uuids of two running VMs without a task."""
     protected = {ref["resourceUuid"] for task in sim.records("cbttask") for ref in task["resourceRefs"]}

@@ -19,11 +19,6 @@ JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 VM_5 = "a0000004000040008000000000000005"
 
 
-@pytest.fixture
-def runner(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 # ------------------------------------------------------------------------------------------------------ partial success
 
 
@@ -46,30 +41,30 @@ def runner(sim: Simulator) -> ModuleRunner:
     ],
 )
 def test_completed_operations_are_listed_after_a_failure(
-    sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any], first: str, second: str
+    sim: Simulator, run: ModuleRunner, module: str, options: dict[str, Any], first: str, second: str
 ) -> None:
     sim.fault("fail", second)
-    ran = runner(module, options)
+    ran = run(module, options)
     assert ran.failed
     assert f"{second} failed (" in ran.message
     assert ran.changed
     assert ran["done"] == [first]
-    rest = runner(module, options)
+    rest = run(module, options)
     assert not rest.failed
     assert rest.changed
     assert rest.calls == [second]
-    assert not runner(module, options).changed
+    assert not run(module, options).changed
 
 
-def test_failed_call_that_changed_something(sim: Simulator, runner: ModuleRunner) -> None:
+def test_failed_call_that_changed_something(sim: Simulator, run: ModuleRunner) -> None:
     sim.reset(cbt_tasks=1)
     sim.fault("fail", "EnableCbtTask", count=2)
     task = {"uuid": CREATED_TASK, "state": "enabled"}
-    ran = runner("cbt_task", task)
+    ran = run("cbt_task", task)
     assert ran.failed
     assert ran.changed
     assert sim.records("cbttask")[0]["status"] == "Failed"
-    again = runner("cbt_task", task)
+    again = run("cbt_task", task)
     assert again.failed
     assert not again.changed
 
@@ -83,12 +78,12 @@ def test_failed_call_that_changed_something(sim: Simulator, runner: ModuleRunner
     ],
 )
 def test_failed_call_that_changed_nothing(
-    sim: Simulator, runner: ModuleRunner, module: str, options: dict[str, Any]
+    sim: Simulator, run: ModuleRunner, module: str, options: dict[str, Any]
 ) -> None:
     sim.reset(cbt_tasks=1)
     for operation in ("ChangeHostState", "DeleteCbtTask"):
         sim.fault("fail", operation)
-    ran = runner(module, options)
+    ran = run(module, options)
     assert ran.failed
     assert not ran.changed
     assert "done" not in ran.result
@@ -184,23 +179,23 @@ def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario
         assert result["error"]["code"] == "SYS.9999"
 
 
-def test_failure_of_a_job_is_confirmed(sim: Simulator, runner: ModuleRunner) -> None:
+def test_failure_of_a_job_is_confirmed(sim: Simulator, run: ModuleRunner) -> None:
     """job_info and job_wait poll a failed job again, because a proxy may have confused the responses."""
     client_options = {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}}
-    handle = runner("api", client_options, wait=False)["job"]
+    handle = run("api", client_options, wait=False)["job"]
     for module in ("job_info", "job_wait"):
         sim.fault("other_response", "poll")
-        assert runner(module, {"jobs": [handle]})["jobs"][0]["state"] == "succeeded"
+        assert run(module, {"jobs": [handle]})["jobs"][0]["state"] == "succeeded"
     sim.fault("other_response", "poll", count=2)
-    assert runner("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "failed"
+    assert run("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "failed"
 
 
-def test_job_id_of_an_earlier_call_is_not_adopted(sim: Simulator, runner: ModuleRunner) -> None:
+def test_job_id_of_an_earlier_call_is_not_adopted(sim: Simulator, run: ModuleRunner) -> None:
     """If the user chose job_uuid, the job with this id may be that of an earlier call, so it is not polled."""
     call = {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}}
-    assert runner("api", call, job_uuid=JOB).changed
+    assert run("api", call, job_uuid=JOB).changed
     sim.fault("status", "DeleteNicQos", status=403, form="plain")
-    refused = runner("api", call, job_uuid=JOB)
+    refused = run("api", call, job_uuid=JOB)
     assert refused["error"]["code"] == "HTTP_403"
     assert not refused.changed
 
@@ -219,12 +214,12 @@ NEW_NIC = {"vm": VM_5, "l3_network": "a0000005000040008000000000000003"}
     ],
 )
 def test_second_object_of_another_run(
-    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], kind: str
+    sim: Simulator, run: ModuleRunner, operation: str, module: str, options: dict[str, Any], kind: str
 ) -> None:
     """The service creates two objects, because the requests of two runs arrive at the same time."""
     sim.configure(job_uuid="ignore")
     sim.fault("duplicate", operation)
-    ran = runner(module, options)
+    ran = run(module, options)
     assert ran.changed
     assert not ran.failed, ran.message
     if kind == "endpoint":
@@ -248,7 +243,7 @@ def test_second_object_of_another_run(
 @pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
 def test_second_delivery_refused_as_duplicate(
     sim: Simulator,
-    runner: ModuleRunner,
+    run: ModuleRunner,
     operation: str,
     module: str,
     options: dict[str, Any],
@@ -257,7 +252,7 @@ def test_second_delivery_refused_as_duplicate(
     """The service refuses the second delivery of a call, which looks like the call of another run."""
     sim.configure(**server)
     sim.fault("duplicate", operation)
-    ran = runner(module, options)
+    ran = run(module, options)
     assert not ran.failed, ran.message
     assert ran.changed
     assert ran["host" if module == "kvm_host" else module]["uuid"]
@@ -266,11 +261,11 @@ def test_second_delivery_refused_as_duplicate(
     assert "a proxy delivered this call twice" in warning
 
 
-def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunner) -> None:
+def test_second_delivery_of_a_call_that_fails(sim: Simulator, run: ModuleRunner) -> None:
     """The first delivery shows a host for a time, which disappears when the delivery fails."""
     sim.configure(job_uuid="ignore", latency=0.05)
     sim.fault("duplicate", "AddKVMHost")
-    ran = runner("kvm_host", {**NEW_HOST, "password": "wrong-password"})
+    ran = run("kvm_host", {**NEW_HOST, "password": "wrong-password"})
     assert ran.failed
     assert "there has been a host having managementIp" in ran.message
     assert not [record for record in sim.records("host") if record["managementIp"] == NEW_HOST["management_ip"]]
@@ -286,24 +281,24 @@ def test_second_delivery_of_a_call_that_fails(sim: Simulator, runner: ModuleRunn
     ],
 )
 def test_second_delivery_refused_in_the_state_reached(
-    sim: Simulator, runner: ModuleRunner, operation: str, module: str, options: dict[str, Any], server: dict[str, Any]
+    sim: Simulator, run: ModuleRunner, operation: str, module: str, options: dict[str, Any], server: dict[str, Any]
 ) -> None:
     """The service refuses the change of an object that is already in this state or deleted."""
     sim.reset(cbt_tasks=4, **server)
     sim.fault("duplicate", operation)
-    ran = runner(module, options)
+    ran = run(module, options)
     assert not ran.failed, ran.message
     assert ran.changed
     assert bool(ran.warnings) is bool(server)
 
 
 @pytest.mark.parametrize("server", [{"job_uuid": "ignore"}, {"sync": True}])
-def test_second_delivery_of_an_export(sim: Simulator, runner: ModuleRunner, server: dict[str, Any]) -> None:
+def test_second_delivery_of_an_export(sim: Simulator, run: ModuleRunner, server: dict[str, Any]) -> None:
     """No object shows an export, so the failure says that it may have been performed."""
     sim.configure(**server)
     sim.fault("duplicate", "ExportNbdVolumes")
     vm, volume = "a0000004000040008000000000000002", "a0000007000040008000000000000003"
-    ran = runner("cbt_volume_export", {"vm": vm, "volumes": [volume]})
+    ran = run("cbt_volume_export", {"vm": vm, "volumes": [volume]})
     assert ran.failed
     assert ran.changed
     (warning,) = ran.warnings
@@ -352,15 +347,15 @@ def test_object_that_another_run_created_at_the_same_time(
 # ------------------------------------------------------------------------------------------------- what proves nothing
 
 
-def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, runner: ModuleRunner) -> None:
-    assert runner("kvm_host", {**NEW_HOST, "state": "disabled"}, job_uuid=JOB).changed
+def test_own_job_uuid_is_for_the_first_call_only(sim: Simulator, run: ModuleRunner) -> None:
+    assert run("kvm_host", {**NEW_HOST, "state": "disabled"}, job_uuid=JOB).changed
     calls = [entry for entry in sim.log() if entry["operation"] in ("AddKVMHost", "ChangeHostState")]
     assert [entry["headers"]["x-job-uuid"] == JOB for entry in calls] == [True, False]
 
 
-def test_job_uuid_of_an_earlier_task(sim: Simulator, runner: ModuleRunner) -> None:
-    assert runner("sns_endpoint", CHAT, job_uuid=JOB).changed
-    second = runner("sns_endpoint", {**CHAT, "name": "other"}, job_uuid=JOB)
+def test_job_uuid_of_an_earlier_task(sim: Simulator, run: ModuleRunner) -> None:
+    assert run("sns_endpoint", CHAT, job_uuid=JOB).changed
+    second = run("sns_endpoint", {**CHAT, "name": "other"}, job_uuid=JOB)
     assert second.failed
     assert not second.changed
     assert second["error"]["code"] == "JOB_UUID_USED"
@@ -387,10 +382,10 @@ def test_result_of_another_call_is_not_adopted() -> None:
 
 
 @pytest.mark.parametrize("looks", [True, False])
-def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: ModuleRunner, looks: bool) -> None:
+def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, run: ModuleRunner, looks: bool) -> None:
     sim.fault("drop_before", "CreateSNSSnmpEndpoint")
     options = {"operation": "CreateSNSSnmpEndpoint", "params": {"name": "traps"}}
-    ran = runner("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else runner("api", options)
+    ran = run("sns_endpoint", {"type": "snmp", "name": "traps"}) if looks else run("api", options)
     assert ran.changed
     job = ran["job"]["uuid"]
     assert f"Check job {job} with job_info. If the service still does not know it after 10 minutes, " in ran.message
@@ -399,11 +394,11 @@ def test_advice_after_a_call_that_may_still_arrive(sim: Simulator, runner: Modul
     )
 
 
-def test_empty_result_of_a_job_that_still_runs(sim: Simulator, runner: ModuleRunner) -> None:
+def test_empty_result_of_a_job_that_still_runs(sim: Simulator, run: ModuleRunner) -> None:
     """The object does not show the change, so another system has answered the poll, and the job is polled again."""
     sim.configure(latencies={"ChangeHostState": 0.05})
     sim.fault("garbage", "poll", garbage="missing")
-    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"})
     assert not ran.failed, ran.message
     assert ran.changed
     assert ran["host"]["state"] == "Disabled"

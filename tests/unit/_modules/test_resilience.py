@@ -43,11 +43,6 @@ from support.tls import untrusted_context
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 
 
-@pytest.fixture
-def runner(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 # -------------------------------------------------------------------------------------------------------------- waiting
 
 
@@ -75,24 +70,24 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
     }
 
 
-def test_job_wait_finishes_what_timed_out(sim: Simulator, runner: ModuleRunner) -> None:
+def test_job_wait_finishes_what_timed_out(sim: Simulator, run: ModuleRunner) -> None:
     sim.configure(latencies={"AddKVMHost": 60.0})
-    ran = runner("kvm_host", NEW_HOST, wait_timeout=0.2)
+    ran = run("kvm_host", NEW_HOST, wait_timeout=0.2)
     assert ran.failed
     assert ran.changed
     assert "AddKVMHost is still running after 0.2 s" in ran.message
     handle = ran["job"]
-    assert runner("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "running"
-    again = runner("job_wait", {"jobs": [handle]}, wait_timeout=0.2)
+    assert run("job_info", {"jobs": [handle]})["jobs"][0]["state"] == "running"
+    again = run("job_wait", {"jobs": [handle]}, wait_timeout=0.2)
     assert again.failed
     assert again["jobs"][0]["state"] == "running"
-    once = runner("job_wait", {"jobs": [handle]}, wait_timeout=0)
+    once = run("job_wait", {"jobs": [handle]}, wait_timeout=0)
     assert once.failed
     assert [entry["operation"] for entry in once.log] == ["poll"]
     sim.advance()
-    ended = runner("job_wait", {"jobs": [handle]}, wait_timeout=0)
+    ended = run("job_wait", {"jobs": [handle]}, wait_timeout=0)
     assert ended["jobs"][0]["result"]["inventory"]["managementIp"] == NEW_HOST["management_ip"]
-    unchanged = runner("kvm_host", NEW_HOST)
+    unchanged = run("kvm_host", NEW_HOST)
     assert not unchanged.changed
     assert unchanged.calls == []
 
@@ -133,10 +128,10 @@ def test_waiting_for_a_host_tolerates(sim: Simulator, fault: dict[str, Any]) -> 
     assert sim.faults()[0]["happened"] == 6
 
 
-def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleRunner) -> None:
+def test_session_that_expires_during_the_waiting(sim: Simulator, run: ModuleRunner) -> None:
     """Polls do not renew the session, so the job succeeds and then the host cannot be read."""
     sim.reset(session_lifetime=0.3, latencies={"ChangeHostState": 0.6})
-    ran = runner("kvm_host", {"uuid": HOST, "state": "disabled"})
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"})
     assert ran.failed
     assert "log in again" in ran.message
     assert ran.changed
@@ -148,13 +143,13 @@ def test_session_that_expires_during_the_waiting(sim: Simulator, runner: ModuleR
 
 
 @pytest.mark.parametrize("scenario", {each.module: each for each in SCENARIOS}.values(), ids=str)
-def test_one_connection_for_a_task(sim: Simulator, runner: ModuleRunner, scenario: Scenario) -> None:
+def test_one_connection_for_a_task(sim: Simulator, run: ModuleRunner, scenario: Scenario) -> None:
     sim.reset(cbt_tasks=4, latency=0.0, reconnect=0.0, boot=0.0)
     for kind, uuid, members in scenario.prepare:
         sim.change(kind, uuid, **members)
     sim.fault("status", status=429, retry_after=0)
     with Relay(sim.port) as relay, with_fast_clock():
-        ran = runner(scenario.module, scenario.options, base_url=relay.url)
+        ran = run(scenario.module, scenario.options, base_url=relay.url)
     assert not ran.failed, ran.result
     assert relay.accepted == 1
     assert [entry["status"] for entry in ran.log].count(429) == 1
@@ -456,10 +451,10 @@ def test_answers_that_are_too_much(sim: Simulator, garbage: str, operation: str)
         assert outcome == "" or any(text in outcome for text in expected), outcome
 
 
-def test_error_with_long_texts(sim: Simulator, runner: ModuleRunner) -> None:
+def test_error_with_long_texts(sim: Simulator, run: ModuleRunner) -> None:
     details = "no " * 100_000 + "end"
     sim.fault("fail", "QueryHost", error={"code": "SYS.1006", "details": details})
-    ran = runner("host_info", {})
+    ran = run("host_info", {})
     assert "QueryHost failed (SYS.1006): " in ran.message
     assert len(ran.message) < 3000
     assert ran["error"]["details"] == details

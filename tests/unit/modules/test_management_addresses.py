@@ -14,11 +14,6 @@ from support.module_runner import ModuleRunner
 NEW = {"name": "host-9", "cluster": "cluster-1", "username": "root", "password": "password"}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 LOOPBACK = [
     *("localhost", "LOCALHOST", "localhost.", "localhost.localdomain", "localhost6", "db.localhost", " localhost "),
     *("127.0.0.1", "127.255.0.3", "127.1", "2130706433", "0.0.0.0", "0", "::1", "::", "::ffff:127.0.0.1"),

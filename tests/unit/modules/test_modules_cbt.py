@@ -15,11 +15,6 @@ from support.module_runner import ModuleRunner
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def vm(sim: Simulator) -> str:
     """The uuid of a running VM."""
     return next(str(vm["uuid"]) for vm in sim.records("vm") if vm["state"] == "Running")

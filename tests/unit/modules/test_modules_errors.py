@@ -20,11 +20,6 @@ from support.scenarios import SCENARIOS
 NOWHERE = "f" * 32
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def first(sim: Simulator, kind: str, **members: Any) -> str:
     """Return the uuid of the first record of a kind that has these members."""
     found = sim.records(kind)

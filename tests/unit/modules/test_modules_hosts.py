@@ -22,11 +22,6 @@ TYPES = ["TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork"]
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def hosts(sim: Simulator) -> list[str]:
     """The uuids of the hosts."""
     return [str(host["uuid"]) for host in sim.records("host")]

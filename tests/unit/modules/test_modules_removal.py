@@ -33,11 +33,6 @@ NOWHERE = "0123456789ab4def8123456789abcdef"
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def run_empty_host(sim: Simulator) -> ModuleRunner:
     """Two hosts, the first without VMs, and two shared storages and a local one."""
     sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3)

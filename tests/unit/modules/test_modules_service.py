@@ -23,11 +23,6 @@ NONE = {"session_id": None, "api_token": None}
 ACCOUNT: dict[str, Any] = {"session_id": None, "account": "admin", "account_password": "simulator-password"}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 @pytest.mark.parametrize("credentials", [{}, ACCOUNT, {"api_token": None}])
 @pytest.mark.parametrize("check", [False, True])
 def test_a_connection_that_works_has_no_problems(run: ModuleRunner, credentials: dict[str, Any], check: bool) -> None:

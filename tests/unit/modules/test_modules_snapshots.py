@@ -23,11 +23,6 @@ LATER = {"vm": "vm-1", "name": "later", "description": "after the upgrade"}
 SNAPSHOT = seeded_uuid("snapshot", 1)
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def group_names(sim: Simulator) -> list[str]:
     return [group["name"] for group in sim.records("snapshotgroup")]
 

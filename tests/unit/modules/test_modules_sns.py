@@ -32,11 +32,6 @@ SNMP: dict[str, Any] = {"type": "snmp", "name": "monitoring", "description": "tr
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def platform(sim: Simulator) -> str:
     """The uuid of the only SNMP platform."""
     return next(str(each["uuid"]) for each in sim.records("platform") if each["type"] == "Snmp")

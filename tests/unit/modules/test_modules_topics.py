@@ -22,11 +22,6 @@ RECEIVER = {"name": "night-shift", "snmp_address": "192.0.2.51", "snmp_port": 16
 COLLEAGUE = {"endpoint": "teamchat-endpoint-1", "user_id": "user-9", "remark": "deputy"}
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def topics_of(sim: Simulator, endpoint: str) -> list[str]:
     """Return the uuids of the topics that an endpoint subscribes to."""
     return sorted(each["topicUuid"] for each in sim.records("subscriber") if each["endpointUuid"] == endpoint)

@@ -16,11 +16,6 @@ from support.module_runner import ModuleRunner
 VM, STOPPED_VM = "a0000004000040008000000000000001", "a0000004000040008000000000000002"
 
 
-@pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
 def data_volumes(sim: Simulator, vm: str) -> dict[str, str]:
     """Return the status of the data volumes of a VM, also of those that it had, by uuid."""
     return {

@@ -29,11 +29,6 @@ class Seeded:
 
 
 @pytest.fixture
-def run(sim: Simulator) -> ModuleRunner:
-    return ModuleRunner(sim)
-
-
-@pytest.fixture
 def seeded(sim: Simulator) -> Seeded:
     return Seeded(sim)
 

@@ -11,15 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 import trustme
 
 from simulator.launch import FOLDER, Simulator, SimulatorError
+from support.waiting import wait_until
 
 
 def has_exited(pid: int) -> bool:
@@ -30,19 +29,12 @@ def has_exited(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").split()[2] == "Z"
 
 
-def wait_for(happened: Any) -> None:
-    deadline = time.monotonic() + 30
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "simulator", "--port", "0", "--port-file", str(folder / "port"), *arguments]
     process = subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": str(FOLDER)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    wait_for(lambda: (folder / "port").exists() or process.poll() is not None)
+    wait_until(lambda: (folder / "port").exists() or process.poll() is not None)
     return process
 
 
@@ -122,8 +114,8 @@ def test_simulator_stops_with_its_parent(tmp_path: Path, named: bool) -> None:
         check=True,
         timeout=30,
     )
-    wait_for(lambda: has_exited(int(parent.stdout)))
-    wait_for(lambda: list(tmp_path.iterdir()) == [])
+    wait_until(lambda: has_exited(int(parent.stdout)))
+    wait_until(lambda: list(tmp_path.iterdir()) == [])
 
 
 @pytest.mark.parametrize(
