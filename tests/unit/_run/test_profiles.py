@@ -372,9 +372,9 @@ def test_command_that_does_not_end(file: ProfilesFile, tmp_path: Path, monkeypat
     )
     # The pipe must have a reader before the command opens it.
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    monkeypatch.setattr(commands, "TIMEOUT", 5.0)
+    monkeypatch.setattr(commands, "TIMEOUT", 2.0)
     file.write(prod={"api_token_command": python(source)})
-    assert file.refusal() == "FILE: profile prod: api_token_command did not end within 5 s"
+    assert file.refusal() == "FILE: profile prod: api_token_command did not end within 2 s"
     os.set_blocking(reader, True)
     assert os.read(reader, 1) == b""
     os.close(reader)

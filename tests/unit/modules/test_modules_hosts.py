@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import itertools
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -47,6 +49,17 @@ def set_to(run: ModuleRunner, interfaces: list[str], types: list[str], *vlans: i
 
 def returned_services(ran: ModuleRun) -> dict[tuple[str, int], list[str]]:
     return {(row["interface_uuid"], row["vlan_id"]): row["service_types"] for row in ran["services"]}
+
+
+def count_waiting(sim: Simulator, task: Callable[[], ModuleRun]) -> tuple[ModuleRun, int]:
+    """Run a task; return its result, and how many of its requests have waited for a response at the same time."""
+    most = 0
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(task)
+        while not running.done():
+            most = max(most, sum(entry["status"] is None for entry in sim.log()))
+            time.sleep(0.05)
+    return running.result(), most
 
 
 # ----------------------------------------------------------------------------------------- service types of interfaces
@@ -240,15 +253,11 @@ def test_hosts_are_returned_in_the_order_given(run: ModuleRunner, hosts: list[st
 def test_hosts_are_queried_concurrently(run: ModuleRunner, sim: Simulator) -> None:
     """The other requests are sent before the first response arrives."""
     sim.reset(hosts=12)
-    sim.configure(latencies={"GetHostNetworkFacts": 1.0})
+    sim.configure(latencies={"GetHostNetworkFacts": 0.5})
     hosts = [host["uuid"] for host in sim.records("host")]
-    waiting = 0
-    with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(run, "host_network_info", {"hosts": hosts})
-        while not asking.done():
-            waiting = max(waiting, sum(entry["status"] is None for entry in sim.log()))
+    ran, waiting = count_waiting(sim, lambda: run("host_network_info", {"hosts": hosts}))
     assert waiting == len(hosts)
-    assert [host["host_uuid"] for host in asking.result()["hosts"]] == hosts
+    assert [host["host_uuid"] for host in ran["hosts"]] == hosts
 
 
 def test_tags_are_sent(run: ModuleRunner, hosts: list[str]) -> None:
@@ -456,12 +465,8 @@ def test_vms_are_examined_concurrently(run: ModuleRunner, sim: Simulator) -> Non
     """The requests for the other VMs are sent before the first response to them arrives, at most 16 at once."""
     sim.reset(clusters=1, hosts=1, vms=59)
     sim.configure(latencies={"GetVmMigrationCandidateHosts": 0.5})
-    waiting = 0
-    with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(run, "kvm_host", maintenance())
-        while not asking.done():
-            waiting = max(waiting, sum(entry["status"] is None for entry in sim.log()))
-    assert asking.result()["error"]["code"] == "IN_USE"
+    ran, waiting = count_waiting(sim, lambda: run("kvm_host", maintenance()))
+    assert ran["error"]["code"] == "IN_USE"
     assert waiting == 16
 
 
