@@ -12,6 +12,7 @@ As a program it fills one inventory of a service, and prints by how many bytes a
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -164,8 +165,14 @@ def alternate(rounds: int, *ways: Callable[[], float]) -> list[float]:
 
     They alternate, so that a busy machine affects all of them.
     """
-    measured = [[way() for way in ways] for dummy in range(rounds)]
+    measured = [[measure_without_garbage(way) for way in ways] for dummy in range(rounds)]
     return [median(times) for times in zip(*measured, strict=True)]
+
+
+def measure_without_garbage(way: Callable[[], float]) -> float:
+    """Return a measurement that does not include the collection of the inventory that was filled before."""
+    gc.collect()
+    return way()
 
 
 @contextmanager
