@@ -17,7 +17,7 @@ SMALL, LARGE = 10_000, 100_000
 def measure() -> Iterator[Figure]:
     """Yield the figures."""
     with running_service() as service:
-        for kind, goal in (("hosts", 4.0), ("vms", 8.0)):
+        for kind, objects, goal in (("hosts", "hosts", 4.0), ("vms", "VMs", 8.0)):
             # The service builds its pages before.
             service.fill(kind, LARGE)
             small, large = alternate(
@@ -25,10 +25,11 @@ def measure() -> Iterator[Figure]:
                 lambda kind=kind: service.fill(kind, SMALL),  # type: ignore[misc]
                 lambda kind=kind: service.fill(kind, LARGE),  # type: ignore[misc]
             )
-            text = f"an inventory of {LARGE:,} {kind}"
-            yield Figure(f"inventory_large_{kind}_s", f"{text}, s of processor time", large, None, "", text, " s")
+            text = f"an inventory of {LARGE:,} {objects}"
+            label = f"{text}, processor time"
+            yield Figure(f"inventory_large_{kind}_s", f"{label}, s", large, None, "", label, " s")
             ratio = large / small * SMALL / LARGE
             yield Figure(f"inventory_large_{kind}", f"{text} / ten of {SMALL:,}", ratio, 1.2, "G5")
             memory = service.measure_memory(kind, LARGE)
-            label = f"peak of memory of {text}, KB each"
-            yield Figure(f"inventory_large_{kind}_memory", label, memory, goal, "G5", label, " KB")
+            label = f"{text}, peak of memory for each"
+            yield Figure(f"inventory_large_{kind}_memory", f"{label}, KB", memory, goal, "G5", label, " KB")

@@ -46,7 +46,7 @@ def measure_role(job: float) -> Iterator[Figure]:
     text = f"{label}: beside the longest job"
     yield Figure(f"{name}_beside", f"{text}, s", run.seconds - longest, GOAL_SECONDS, "G6", text, " s")
     text = f"{label}: requests a host"
-    yield Figure(f"{name}_requests", text, len(run.requests) / HOSTS, GOAL_REQUESTS, "G6")
+    yield Figure(f"{name}_requests", text, len(run.requests) / HOSTS, GOAL_REQUESTS, "G6", text)
 
 
 def create_inventory() -> dict[str, Any]:
