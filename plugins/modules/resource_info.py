@@ -126,9 +126,7 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
     try:
         return listing.run(replace(context, desired=desired))
     except ApiError as failure:
-        hint = "" if resource_type else suggest_name(requested, LISTED_TYPES)
-        if hint:
-            failure.message = f"{failure.message.rstrip('.')}.{hint}"
+        failure.add_sentence("" if resource_type else suggest_name(requested, LISTED_TYPES))
         raise
 
 

@@ -30,9 +30,9 @@ LAST_TIMES = GATE / "last_times.json"
 PASSED = GATE / "passed.json"
 NOX = (sys.executable, "-m", "nox")
 
-# How many sessions run at a time. Those that wait for most of their time count half.
+# How many sessions run at a time. Those that often wait count half.
 AT_A_TIME = 2
-MOSTLY_WAITING = {"chaos-short", "eda", "unit-requests-2.28"}
+OFTEN_WAITING = {"chaos-short", "eda", "integration-2.16", "unit-requests-2.28"}
 
 STOP_TIMEOUT = 10.0
 
@@ -111,7 +111,7 @@ class Session:
     @property
     def weight(self) -> float:
         """Its part of the sessions that run at a time."""
-        return 0.5 if self.name in MOSTLY_WAITING else 1.0
+        return 0.5 if self.name in OFTEN_WAITING else 1.0
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start nox for this session only, in its own process group."""

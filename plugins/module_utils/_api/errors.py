@@ -153,6 +153,11 @@ class VirtinfraError(Exception):
         self.references = {**self.references, **references}
         return self
 
+    def add_sentence(self, sentence: str) -> None:
+        """Add a sentence, which begins with a space, to the message; an empty one adds nothing."""
+        if sentence:
+            self.message = f"{self.message.rstrip('.')}.{sentence}"
+
     def __str__(self) -> str:
         return f"{self.label}: {self.message}" if self.label else self.message
 

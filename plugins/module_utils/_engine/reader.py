@@ -125,7 +125,7 @@ class ObjectReader:
         is_created = record is None and self.state != ABSENT
         if TAGS not in self.desired or not (record or is_created):
             return Found(record) if record else Missing()
-        uuid = (record or {}).get("uuid") or self.desired.get("resourceUuid") or generate_uuid()
+        uuid = (record or {}).get("uuid") or generate_uuid()
         try:
             user_tags = list_user_tags(self.client, uuid)
         except Unsupported as lack:

@@ -143,11 +143,6 @@ class Planner:
             f" the job has ended.{self.describe_lost_calls()}"
         )
 
-    def add_lost_calls(self, failure: VirtinfraError) -> None:
-        """Add the objects of calls that no later task makes to the message of a failure."""
-        if lost := self.describe_lost_calls():
-            failure.message = f"{failure.message.rstrip('.')}.{lost}"
-
     def describe_lost_calls(self) -> str:
         """Return the sentence with the objects of calls that no later task makes; empty if there are none."""
         lost = dict.fromkeys(str(call.params["uuid"]) for call in self.planned if not call.is_found_again)
@@ -183,7 +178,7 @@ class Reconciler:
                 failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
-            self.planner.add_lost_calls(failure)
+            failure.add_sentence(self.planner.describe_lost_calls())
             raise failure.with_label(self.reader.label) from None
         finally:
             self.turn.end()
@@ -323,7 +318,7 @@ class Reconciler:
             if is_tagged or is_removed_by_another(call, current, error):
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
-                error.message = f"{error.message.rstrip('.')}. {remaining}"
+                error.add_sentence(f" {remaining}")
                 error.with_references(list_references(dict.fromkeys(call.must_reach), current.record or {}))
         if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True

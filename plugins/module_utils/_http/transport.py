@@ -125,7 +125,7 @@ class Retries:
         """Add the number of attempts to the message of the last error."""
         if self.attempts > 1:
             seconds = self._clock.monotonic() - self._begin
-            error.message = f"{error.message.rstrip('.')}. {self.attempts} attempts in {seconds:.0f} s."
+            error.add_sentence(f" {self.attempts} attempts in {seconds:.0f} s.")
 
     @property
     def _is_last(self) -> bool:

@@ -29,6 +29,7 @@ from support.scenarios import (
     PLATFORM,
     SNAPSHOT_GROUP,
     STOPPED_VM,
+    THIRD_HOST,
     VM,
     VOLUME,
 )
@@ -41,6 +42,11 @@ DELETED_TASK = {"name": "cbt-task-1", "state": "absent"}
 CONNECTING = ("host", HOST, {"status": "Connecting"})
 # How often a task looks for the job of a lost call before it sends the call again.
 LOOKUPS = 40
+NOT_COMPARED = (
+    f"The state of the cbt task {CREATED_TASK} is not known, so nothing is compared: the service does not offer"
+    " QueryCbtTask, which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404 for GET"
+    " /service/v1/cbt-task)."
+)
 LOST_HOST = {"uuid": "f" * 32, "name": "host-91", "managementIp": "10.0.0.91", "status": "Disconnected"}
 ENABLED_HOST = {"uuid": HOST, "name": "host-1", "state": "Enabled", "status": "Connected"}
 RESET = "the connection to http://simulator.test broke: Connection reset by peer"
@@ -118,6 +124,30 @@ CASES = {
         server={"job_uuid": "ignore"},
         faults=(("duplicate", "ExportNbdVolumes", {}),),
     ),
+    "second delivery of a call whose object cannot be read": Case(
+        "kvm_host",
+        {"uuid": HOST, "name": "renamed", "api_token": None},
+        "host renamed: UpdateHost failed (SYS.1007): One or more arguments are wrong: the name is in use",
+        (
+            (
+                "The state of the host renamed is not known, so nothing is compared: the service does not offer"
+                " QueryHost (HTTP status 500 for GET /service/v1/hosts); CursorQuery needs api_token (or"
+                " VIRTINFRA_API_TOKEN in the environment)."
+            ),
+            (
+                "host renamed: UpdateHost may have been performed. If a proxy delivered the call twice, the service"
+                " performed the first delivery and refused the second one. The service does not identify calls by their"
+                " job ids, which would show that. Check the object."
+            ),
+        ),
+        server={"job_uuid": "ignore", "missing_operations": ["QueryHost"]},
+        faults=(("fail", "UpdateHost", {"error": {"code": "SYS.1007", "details": "the name is in use"}}),),
+    ),
+    "lost response to a creation that the object shows": Case(
+        "sns_endpoint",
+        TRAPS,
+        faults=(("drop_after", "CreateSNSSnmpEndpoint", {}), ("status", "poll", NO_ROW)),
+    ),
     "failure of a call that was sent again": Case(
         "cbt_task",
         {"name": "cbt-task-1", "state": "enabled"},
@@ -156,15 +186,16 @@ CASES = {
         server={"job_uuid": "ignore"},
         faults=(("duplicate", "EnableCbtTask", {}),),
     ),
-    "name of another object": Case(
+    "name of other objects": Case(
         "kvm_host",
         {**NEW_HOST, "name": "host-1"},
         warnings=(
             (
-                f"host host-1: the name is in use by another host ({HOST}). A second host with this name is created,"
-                " because no host has this management_ip."
+                f"host host-1: the name is in use by another host ({HOST}, {THIRD_HOST}). A second host with this name"
+                " is created, because no host has this management_ip."
             ),
         ),
+        prepare=(("host", THIRD_HOST, {"name": "host-1"}),),
     ),
     "object that only its address describes": Case(
         "kvm_host",
@@ -202,13 +233,7 @@ CASES = {
     "unreadable object that is not compared": Case(
         "cbt_task",
         {"uuid": CREATED_TASK, "state": "enabled"},
-        warnings=(
-            (
-                f"The state of the cbt task {CREATED_TASK} is not known, so nothing is compared: the service does not"
-                " offer QueryCbtTask, which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404"
-                " for GET /service/v1/cbt-task)."
-            ),
-        ),
+        warnings=(NOT_COMPARED,),
         faults=(("status", "QueryCbtTask", NO_ROW),),
     ),
     "object that is not removed": Case(
@@ -327,6 +352,23 @@ def play(sim: Simulator, case: Case) -> ModuleRun:
     for fault, operation, details in case.faults:
         sim.fault(fault, operation, **details)
     return ModuleRunner(sim)(case.module, case.options)
+
+
+def test_call_that_another_delivery_made_is_listed_when_a_later_one_fails(sim: Simulator) -> None:
+    sim.reset(job_uuid="ignore")
+    sim.fault("duplicate", "AddKVMHost")
+    sim.fault("fail", "ChangeHostState")
+    ran = ModuleRunner(sim)("kvm_host", {**NEW_HOST, "state": "disabled"})
+    assert (ran.failed, ran.changed, ran["done"]) == (True, True, ["AddKVMHost"])
+
+
+def test_progress_of_a_wait_for_an_object_names_it(sim: Simulator) -> None:
+    sim.change("host", HOST, status="Connecting")
+    lines: list[str] = []
+    options = {"base_url": sim.url, "session_id": sim.session, "uuid": HOST, "state": "enabled", "wait_timeout": 15}
+    assert run_module("kvm_host", options, on_progress=lines.append).result["failed"]
+    (line,) = lines
+    assert line.startswith(f"still waiting for the host {HOST}, ")
 
 
 def test_job_of_a_lost_call_is_polled_until_the_response_could_have_arrived(sim: Simulator) -> None:

@@ -59,6 +59,7 @@ def has_unknown_outcome(scenario: Scenario, result: Mapping[str, Any]) -> bool:
     assert f"the outcome of {scenario.operation} is unknown" in result["msg"], result["msg"]
     assert result["error"]["code"] == "OUTCOME_UNKNOWN"
     assert len(result["job"]["uuid"]) == 32
+    assert result["job"]["state"] == "unknown"
     assert result["changed"] is scenario.changes
     return True
 

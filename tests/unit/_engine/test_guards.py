@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -245,6 +246,10 @@ def test_only_the_permitting_values_of_the_option_permit_a_call(choice: Any, is_
     if not is_refused:
         guard.require_permission("ChangeHostState", affected, choice)
         return
+    for count, end in ((20, "vm (v19)."), (21, "vm (v19); and 1 more.")):
+        many = [Dependent(f"v{number}", "vm", "stopped") for number in range(count)]
+        with pytest.raises(InUse, match=re.escape(f"{end} If this is acceptable")):
+            guard.require_permission("ChangeHostState", many, choice)
     with pytest.raises(InUse) as refused:
         guard.require_permission("ChangeHostState", affected, choice)
     assert refused.value.message == (

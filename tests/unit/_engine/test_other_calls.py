@@ -161,8 +161,18 @@ def test_outcome_is_unknown_while_the_own_job_cannot_be_read(sim: Simulator, nam
     assert result["changed"] is scenario.changes
     if result.get("failed"):
         assert result["error"]["code"] in ("OUTCOME_UNKNOWN", "TIMEOUT")
+        assert "names job None" not in result["msg"]
         assert sim.log()[0]["job"] == result["job"]["uuid"] or scenario.name == "delete-cbt-task"
 
+
+def test_own_job_that_the_service_knows_only_later(sim: Simulator, run: ModuleRunner) -> None:
+    """The first poll of the own job finds nothing, so the other job is polled, which failed."""
+    sim.configure(latencies={"DeleteNicQos": 0.05})
+    sim.fault("other_job", "DeleteNicQos")
+    sim.fault("status", "poll", status=404, form="plain")
+    ran = run("api", {"operation": "DeleteNicQos", "params": {"uuid": NIC, "direction": "in"}})
+    assert not ran.failed, ran.message
+    assert "job" not in ran.result, "the task waits for its own job"
 
 @pytest.mark.parametrize("scenario", ACTIONS, ids=str)
 @pytest.mark.parametrize("fails", [False, True])
