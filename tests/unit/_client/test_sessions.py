@@ -72,7 +72,11 @@ def test_an_operation_by_token_needs_no_login(run: ModuleRunner) -> None:
     [
         ("host_info", {}, "QueryHost"),
         ("kvm_host", NEW_HOST, "AddKVMHost"),
-        ("api", {"operation": "DeleteCbtTask", "params": {"uuid": CREATED_TASK}, "job_uuid": "c" * 32}, "DeleteCbtTask"),
+        (
+            "api",
+            {"operation": "DeleteCbtTask", "params": {"uuid": CREATED_TASK}, "job_uuid": "c" * 32},
+            "DeleteCbtTask",
+        ),
     ],
 )
 @pytest.mark.parametrize("sync", [False, True])

@@ -174,6 +174,7 @@ def test_own_job_that_the_service_knows_only_later(sim: Simulator, run: ModuleRu
     assert not ran.failed, ran.message
     assert "job" not in ran.result, "the task waits for its own job"
 
+
 @pytest.mark.parametrize("scenario", ACTIONS, ids=str)
 @pytest.mark.parametrize("fails", [False, True])
 def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario: Scenario, fails: bool) -> None:
