@@ -51,7 +51,11 @@ OTHER_FILES = 100
 
 @dataclass
 class BatchItem:
-    """One object: its number, the options as given and validated, its jobs, and its result once it has ended."""
+    """One object: its number, the options as given and validated, its jobs, and its result once it has ended.
+
+    ``diff`` is the difference that the module returns. It is part of the result of the task, and only if the task shows
+    differences, because Ansible copies and visits the whole result several times.
+    """
 
     number: int
     given: Mapping[str, Any]
@@ -59,6 +63,7 @@ class BatchItem:
     jobs: list[Job] = field(default_factory=list)
     result: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
+    diff: dict[str, Any] | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -224,10 +229,9 @@ def _format_items(items: list[BatchItem]) -> dict[str, Any]:
 def _list_diffs(items: list[BatchItem]) -> Iterator[dict[str, Any]]:
     """Yield the differences of the objects that have changed, with headers that name them."""
     for item in items:
-        diff = (item.result or {}).get("diff")
-        if diff and diff["before"] != diff["after"]:
+        if item.diff and item.diff["before"] != item.diff["after"]:
             label = f"objects[{item.number}]"
-            yield {"before_header": label, "after_header": label, **diff}
+            yield {"before_header": label, "after_header": label, **item.diff}
 
 
 def _format_first(texts: list[str]) -> str:
@@ -322,6 +326,7 @@ class Batch:
                 hooks = self._hooks._replace(on_job=item.jobs.append)
                 outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
                 item.warnings += outcome.warnings
+                item.diff = outcome.result.pop("diff", None)
                 item.result = outcome.result
                 self._starts_no_more |= item.has_failed and self._context.params["on_failure"] == "stop"
         except BaseException as stop:

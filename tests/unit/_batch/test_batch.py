@@ -39,6 +39,7 @@ def run_batch(
 ) -> ModuleResult:
     """Run batch as a task inside the controller. All objects share the facts and names of the task."""
     defaults = options.pop("defaults", {})
+    shows_diff = options.pop("shows_diff", True)
     hooks = {name: options.pop(name) for name in ("before_send", "on_progress") if name in options}
     common = options.pop("common", COMMON if module == "kvm_host" else {})
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
@@ -47,7 +48,7 @@ def run_batch(
         "batch",
         {**connection, "module": module, "common": common, "objects": objects, **options},
         check,
-        run_objects=partial(run_objects, lambda name: defaults, shows_diff=True),
+        run_objects=partial(run_objects, lambda name: defaults, shows_diff=shows_diff),
         new_store=lambda dummy: store,
         **hooks,
     )
@@ -69,6 +70,8 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
     assert [result["host"]["name"] for result in ran["results"]] == ["new-0", "new-1", "new-2", "host-1", "host-2"]
     assert [result["failed"] for result in ran["results"]] == [False] * 5
     assert [diff["after_header"] for diff in ran["diff"]] == [f"objects[{number}]" for number in range(4)]
+    assert not any("diff" in result for result in ran["results"])
+    assert "diff" not in run_batch(sim, objects, shows_diff=False).result
     assert [diff["after"] for diff in checked["diff"]][3]["state"] == "Disabled"
     assert PASSWORD not in json.dumps([checked, ran, again])
 
