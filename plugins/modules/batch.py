@@ -146,8 +146,8 @@ EXAMPLES = r"""
 RETURN = r"""
 results:
   description:
-    - What the module returns for each object, in the order of O(objects). It reads like the results of a loop, but has
-      no differences. With C(--diff), the task returns those of all objects.
+    - What the module returns for each object, in the order of O(objects). It reads like the results of a loop, but
+      contains differences only with C(--diff).
     - "An object that was not started, because of O(on_failure=stop), has C(skipped: true)."
   returned: when the options are valid
   type: list

@@ -51,11 +51,7 @@ OTHER_FILES = 100
 
 @dataclass
 class BatchItem:
-    """One object: its number, the options as given and validated, its jobs, and its result once it has ended.
-
-    ``diff`` is the difference that the module returns. It is part of the result of the task, and only if the task shows
-    differences, because Ansible copies and visits the whole result several times.
-    """
+    """One object: its number, the options as given and validated, its jobs, and its result once it has ended."""
 
     number: int
     given: Mapping[str, Any]
@@ -63,7 +59,6 @@ class BatchItem:
     jobs: list[Job] = field(default_factory=list)
     result: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
-    diff: dict[str, Any] | None = None
 
     @property
     def has_failed(self) -> bool:
@@ -109,7 +104,7 @@ def run_objects(
     name, spec = _choose_module(context.params["module"])
     common = _combine_common(context.params, spec, find_defaults(name), profiles, given)
     items = _build_items(context, name, spec, common, profiles)
-    batch = Batch(context, spec, items)
+    batch = Batch(context, spec, items, shows_diff)
     try:
         batch.run()
     except BaseException as stop:
@@ -229,9 +224,10 @@ def _format_items(items: list[BatchItem]) -> dict[str, Any]:
 def _list_diffs(items: list[BatchItem]) -> Iterator[dict[str, Any]]:
     """Yield the differences of the objects that have changed, with headers that name them."""
     for item in items:
-        if item.diff and item.diff["before"] != item.diff["after"]:
+        diff = (item.result or {}).get("diff")
+        if diff and diff["before"] != diff["after"]:
             label = f"objects[{item.number}]"
-            yield {"before_header": label, "after_header": label, **item.diff}
+            yield {"before_header": label, "after_header": label, **diff}
 
 
 def _format_first(texts: list[str]) -> str:
@@ -253,10 +249,14 @@ class BatchClock:
 
 
 class Batch:
-    """Runs the objects: as many at the same time as the option ``concurrency`` says."""
+    """Runs the objects: as many at the same time as the option ``concurrency`` says.
 
-    def __init__(self, context: ModuleContext, spec: ModuleSpec, items: list[BatchItem]) -> None:
-        self._context, self._spec, self._items = context, spec, items
+    Unless the task shows differences, the results have none: they would be two thirds of what Ansible copies and visits
+    several times.
+    """
+
+    def __init__(self, context: ModuleContext, spec: ModuleSpec, items: list[BatchItem], shows_diff: bool) -> None:
+        self._context, self._spec, self._items, self._shows_diff = context, spec, items, shows_diff
         self._waiting = iter([item for item in items if item.result is None])
         self._condition = threading.Condition()
         self._active = 0
@@ -326,7 +326,8 @@ class Batch:
                 hooks = self._hooks._replace(on_job=item.jobs.append)
                 outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
                 item.warnings += outcome.warnings
-                item.diff = outcome.result.pop("diff", None)
+                if not self._shows_diff:
+                    outcome.result.pop("diff", None)
                 item.result = outcome.result
                 self._starts_no_more |= item.has_failed and self._context.params["on_failure"] == "stop"
         except BaseException as stop:

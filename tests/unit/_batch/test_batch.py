@@ -70,9 +70,10 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
     assert [result["host"]["name"] for result in ran["results"]] == ["new-0", "new-1", "new-2", "host-1", "host-2"]
     assert [result["failed"] for result in ran["results"]] == [False] * 5
     assert [diff["after_header"] for diff in ran["diff"]] == [f"objects[{number}]" for number in range(4)]
-    assert not any("diff" in result for result in ran["results"])
-    assert "diff" not in run_batch(sim, objects, shows_diff=False).result
-    assert [diff["after"] for diff in checked["diff"]][3]["state"] == "Disabled"
+    assert checked["diff"][3]["after"] == checked["results"][3]["diff"]["after"]
+    assert checked["diff"][3]["after"]["state"] == "Disabled"
+    without = run_batch(sim, objects, check=True, shows_diff=False).result
+    assert not any("diff" in result for result in (without, *without["results"]))
     assert PASSWORD not in json.dumps([checked, ran, again])
 
 
