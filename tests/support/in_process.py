@@ -113,6 +113,7 @@ class InProcessSimulator(Simulator):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         service = Service(*option_parsing.apply_options(Seed(), Switches(), switches))
+        self._log = service.log
         self._app: Any = create_app(service, lambda: None)
         self._ports = itertools.count(1)
 
@@ -185,6 +186,16 @@ class InProcessSimulator(Simulator):
         if exchange.status >= 400:
             raise SimulatorError(reply["error"])
         return reply
+
+    # Every run of a module uses these two, so they are no requests.
+    def log(self) -> list[dict[str, Any]]:
+        """Return the requests since the last reset or clear_log, oldest first."""
+        entries: list[dict[str, Any]] = json.loads(json.dumps(list(self._log.entries)))
+        return entries
+
+    def clear_log(self) -> None:
+        """Clear the request log."""
+        self._log.entries.clear()
 
 
 def encode_header(value: str | bytes) -> bytes:

@@ -214,6 +214,9 @@ def compute_interval(elapsed: float, interval: float, chance: float, ratio: floa
 # The time, in seconds, for which the job of a call whose response was lost is looked up.
 JOB_LOOKUP_GRACE = 2.0
 
+# The growth of the elapsed time after which it is looked up again: a job that is found is polled as often as others.
+LOOKUP_RATIO = 0.5
+
 # How often a job that failed is polled again, to confirm it.
 MAX_REPEATED_POLLS = 3
 
@@ -440,7 +443,7 @@ def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) 
 
 def job_exists(client: Client, job: Job, deadline: float, seconds: float = JOB_LOOKUP_GRACE) -> bool:
     """Return whether the service knows the job of a lost response. Poll for some seconds: the call may arrive late."""
-    for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline):
+    for elapsed in client.wait.poll_intervals(f"the job of {job.operation}", deadline, LOOKUP_RATIO):
         job.state, job.failure = RUNNING, None
         try:
             poll_job(client.with_deadline(deadline), job)

@@ -175,12 +175,12 @@ def test_call_that_reaches_the_service_late(sim: Simulator) -> None:
     scenario = next(scenario for scenario in SCENARIOS if scenario.name == "export-volumes")
     trial = Trial(sim, scenario, {})
     sim.fault("drop_after", scenario.operation)
-    sim.fault("status", "poll", status=404, form="plain", count=60)
+    sim.fault("status", "poll", status=404, form="plain", count=13)
     result = trial.run().result
     assert not result.get("failed"), result
     assert result["changed"]
     assert trial.count() == 1
-    assert sim.faults()[1]["happened"] == 60
+    assert sim.faults()[1]["happened"] == 13
 
 
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
