@@ -39,7 +39,7 @@ GROWTH = 0.1
 OLDEST_PART = 0.8
 
 # Until a job of an operation has ended, the first jobs of it are polled as samples. Polls of the others would show the
-# duration hardly earlier. They are polled seldom, because all samples may take longer.
+# duration hardly earlier. They are polled seldom, because all samples may take longer: after 20, 40, 80 s and so on.
 SAMPLES = 10
 MIN_UNSAMPLED_PAUSE = 20.0
 
@@ -73,18 +73,19 @@ class Wait:
         ``expected`` is the duration of jobs of its operation, if it is known. ``others`` is the number of jobs of which
         a poll may find that they are running.
         """
+        usual = self.began + (expected or 0.0) * (OLDEST_PART if is_oldest else 1.0)
         if expected is not None and not self.is_polled:
-            due = self.began + expected * (OLDEST_PART if is_oldest else 1.0)
+            due = usual
         else:
             elapsed, longest = self.last_poll - self.began, self.client.wait.interval
             if is_oldest:
                 pause = compute_interval(elapsed, longest, 0.0)
             elif expected is None and not is_sample:
-                pause = max(elapsed * UNKNOWN_RATIO, MIN_UNSAMPLED_PAUSE)
+                pause = max(elapsed, MIN_UNSAMPLED_PAUSE)
             else:
                 ratio = UNKNOWN_RATIO if expected is None else MAX_BATCH_RATIO
                 pause = max(compute_interval(elapsed, longest, 0.0, ratio), others / RUNNING_RATE)
-            due = self.last_poll + pause
+            due = max(self.last_poll + pause, usual)
         return min(due, max(self.deadline, self.last_poll))
 
     def poll(self) -> None:

@@ -232,7 +232,7 @@ def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) 
 def test_a_job_that_takes_long_does_not_delay_the_others(sim: Simulator) -> None:
     sim.reset(latency=0.1)
     sim.fault("hang", "ChangeHostState", count=1)
-    objects = [{"name": "host-1", "state": "disabled", "wait_timeout": 3}, *new_hosts(5)]
+    objects = [{"name": "host-1", "state": "disabled", "wait_timeout": 1}, *new_hosts(5)]
     ran = run_batch(sim, objects, concurrency=2).result
     failed = [result["failed"] for result in ran["results"]]
     assert failed == [True] + [False] * 5, ran["msg"]

@@ -55,10 +55,16 @@ def test_job_that_takes_longer_is_polled_less_often_if_many_do(client: Client) -
     assert wait.compute_due_time(None, is_oldest=False, others=1) == 16.0
 
 
+def test_job_that_was_polled_before_the_duration_was_known_is_polled_after_it(client: Client) -> None:
+    wait = make_wait(client, 10, 50)
+    assert wait.compute_due_time(80.0, is_oldest=False, others=1) == 90.0
+    assert wait.compute_due_time(42.0, is_oldest=False, others=1) == pytest.approx(55.0)
+
+
 def test_few_jobs_are_polled_often_until_the_duration_is_known(client: Client) -> None:
     new, polled = make_wait(client, 10, 10), make_wait(client, 10, 60)
     assert new.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 10 + MIN_UNSAMPLED_PAUSE
-    assert polled.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 85
+    assert polled.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 110
     assert new.compute_due_time(None, is_oldest=True, others=SAMPLES, is_sample=False) == pytest.approx(10.05)
     assert new.compute_due_time(4.0, is_oldest=False, others=SAMPLES, is_sample=False) == 14.0
 
