@@ -187,6 +187,8 @@ def test_drift_names_each_object_that_was_changed(described: Site) -> None:
     lenient, drift = described.compare("-vvv", "-e", given[0], "-e", given[1])
     assert (lenient.code, len(drift)) == (0, 11)
     other = "vault_notifications_url_operators=https://chat.example.com/send?key=another"
+    (chat,) = [entry for entry in described.compare("-e", other)[1] if entry["name"] == "operators"]
+    assert chat["error"].endswith("'Enabled'")
     change("endpoint", {"name": "operators"}, state="Enabled")(described)
     (chat,) = [entry for entry in described.compare("-e", other)[1] if entry["name"] == "operators"]
     assert chat["error"] == "url differs"
