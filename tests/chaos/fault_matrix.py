@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each fault on each writing operation and each kind of server: a task runs with the fault, then without."""
+"""Each fault on each writing operation and each kind of server: a task runs with the fault, then without.
+
+The task is that of the module, or of ``batch``.
+"""
 
 from __future__ import annotations
 
@@ -92,6 +95,9 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "answers at once": {"sync": True},
 }
 
+# On which kind of server a task runs, and whether it is that of ``batch``.
+CIRCUMSTANCES = tuple(product(SERVERS, (False, True)))
+
 
 @dataclass(frozen=True)
 class Target:
@@ -116,18 +122,18 @@ POLL = Target("the first poll", is_poll=True)
 
 
 def run_matrix(sim: Simulator, report: Report, faults: Sequence[Fault]) -> None:
-    """Run every scenario with every fault on its call, on each kind of server."""
+    """Run every scenario with every fault on its call, on each kind of server, alone and in a batch."""
     with with_fast_clock():
-        for server, scenario, fault in product(SERVERS, TASKS, faults):
-            _check(sim, report, Cell(scenario, server, CALL, fault))
+        for (server, is_in_batch), scenario, fault in product(CIRCUMSTANCES, TASKS, faults):
+            _check(sim, report, Cell(scenario, server, CALL, fault, is_in_batch))
 
 
 def run_diagonal(sim: Simulator, report: Report, target: Target, faults: Sequence[Fault]) -> None:
-    """Run every scenario with every fault on one of its requests, and alternate the kinds of servers."""
-    servers = tuple(SERVERS)
+    """Run every scenario with every fault on one of its requests, each in other circumstances than the one before."""
     with with_fast_clock():
         for (row, scenario), (column, fault) in product(enumerate(TASKS), enumerate(faults)):
-            _check(sim, report, Cell(scenario, servers[(row + column) % len(servers)], target, fault))
+            server, is_in_batch = CIRCUMSTANCES[(row + column) % len(CIRCUMSTANCES)]
+            _check(sim, report, Cell(scenario, server, target, fault, is_in_batch))
 
 
 def fault_name(fault: Fault) -> str:
@@ -139,15 +145,20 @@ def fault_name(fault: Fault) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the matrix: a scenario on a kind of server, and a fault of one of its requests."""
+    """A cell of the matrix: a scenario on a kind of server, and a fault of one of its requests.
+
+    Its task is that of the module, or of ``batch`` for one object.
+    """
 
     scenario: Scenario
     server: str
     target: Target
     fault: Fault
+    is_in_batch: bool
 
     def __str__(self) -> str:
-        return f"{self.scenario}, {self.server}: {fault_name(self.fault)} on {self.target.name}"
+        task = f"{self.scenario} in a batch" if self.is_in_batch else str(self.scenario)
+        return f"{task}, {self.server}: {fault_name(self.fault)} on {self.target.name}"
 
     @property
     def has_only_the_response(self) -> bool:
@@ -186,7 +197,7 @@ def _check(sim: Simulator, report: Report, cell: Cell) -> None:
 def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
     """Run the task of a cell on a new service, then again without the fault; yield errors."""
     scenario = cell.scenario
-    trial = Trial(sim, scenario, SERVERS[cell.server])
+    trial = Trial(sim, scenario, SERVERS[cell.server], cell.is_in_batch)
     patience = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
     with _faulty(sim, cell) as (connection, happened):
         ran = trial.run(**{**LIMITS, **connection, **patience})

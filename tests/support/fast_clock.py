@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,10 +35,23 @@ def sleep(seconds: float) -> None:
     _slept += seconds - real
 
 
+def wait(condition: threading.Condition | threading.Event, seconds: float | None) -> bool:
+    """Wait briefly for another thread, and advance the clock by the rest unless it has notified this one."""
+    global _slept
+    if seconds is None:
+        return condition.wait()
+    real = min(seconds, LONGEST_SLEEP)
+    if condition.wait(real):
+        return True
+    _slept += seconds - real
+    return False
+
+
 @contextmanager
 def with_fast_clock() -> Iterator[None]:
     """Make modules wait with the fast clock."""
-    with mock.patch.multiple(Clock, monotonic=staticmethod(monotonic), sleep=staticmethod(sleep)):
+    replaced = {"monotonic": monotonic, "sleep": sleep, "wait": wait}
+    with mock.patch.multiple(Clock, **{name: staticmethod(function) for name, function in replaced.items()}):
         yield
 
 

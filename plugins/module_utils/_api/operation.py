@@ -197,6 +197,7 @@ class Operation:
     document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
     call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
     ``keeps_names`` is True if a write changes the state of an object only: it creates, renames and removes none.
+    ``failure_effect`` says what a call that fails may have changed nevertheless.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
@@ -225,6 +226,7 @@ class Operation:
     substitute: str = ""
     replaces_values: bool = False
     keeps_names: bool = False
+    failure_effect: str = ""
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -715,7 +715,12 @@ _COMPANIONS = (
         result=("results",),
     ),
     # Companions that change and remove hosts.
-    _deletion("DeleteHost", "hosts/{uuid}", "host"),
+    _deletion(
+        "DeleteHost",
+        "hosts/{uuid}",
+        "host",
+        failure_effect="The service disables an enabled host before it deletes it, so the host may be disabled now",
+    ),
     _host_action("ReconnectHost", keeps_names=True),
     # The service refuses a second call, because the host already has the new management address.
     _host_action(

@@ -33,6 +33,11 @@ class Clock:
     sleep = staticmethod(time.sleep)
     random = staticmethod(random.random)
 
+    @staticmethod
+    def wait(condition: threading.Condition | threading.Event, seconds: float | None) -> bool:
+        """Wait for another thread, for so many seconds at most, and return whether it has notified this one."""
+        return condition.wait(seconds)
+
 
 class ServerFacts(Protocol):
     """Stores what is known about a server, by record type, for all clients that share it."""

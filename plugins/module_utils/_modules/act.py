@@ -23,6 +23,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
+    list_error_codes,
 )
 from .._api.operation import ABSENT, TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, get_operation
@@ -61,6 +62,7 @@ from .._engine.calls import (
     Call,
     Refused,
     confirm_result,
+    is_forbidden,
     perform,
     remember_lack,
     warn_of_second_delivery,
@@ -229,12 +231,22 @@ def _execute(
         if changes and (warning := warn_of_second_delivery(planned, label, outcome.error)):
             outcome.error.result["changed"] = True
             context.warnings.append(warning)
+        if call.operation.failure_effect and _was_executed(outcome.error):
+            outcome.error.result["changed"] = True
+            outcome.error.add_sentence(f" {call.operation.failure_effect}.")
         raise outcome.error
     job = outcome.job
     if job.state == SUCCEEDED and find_error and find_error({**context.desired, **job.result}):
         confirm_result(call, job)
     context.record_call(operation, changes, outcome.warnings)
     return job
+
+
+def _was_executed(error: VirtinfraError) -> bool:
+    """Return whether the service may have executed a part of a call that failed with this error."""
+    return (
+        isinstance(error, ApiError) and not is_forbidden(error) and NO_SUCH_OBJECT not in list_error_codes(error.error)
+    )
 
 
 @contextmanager

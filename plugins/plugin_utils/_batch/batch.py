@@ -240,11 +240,11 @@ class BatchClock:
     """The clock of the objects; a sleep ends when the task is interrupted."""
 
     def __init__(self, clock: Any, is_stopped: threading.Event) -> None:
-        self.monotonic, self.random, self._is_stopped = clock.monotonic, clock.random, is_stopped
+        self.monotonic, self.random, self.wait, self._is_stopped = clock.monotonic, clock.random, clock.wait, is_stopped
 
     def sleep(self, seconds: float) -> None:
         """Wait. Raise KeyboardInterrupt when the task is interrupted."""
-        if self._is_stopped.wait(seconds):
+        if self.wait(self._is_stopped, seconds):
             raise KeyboardInterrupt
 
 
@@ -264,8 +264,8 @@ class Batch:
         self._starts_no_more = stops and any(item.has_failed for item in items)
         self._cause: BaseException | None = None
         self._is_stopped = threading.Event()
-        self._poller = JobPoller()
         hooks = context.client.hooks
+        self._poller = JobPoller(hooks.clock)
         self._hooks = hooks._replace(
             clock=BatchClock(hooks.clock, self._is_stopped),
             on_progress=None,

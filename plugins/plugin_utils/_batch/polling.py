@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from ...module_utils._api.errors import TransportError, VirtinfraError
 from ...module_utils._client.client import Client
@@ -140,7 +141,8 @@ class JobPoller:
     because the oldest may take longer than they do, and so are those that take longer than usual.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Any) -> None:
+        self._clock = clock
         self._condition = threading.Condition()
         self._waits: list[Wait] = []
         self._durations = Durations()
@@ -152,7 +154,7 @@ class JobPoller:
 
     def wait(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
         """Wait until all jobs have ended or the deadline; return the error of the last poll if it was inconclusive."""
-        now = client.hooks.clock.monotonic()
+        now = self._clock.monotonic()
         waits = [Wait(client, job, deadline, now, now) for job in jobs]
         with self._condition:
             is_first = not self._waits
@@ -196,13 +198,13 @@ class JobPoller:
                 self._waits = [wait for wait in self._waits if not wait.is_over.is_set()]
                 pause, self._wakes_at = None, math.inf
                 if self._waits:
-                    now = self._waits[0].client.hooks.clock.monotonic()
+                    now = self._clock.monotonic()
                     times = self._list_due_times()
                     if due := [wait for wait, time in zip(self._waits, times, strict=True) if time <= now]:
                         return due
                     self._wakes_at = min(times)
                     pause = self._wakes_at - now
-                self._condition.wait(pause)
+                self._clock.wait(self._condition, pause)
         return []
 
     def _list_due_times(self) -> list[float]:

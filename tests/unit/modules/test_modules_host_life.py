@@ -165,6 +165,24 @@ def test_host_without_vms_is_removed(run: ModuleRunner, sim: Simulator) -> None:
     assert ran["diff"]["after"] == {}
 
 
+def test_failed_removal_says_that_the_host_may_be_disabled(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim)
+    removal = {"operation": "DeleteHost", "params": {"uuid": HOST}}
+    sim.fault("fail", "DeleteHost")
+    with_api = run("api", removal)
+    assert (with_api.failed, with_api.changed) == (True, True)
+    assert with_api.message.endswith("so the host may be disabled now.")
+    assert sim.records("host")[0]["state"] == "Disabled"
+    # It was not executed.
+    missing = run("api", {"operation": "DeleteHost", "params": {"uuid": "f" * 32}})
+    assert not missing.changed
+    sim.change("host", HOST, state="Enabled")
+    sim.fault("fail", "DeleteHost")
+    with_module = run("kvm_host", {"uuid": HOST, "state": "absent"})
+    assert (with_module.failed, with_module.changed) == (True, True)
+    assert sim.records("host")[0]["state"] == "Disabled"
+
+
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("other", [{"description": "other"}, {"management_ip": "10.0.0.99"}, {"cluster": "nowhere"}])
 def test_host_that_differs_is_not_removed(
