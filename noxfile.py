@@ -58,6 +58,8 @@ PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.
 # literally, and secrets of module processes in the output of whole playbooks.
 LEFT_TO_GATE = "other_modules or literally or elsewhere"
 EXAMPLES = "tests/functional/test_examples.py"
+# The folders with Python code in the archive of the collection.
+RELEASED_CODE = ("plugins/", "extensions/", "tests/simulator/")
 # Where all integration targets run, these tests are left out: both run all modules and roles.
 PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
@@ -333,9 +335,15 @@ def sanity_with_one_python(session: nox.Session) -> None:
 
 
 def sanity_of_newest_core(session: nox.Session) -> None:
-    """Run ansible-test sanity without what validate-modules, and another core with every Python, run."""
-    skipped = choose_tests(session, "--skip-test", "validate-modules", "compile", "import")
+    """Run ansible-test sanity without what validate-modules, and another core with every Python, run.
+
+    pylint takes longer than all other tests. It checks what is released, and CI the other files with other cores; ruff
+    has rules of pylint for all files.
+    """
+    skipped = choose_tests(session, "--skip-test", "validate-modules", "compile", "import", "pylint")
     ansible_test(session, "sanity", "--python", "default", *skipped)
+    if skipped:
+        ansible_test(session, "sanity", "--python", "default", "--test", "pylint", *RELEASED_CODE)
 
 
 def choose_tests(session: nox.Session, option: str, *tests: str) -> list[str]:
