@@ -27,8 +27,14 @@ class LookupModule(LookupBase):
         command = [sys.executable, "-m", *terms, f"--parent={os.getppid()}"]
         # The detached process may keep a pipe open, whose end would never be read.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            # The input of a worker is non-blocking, which other programs of Ansible refuse.
             ended = subprocess.run(
-                command, env={**os.environ, **environment}, stdout=output, stderr=errors, check=False
+                command,
+                env={**os.environ, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                check=False,
             )
             texts = [_read_from_start(file) for file in (output, errors)]
         if ended.returncode:
