@@ -50,8 +50,9 @@ def wait(condition: threading.Condition | threading.Event, seconds: float | None
 @contextmanager
 def with_fast_clock() -> Iterator[None]:
     """Make modules wait with the fast clock."""
-    replaced = {"monotonic": monotonic, "sleep": sleep, "wait": wait}
-    with mock.patch.multiple(Clock, **{name: staticmethod(function) for name, function in replaced.items()}):
+    with mock.patch.multiple(
+        Clock, monotonic=staticmethod(monotonic), sleep=staticmethod(sleep), wait=staticmethod(wait)
+    ):
         yield
 
 

@@ -324,7 +324,8 @@ Result = TypeVar("Result")
 
 def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list. The threads of a batch join their reads."""
-    return (client.hooks.read_by_uuid or request_by_uuid)(client, name, uuid)
+    find_records = client.hooks.find_records
+    return find_records(client, name, "uuid", uuid) if find_records else request_by_uuid(client, name, uuid)
 
 
 def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
@@ -337,7 +338,8 @@ def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
         return matches
     # Some servers omit null members, so a reply without records may mean that there are none, or that this query never
     # returns any. A service that ignores the uuid may have returned a part of all records.
-    return find_by_attribute(client, name, "uuid", uuid)
+    records = request_by_attribute(client, name, "uuid", uuid)
+    return [record for record in records if record.get("uuid") == uuid]
 
 
 def find_by_attribute(
@@ -348,14 +350,27 @@ def find_by_attribute(
     conditions: Iterable[str] = (),
     view: Callable[[Record], Record] = dict,
 ) -> list[Record]:
-    """Return the records, converted by ``view``, that meet the conditions and whose attribute has the value."""
+    """Return the records, converted by ``view``, that meet the conditions and whose attribute has the value.
+
+    The threads of a batch join their reads without further conditions.
+    """
+    if client.hooks.find_records and not conditions:
+        records = client.hooks.find_records(client, name, attribute, value)
+    else:
+        records = request_by_attribute(client, name, attribute, value, conditions)
+    return [record for record in map(view, records) if is_same_value(value, record.get(attribute))]
+
+
+def request_by_attribute(
+    client: Client, name: str, attribute: str, value: str, conditions: Iterable[str] = ()
+) -> list[Record]:
+    """Return the records that meet the conditions, among them all whose attribute has the value."""
     # A module process that reads objects by their uuids does not load the code for conditions.
     from .._api.conditions import format_equality
 
     is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
     condition = format_equality(attribute, value) if is_known else None
-    records = map(view, query(client, name, [*conditions, *([condition] if condition else [])]))
-    return [record for record in records if is_same_value(value, record.get(attribute))]
+    return query(client, name, [*conditions, *([condition] if condition else [])])
 
 
 def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Record]:

@@ -273,7 +273,7 @@ class Batch:
             connections=hooks.connections or AdapterPool(),
             new_store=lru_cache(maxsize=None)(hooks.new_store),
             wait_for_jobs=self._poller.wait,
-            read_by_uuid=JoinedReads().read,
+            find_records=JoinedReads().find,
             run_objects=None,
         )
 

@@ -4,24 +4,32 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Read the objects of many threads by their uuids, with one request for many of them."""
+"""Read the objects of many threads by their uuids or other attributes, with one request for many of them."""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Hashable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import Any, TypeGuard
 
 from ...module_utils._api.errors import ApiError, ReadExecutedAsChange, Unsupported, VirtinfraError
 from ...module_utils._api.operations import get_operation
-from ...module_utils._api.records import Record
+from ...module_utils._api.records import RECORD_FIELDS, Record, is_same_value
 from ...module_utils._api.references import is_name
 from ...module_utils._client.client import Client
-from ...module_utils._client.lists import extract_records, request_by_uuid
+from ...module_utils._client.lists import PAGE_SIZE, extract_records, request_by_attribute, request_by_uuid
 
-# The most uuids in a request. Its path has about 3,600 characters then; servers and proxies accept 8,000 or more.
-MAX_UUIDS = 100
+# The most values in a request. Its path has about 3,600 characters then; servers and proxies accept 8,000 or more.
+MAX_VALUES = 100
+
+# The values of which a condition can have several: they have no commas, spaces, or characters of operators.
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9._:-]{1,32}")
+
+# How many records are read to find two with different values.
+SAMPLE_SIZE = 10
 
 # For how many seconds a read waits for the responses to requests that were sent before it.
 MAX_WAIT_FOR_TURN = 1.0
@@ -29,47 +37,54 @@ MAX_WAIT_FOR_TURN = 1.0
 
 @dataclass(eq=False)
 class Read:
-    """The read of a thread: its uuid, and the records of the object that a request for several has returned.
+    """The read of a thread: a value, and the records with it that a request for several has returned.
 
-    ``group`` are the reads for which its thread sends a request, itself among them. ``is_over`` is set when another
-    thread has done so, or has chosen this one for the next request.
+    ``records`` is None as long as no response has answered the read. ``group`` are the reads for which its thread sends
+    a request, itself among them. ``is_over`` is set when another thread has done so, or has chosen this one for the
+    next request.
     """
 
     client: Client
-    uuid: str
-    records: list[Record] = field(default_factory=list)
+    value: str
+    records: list[Record] | None = None
     group: Sequence[Read] = ()
     is_over: threading.Event = field(default_factory=threading.Event)
 
 
 class ReadQueue:
-    """The reads with one operation of one service.
+    """The reads with one operation of one service, by one attribute.
 
     The first thread sends its request at once. The reads that begin before its response wait, and the next request is
     for all of them: no response is older than the read that it answers. A thread does not wait if there are enough
     reads for a request, or if the responses take long.
+
+    Servers that do not know the condition for several values return other records or none. So a uuid that is missing in
+    a response is requested alone. For other attributes, each condition begins and ends with the values of two records
+    that exist: a response with both has checked all values, and a missing one belongs to no object. Other responses
+    are not used.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, attribute: str) -> None:
+        self._name, self._attribute = name, attribute
         self._lock = threading.Lock()
         self._waiting: list[Read] = []
         self._requests = 0
-        # Whether the service has refused a request for several objects.
+        # Whether the service has refused a request for several objects, or no response to it can be used.
         self._is_refused = False
+        # The values of two records that exist, as soon as they are known.
+        self._known: tuple[str, ...] = ()
 
-    def read(self, client: Client, uuid: str) -> list[Record]:
-        """Return a list with the record of this uuid, or an empty list. Raise what a request of its own raises.
+    def read(self, client: Client, value: str) -> list[Record]:
+        """Return the records with this value of the attribute. Raise what a request of its own raises.
 
-        Only a record is taken from a request for several objects. If it is missing, or if the request fails, the thread
-        sends a request of its own, because servers that do not know the condition return other records or none.
+        If no request for several objects answers the read, the thread sends a request of its own.
         """
         if self._is_refused:
-            return request_by_uuid(client, self._name, uuid)
-        read = Read(client, uuid)
+            return self.request(client, value)
+        read = Read(client, value)
         with self._lock:
             self._waiting.append(read)
-            if not self._requests or len(self._waiting) == MAX_UUIDS:
+            if not self._requests or len(self._waiting) == MAX_VALUES:
                 read.group = self._take_waiting()
         self._wait_for_turn(read)
         if not read.group:
@@ -104,10 +119,9 @@ class ReadQueue:
         so gets the failure of its object.
         """
         client = min((read.client for read in group), key=lambda client: client.limits.deadline).with_retries(0)
-        uuids = list(dict.fromkeys(read.uuid for read in group))
+        values = list(dict.fromkeys(read.value for read in group))
         try:
-            reply = client.get(self._name, {"q": [f"uuid?={','.join(uuids)}"], "limit": len(uuids)})
-            records = extract_records(reply, self._name)
+            records = self._request_several(client, values)
         except ReadExecutedAsChange:
             raise
         except VirtinfraError as failure:
@@ -115,15 +129,49 @@ class ReadQueue:
                 isinstance(failure, ApiError) and not failure.transient
             )
             return
+        if records is None:
+            self._is_refused = True
+            return
         for read in group:
-            matches = [record for record in records if record.get("uuid") == read.uuid]
-            # Threads that read the same object get records of their own.
-            read.records = matches if len(uuids) == len(group) else deepcopy(matches)
+            matches = [record for record in records if is_same_value(read.value, record.get(self._attribute))]
+            if matches or self._attribute != "uuid":
+                # Threads that read the same object get records of their own.
+                is_shared = self._attribute != "uuid" or len(values) < len(group)
+                read.records = deepcopy(matches) if is_shared else matches
+
+    def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
+        """Return the records with any of the values, None if the response cannot be used."""
+        if self._attribute == "uuid":
+            return self._query(client, values, len(values))
+        self._known = self._known or self._find_known_values(client)
+        if not self._known:
+            return None
+        first, last = self._known
+        records = self._query(client, [first, *values, last], PAGE_SIZE)
+        found = {record.get(self._attribute) for record in records}
+        return records if {first, last} <= found and len(records) < PAGE_SIZE else None
+
+    def _find_known_values(self, client: Client) -> tuple[str, ...]:
+        """Return the values of two records that exist, none if there are not two."""
+        records = extract_records(client.get(self._name, {"limit": SAMPLE_SIZE}), self._name)
+        values = (record.get(self._attribute) for record in records)
+        plain = list(dict.fromkeys(filter(_is_plain, values)))
+        return (plain[0], plain[-1]) if len(plain) > 1 else ()
+
+    def _query(self, client: Client, values: Sequence[str], limit: int) -> list[Record]:
+        condition = f"{self._attribute}?={','.join(values)}"
+        return extract_records(client.get(self._name, {"q": [condition], "limit": limit}), self._name)
+
+    def request(self, client: Client, value: str) -> list[Record]:
+        """Return the records with a value, with a request for it alone."""
+        if self._attribute == "uuid":
+            return request_by_uuid(client, self._name, value)
+        return request_by_attribute(client, self._name, self._attribute, value)
 
     def _use(self, read: Read) -> list[Record]:
-        """Return the records of a read that is over. Without any, send a request for its object alone."""
-        if not read.records:
-            return request_by_uuid(read.client, self._name, read.uuid)
+        """Return the records of a read that is over. If it was not answered, send a request for its object alone."""
+        if read.records is None:
+            return self.request(read.client, read.value)
         read.client.prefix.note(get_operation(self._name))
         return read.records
 
@@ -140,15 +188,37 @@ class ReadQueue:
 
 
 class JoinedReads:
-    """Joins the reads of the threads of a batch. It has a queue for each operation of each service and account."""
+    """Joins the reads of the threads of a batch.
+
+    It has a queue for each operation and attribute, and for each service and account.
+    """
 
     def __init__(self) -> None:
         self._queues: dict[Hashable, ReadQueue] = {}
 
-    def read(self, client: Client, name: str, uuid: str) -> list[Record]:
-        """Return the records of an object as `get_by_uuid` does, together with the reads of other threads."""
-        if get_operation(name).substitute or is_name(uuid):
-            # It takes more than a response to find out which of two operations a service has.
-            return request_by_uuid(client, name, uuid)
-        key = name, client.connection, client.options.mask_replies
-        return self._queues.setdefault(key, ReadQueue(name)).read(client, uuid)
+    def find(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
+        """Return the records with this value, as `request_by_uuid` or `request_by_attribute` does.
+
+        They are read together with those of other threads, and may include records with other values.
+        """
+        queue = ReadQueue(name, attribute)
+        if not _can_be_joined(name, attribute, value):
+            return queue.request(client, value)
+        key = name, attribute, client.connection, client.options.mask_replies
+        return self._queues.setdefault(key, queue).read(client, value)
+
+
+def _can_be_joined(name: str, attribute: str, value: str) -> bool:
+    """Return whether a condition can contain the value together with others."""
+    operation = get_operation(name)
+    if operation.substitute:
+        # It takes more than a response to find out which of two operations a service has.
+        return False
+    if attribute == "uuid":
+        return not is_name(value)
+    return attribute in RECORD_FIELDS.get(operation.record, ()) and _is_plain(value)
+
+
+def _is_plain(value: Any) -> TypeGuard[str]:
+    """Return whether a value can be one of several in a condition."""
+    return isinstance(value, str) and _PLAIN_VALUE.fullmatch(value) is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +16,11 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
+    PAGE_SIZE,
+    find_by_attribute,
+    get_by_uuid,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read
@@ -66,22 +70,24 @@ class Readers:
         self._pool = ThreadPoolExecutor(20)
         monkeypatch.setattr(_reads, "MAX_WAIT_FOR_TURN", SECONDS)
 
-    def read_first(self) -> Future[list[dict[str, Any]]]:
+    def read_first(self, attribute: str = "uuid", value: str = HOSTS[0]) -> Future[list[dict[str, Any]]]:
         """Begin a read, and return when its request is held."""
-        first = self.submit(HOSTS[0])
+        first = self.submit(value, attribute)
         assert self.gate.is_reached.wait(SECONDS)
         return first
 
-    def read_together(self, uuids: Sequence[str]) -> list[Future[list[dict[str, Any]]]]:
+    def read_together(self, values: Sequence[str], attribute: str = "uuid") -> list[Future[list[dict[str, Any]]]]:
         """Begin reads that share a request, and return when all have ended."""
-        self._monkeypatch.setattr(_reads, "MAX_UUIDS", len(uuids))
-        futures = [self.submit(uuid) for uuid in uuids]
+        self._monkeypatch.setattr(_reads, "MAX_VALUES", len(values))
+        futures = [self.submit(value, attribute) for value in values]
         wait(futures, SECONDS)
         return futures
 
-    def submit(self, uuid: str) -> Future[list[dict[str, Any]]]:
+    def submit(self, value: str, attribute: str = "uuid") -> Future[list[dict[str, Any]]]:
         """Begin a read."""
-        return self._pool.submit(get_by_uuid, self._client, "QueryHost", uuid)
+        if attribute == "uuid":
+            return self._pool.submit(get_by_uuid, self._client, "QueryHost", value)
+        return self._pool.submit(find_by_attribute, self._client, "QueryHost", attribute, value)
 
 
 @contextmanager
@@ -92,7 +98,7 @@ def held_readers(
     gate = Gate()
     hooks: dict[str, Any] = {hook: lambda *dummy: check(gate)}
     connection = ConnectionOptions(base_url=url, session_id=Simulator.session, request_retries=0)
-    with make_client(connection, read_by_uuid=JoinedReads().read, **hooks) as client:
+    with make_client(connection, find_records=JoinedReads().find, **hooks) as client:
         try:
             yield Readers(client, gate, monkeypatch)
         finally:
@@ -176,7 +182,7 @@ def test_response_does_not_answer_reads_that_wait_for_it(sim: Simulator, monkeyp
 
 def test_reads_wait_for_the_response_before_them(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that has read alone hands over to the first that waits, which reads for all of them."""
-    monkeypatch.setattr(_reads, "MAX_UUIDS", 100)
+    monkeypatch.setattr(_reads, "MAX_VALUES", 100)
     with held_readers(sim.url, monkeypatch) as readers:
         futures = [readers.read_first(), *(readers.submit(uuid) for uuid in HOSTS[1:])]
         readers.gate.open()
@@ -302,8 +308,8 @@ def test_reads_with_other_credentials_or_operations_are_not_joined(
     key_id, secret = sim.access_key_id, sim.access_key_secret
     other = ConnectionOptions(base_url=sim.url, access_key_id=key_id, access_key_secret=secret)
     with (
-        make_client(connection, read_by_uuid=reads.read, before_send=gate.pass_once) as client,
-        make_client(other, read_by_uuid=reads.read) as same_service,
+        make_client(connection, find_records=reads.find, before_send=gate.pass_once) as client,
+        make_client(other, find_records=reads.find) as same_service,
         ThreadPoolExecutor(1) as pool,
     ):
         first = pool.submit(get_by_uuid, client, "QueryHost", HOSTS[0])
@@ -315,3 +321,114 @@ def test_reads_with_other_credentials_or_operations_are_not_joined(
         gate.open()
         assert first.result()[0]["uuid"] == HOSTS[0]
     assert json.dumps(sim.log()).count("uuid?") == 0
+
+
+# ------------------------------------------------------------------------------------------------- by other attributes
+
+
+def list_conditions(queries: Iterable[Mapping[str, Sequence[str]]]) -> list[str]:
+    """Return the conditions of requests, empty for one without."""
+    return ["".join(query.get("q", ())) for query in queries]
+
+
+def list_known_names(sim: Simulator) -> list[str]:
+    """Return the names with which the first condition for several names begins and ends."""
+    conditions = list_conditions(entry["query"] for entry in sim.log())
+    names = next(text.removeprefix("name?=").split(",") for text in conditions if text.startswith("name?="))
+    return [names[0], names[-1]]
+
+
+def test_reads_by_other_attributes_share_one_request(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else is requested for a name that no host has, because the response has two others that exist."""
+    with held_readers(sim.url, monkeypatch) as readers:
+        first = readers.read_first("name", "host-1")
+        names = ["host-2", "new-1", "HOST-3"]
+        found, new, other_case = (future.result() for future in readers.read_together(names, "name"))
+        assert ([each["uuid"] for each in found], new, other_case) == (HOSTS[1:2], [], [])
+        known = list_known_names(sim)
+        one, other = (uuid for number, uuid in enumerate(HOSTS, 1) if f"host-{number}" not in known)
+        for uuid in (one, other):
+            sim.change("host", uuid, name="twin")
+        both = [future.result() for future in readers.read_together(["twin", "twin"], "name")]
+        assert [sorted(each["uuid"] for each in records) for records in both] == [sorted((one, other))] * 2
+        assert both[0][0] is not both[1][0]
+        readers.gate.open()
+        first.result()
+    conditions = list_conditions(entry["query"] for entry in sim.log())
+    # The order of reads in a condition is that of their threads, and the first read arrives at any time.
+    conditions.remove("name=host-1")
+    assert [sorted(text.removeprefix("name?=").split(",")) for text in conditions] == [
+        [""],
+        sorted([*names, *known]),
+        sorted(["twin", *known]),
+    ]
+
+
+def test_value_that_a_list_cannot_contain_is_requested_alone(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = ["a,b", "a b", "a'b", "a=b", "", "x" * 33]
+    for uuid, name in zip(HOSTS, odd, strict=False):
+        sim.change("host", uuid, name=name)
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first("name", "host-1")
+        found = [[each["name"] for each in future.result()] for future in readers.read_together(odd, "name")]
+        assert found == [*([name] for name in odd[: len(HOSTS)]), [], []]
+    assert json.dumps(sim.log()).count("name?") == 0
+
+
+def test_known_object_that_is_gone_proves_nothing(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first("name", "host-1")
+        readers.read_together(["host-2", "new-1"], "name")
+        last = next(each for each in sim.records("host") if each["name"] == list_known_names(sim)[1])
+        sim.change("host", last["uuid"], name="renamed")
+        sim.clear_log()
+        found, new = (future.result() for future in readers.read_together(["renamed", "new-1"], "name"))
+        assert ([each["uuid"] for each in found], new) == ([last["uuid"]], [])
+        conditions = sorted(list_conditions(entry["query"] for entry in sim.log()))
+        assert conditions[:2] == ["name=new-1", "name=renamed"]
+        sim.clear_log()
+        readers.read_together(["host-2", "new-1"], "name")
+        assert json.dumps(sim.log()).count("name?") == 0
+
+
+def record(number: int) -> dict[str, Any]:
+    return {"uuid": f"{number:032x}", "name": f"host-{number}"}
+
+
+# What a service returns for a sample, and for a condition with several names, of which host-2 exists and new does not.
+UNPROVEN: dict[str, tuple[list[dict[str, Any]], StubResponse]] = {
+    "none": ([record(1), record(4)], StubResponse(200, {"inventories": []})),
+    "the first": ([record(1), record(4)], StubResponse(200, {"inventories": [record(1)]})),
+    "the last": ([record(1), record(4)], StubResponse(200, {"inventories": [record(4)]})),
+    "a full page": (
+        [record(1), record(4)],
+        StubResponse(200, {"inventories": [record(number) for number in range(1, PAGE_SIZE + 1)]}),
+    ),
+    "an error": ([record(1), record(4)], StubResponse(503, {"error": {"code": "SYS.1000", "details": "no operator"}})),
+    "one object": ([record(1)], StubResponse(200, {"inventories": [record(1), record(4)]})),
+    "no names": ([{"uuid": "1" * 32}, {"uuid": "2" * 32}], StubResponse(200, {"inventories": []})),
+}
+
+
+@pytest.mark.parametrize("unproven", UNPROVEN)
+def test_each_name_is_requested_if_the_response_does_not_prove_that_all_were_checked(
+    unproven: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample, to_several = UNPROVEN[unproven]
+
+    def respond(request: StubRequest) -> StubResponse:
+        (condition,) = request.query.get("q", [""])
+        if condition.startswith("name?="):
+            return to_several
+        own = [record(2)] if condition == "name=host-2" else []
+        return StubResponse(200, {"inventories": own if condition else sample})
+
+    server = StubServer(respond)
+    with server, held_readers(server.url, monkeypatch) as readers:
+        readers.read_first("name", "host-1")
+        for dummy in range(2):
+            found, new = (future.result() for future in readers.read_together(["host-2", "new"], "name"))
+            assert ([each["name"] for each in found], new) == (["host-2"], [])
+        conditions = list_conditions(request.query for request in server.requests)
+        assert len([text for text in conditions if text.startswith("name?=")]) <= 1
+        assert conditions.count("name=host-2") == conditions.count("name=new") == 2
