@@ -178,7 +178,8 @@ class Renaming:
 
     def __init__(self, sim: Simulator, report: Report, rng: random.Random, is_during_removal: bool) -> None:
         self._sim, self._report, self._rng = sim, report, rng
-        self._requests_before = rng.randint(1, 3 * NAMED_VMS) if is_during_removal else 0
+        # The first removal sends a call and a poll for each VM, and the second one begins after the change of names.
+        self._requests_before = rng.randint(1, 2 * NAMED_VMS) if is_during_removal else 0
         self._counted = 0
         self._lock = threading.Lock()
         sim.reset(latency=0.0, vms=2 * NAMED_VMS, cbt_tasks=0)

@@ -339,7 +339,7 @@ def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     # Some servers omit null members, so a reply without records may mean that there are none, or that this query never
     # returns any. A service that ignores the uuid may have returned a part of all records.
     records = request_by_attribute(client, name, "uuid", uuid)
-    return [record for record in records if record.get("uuid") == uuid]
+    return [record for record in records if is_same_value(uuid, record.get("uuid"))]
 
 
 def find_by_attribute(

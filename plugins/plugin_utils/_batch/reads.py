@@ -133,11 +133,12 @@ class ReadQueue:
             self._is_refused = True
             return
         for read in group:
-            matches = [record for record in records if is_same_value(read.value, record.get(self._attribute))]
-            if matches or self._attribute != "uuid":
+            if self._attribute != "uuid":
+                matches = [record for record in records if is_same_value(read.value, record.get(self._attribute))]
+                read.records = deepcopy(matches)
+            elif matches := [record for record in records if record.get("uuid") == read.value]:
                 # Threads that read the same object get records of their own.
-                is_shared = self._attribute != "uuid" or len(values) < len(group)
-                read.records = deepcopy(matches) if is_shared else matches
+                read.records = matches if len(values) == len(group) else deepcopy(matches)
 
     def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
         """Return the records with any of the values, None if the response cannot be used."""
