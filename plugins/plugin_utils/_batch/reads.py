@@ -60,8 +60,8 @@ class ReadQueue:
 
     Servers that do not know the condition for several values return other records or none. So a uuid that is missing in
     a response is requested alone. For other attributes, each condition begins and ends with the values of two records
-    that exist: a response with both has checked all values, and a missing one belongs to no object. Other responses
-    are not used.
+    that exist: a service that returns both has checked all values, so a missing one belongs to no object if the service
+    has also returned as many records as it counts. Other responses are not used.
     """
 
     def __init__(self, name: str, attribute: str) -> None:
@@ -143,14 +143,17 @@ class ReadQueue:
     def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
         """Return the records with any of the values, None if the response cannot be used."""
         if self._attribute == "uuid":
-            return self._query(client, values, len(values))
+            reply = client.get(self._name, {"q": [f"uuid?={','.join(values)}"], "limit": len(values)})
+            return extract_records(reply, self._name)
         self._known = self._known or self._find_known_values(client)
         if not self._known:
             return None
         first, last = self._known
-        records = self._query(client, [first, *values, last], PAGE_SIZE)
+        condition = f"{self._attribute}?={','.join([first, *values, last])}"
+        reply = client.get(self._name, {"q": [condition], "limit": PAGE_SIZE, "replyWithCount": True})
+        records = extract_records(reply, self._name)
         found = {record.get(self._attribute) for record in records}
-        return records if {first, last} <= found and len(records) < PAGE_SIZE else None
+        return records if {first, last} <= found and reply.get("total") == len(records) else None
 
     def _find_known_values(self, client: Client) -> tuple[str, ...]:
         """Return the values of two records that exist, none if there are not two."""
@@ -158,10 +161,6 @@ class ReadQueue:
         values = (record.get(self._attribute) for record in records)
         plain = list(dict.fromkeys(filter(_is_plain, values)))
         return (plain[0], plain[-1]) if len(plain) > 1 else ()
-
-    def _query(self, client: Client, values: Sequence[str], limit: int) -> list[Record]:
-        condition = f"{self._attribute}?={','.join(values)}"
-        return extract_records(client.get(self._name, {"q": [condition], "limit": limit}), self._name)
 
     def request(self, client: Client, value: str) -> list[Record]:
         """Return the records with a value, with a request for it alone."""

@@ -17,7 +17,6 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
-    PAGE_SIZE,
     find_by_attribute,
     get_by_uuid,
 )
@@ -397,16 +396,14 @@ def record(number: int) -> dict[str, Any]:
 
 # What a service returns for a sample, and for a condition with several names, of which host-2 exists and new does not.
 UNPROVEN: dict[str, tuple[list[dict[str, Any]], StubResponse]] = {
-    "none": ([record(1), record(4)], StubResponse(200, {"inventories": []})),
-    "the first": ([record(1), record(4)], StubResponse(200, {"inventories": [record(1)]})),
-    "the last": ([record(1), record(4)], StubResponse(200, {"inventories": [record(4)]})),
-    "a full page": (
-        [record(1), record(4)],
-        StubResponse(200, {"inventories": [record(number) for number in range(1, PAGE_SIZE + 1)]}),
-    ),
+    "none": ([record(1), record(4)], StubResponse(200, {"inventories": [], "total": 0})),
+    "the first": ([record(1), record(4)], StubResponse(200, {"inventories": [record(1)], "total": 1})),
+    "the last": ([record(1), record(4)], StubResponse(200, {"inventories": [record(4)], "total": 1})),
+    "a part": ([record(1), record(4)], StubResponse(200, {"inventories": [record(1), record(4)], "total": 3})),
+    "no total": ([record(1), record(4)], StubResponse(200, {"inventories": [record(1), record(4)]})),
     "an error": ([record(1), record(4)], StubResponse(503, {"error": {"code": "SYS.1000", "details": "no operator"}})),
-    "one object": ([record(1)], StubResponse(200, {"inventories": [record(1), record(4)]})),
-    "no names": ([{"uuid": "1" * 32}, {"uuid": "2" * 32}], StubResponse(200, {"inventories": []})),
+    "one object": ([record(1)], StubResponse(200, {"inventories": [record(1), record(4)], "total": 2})),
+    "no names": ([{"uuid": "1" * 32}, {"uuid": "2" * 32}], StubResponse(200, {"inventories": [], "total": 0})),
 }
 
 
