@@ -86,11 +86,17 @@ def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: H
 
 
 def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:
-    """Return whether a task failed, and changed nothing, because a remembered name is that of another object now."""
+    """Return whether a task changed nothing because a remembered name is that of another object now.
+
+    It has failed, or it has found nothing to remove.
+    """
     result = outcome.result
-    if not result.get("failed") or not client.name_checks or result["changed"] or params.get("job_uuid"):
+    if not client.name_checks or result["changed"] or params.get("job_uuid"):
         return False
-    if result["error"]["code"] == TransportError.code or any(job.state != FAILED for job in client.jobs):
+    if not result.get("failed") and params.get("state") != ABSENT:
+        return False
+    is_outage = result.get("failed") and result["error"]["code"] == TransportError.code
+    if is_outage or any(job.state != FAILED for job in client.jobs):
         return False
     with suppress(VirtinfraError):
         return has_outdated_names(client)

@@ -125,6 +125,21 @@ def test_a_name_is_looked_up_again_before_something_is_removed(sim: Simulator, r
     assert (one in remaining, other in remaining) == (True, False)
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_a_name_is_looked_up_again_when_nothing_is_left_to_remove(
+    sim: Simulator, run: ModuleRunner, check: bool
+) -> None:
+    """Another user gives the name of a VM without a task to another VM, whose task has to be removed."""
+    for number, vm in enumerate(("vm-1", VM_2), 1):
+        assert run("cbt_task", {"name": f"backup-{number}", "vm": vm}).changed
+    assert run("cbt_task", {"vm": "vm-1", "state": "absent"}).changed
+    assert not run("cbt_task", {"vm": "vm-1", "state": "absent"}).changed
+    sim.change("vm", VM_1, name="vm-old")
+    sim.change("vm", VM_2, name="vm-1")
+    assert run("cbt_task", {"vm": "vm-1", "state": "absent"}, check).changed
+    assert len(sim.records("cbttask")) == int(check)
+
+
 def test_an_object_that_was_removed_and_created_again(sim: Simulator, run: ModuleRunner) -> None:
     """Another user gives the name to a new VM; the service does not find the old one any more."""
     assert run("cbt_task", {**TASK_OF_VM, "name": "a"}).changed
