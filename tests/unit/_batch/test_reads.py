@@ -16,10 +16,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
-    find_by_attribute,
-    get_by_uuid,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import find_by_attribute, get_by_uuid
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read
