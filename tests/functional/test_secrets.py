@@ -24,7 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import collect_secrets
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import build_masker, execute
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task, build_masker, execute
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 from conftest import client_of
 
@@ -384,10 +384,10 @@ def test_bugs_of_the_collection_show_no_secret(sim: Simulator) -> None:
     def run_into_a_bug(context: ModuleContext) -> dict[str, Any]:
         raise KeyError(context.desired["password"])
 
-    task = ModuleSpec(run_into_a_bug, {"password": {"type": "str", "no_log": True}})
-    params = {name: option.get("default") for name, option in task.argument_spec.items()}
+    spec = ModuleSpec(run_into_a_bug, {"password": {"type": "str", "no_log": True}})
+    params = {name: option.get("default") for name, option in spec.argument_spec.items()}
     params.update(base_url=sim.url, session_id=SESSION, password=PASSWORD)
-    result = execute(task, params, False, Hooks(build_masker(task, params))).result
+    result = execute(Task(spec, params, False), Hooks(build_masker(spec, params))).result
     assert result["failed"]
     assert "KeyError" in result["msg"]
     hidden = json.dumps(result, ensure_ascii=False)

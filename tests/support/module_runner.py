@@ -16,6 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import (
     ModuleResult,
+    Task,
     build_masker,
     execute,
 )
@@ -36,7 +37,7 @@ def run_spec(spec: ModuleSpec, options: Mapping[str, Any], check: bool = False, 
     validation = validator.validate(mark_nulls(dict(options), spec.parameters))
     assert not validation.error_messages, validation.error_messages
     params = validation.validated_parameters
-    return execute(spec, params, check, Hooks(build_masker(spec, params), **hooks))
+    return execute(Task(spec, params, check), Hooks(build_masker(spec, params), **hooks))
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,10 @@ def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str
     ``parameters`` maps options to the API's names for them. Options, unlike parameters, may contain names of objects.
     """
     parameters = parameters or {}
+    # Most options of a task are null.
     return {
-        name: _normalize(name, parameters.get(name, name), name in parameters, value) for name, value in values.items()
+        name: value if value is None else _normalize(name, parameters.get(name, name), name in parameters, value)
+        for name, value in values.items()
     }
 
 
@@ -115,7 +117,7 @@ def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
         # Ansible converts an empty string to a list with an empty string.
         items = [] if value == [""] else value
         return [_normalize_reference(name, may_be_name, item) for item in items]
-    return None if value is None else _normalize_reference(name, may_be_name, value)
+    return _normalize_reference(name, may_be_name, value)
 
 
 def _normalize_nested(values: list[Any]) -> list[Any]:

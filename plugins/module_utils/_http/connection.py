@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from email.utils import formatdate
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -200,8 +200,9 @@ class ConnectionOptions:
         ):
             yield connection
 
-    def find_proxy(self) -> Proxy | None:
-        """Return the proxy of ``proxy_url``, or else that of the environment for the service; None without one."""
+    @cached_property
+    def proxy(self) -> Proxy | None:
+        """The proxy of ``proxy_url``, or else that of the environment for the service; None without one."""
         if self.proxy_url:
             variable = "VIRTINFRA_PROXY_URL"
             is_of_environment = os.environ.get(variable) == self.proxy_url

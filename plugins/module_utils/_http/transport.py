@@ -155,7 +155,7 @@ class Transport:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self._options, self._hooks, self._clock = options, hooks, hooks.clock
         self._pool = pool
-        self._proxy = proxy = options.find_proxy()
+        self._proxy = proxy = options.proxy
         if proxy and proxy.needs_socks and not has_socks():
             reason = f"for the {proxy.url.partition(':')[0]} proxy {proxy.address}"
             raise InvalidOptions(missing_required_lib("PySocks", reason, "https://pypi.org/project/PySocks/"))

@@ -50,7 +50,7 @@ from .._api.errors import InvalidOptions
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
 from .._masking.masker import MIN_SECRET_LENGTH, collect_secrets
-from .run import build_masker, describe_option_errors, execute, mask_result
+from .run import Task, build_masker, describe_option_errors, execute, mask_result
 from .spec import ModuleSpec
 
 # From verbosity 3 on, a module process returns a line for each request in the member virtinfra_requests. The action
@@ -113,7 +113,7 @@ def run_as_module(spec: ModuleSpec) -> None:
     is_logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
     hooks = Hooks(build_masker(spec, module.params), on_request=requests.append if is_logged else None)
     with _end_session_afterwards(module.params, hooks):
-        outcome = execute(spec, module.params, module.check_mode, hooks)
+        outcome = execute(Task(spec, module.params, module.check_mode), hooks)
     if requests:
         outcome.result[REQUEST_LOG] = requests
     for warning in outcome.warnings:

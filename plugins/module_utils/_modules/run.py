@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from traceback import format_exc
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 from .._api.errors import Bug, NotFound, TransportError, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
-from .._api.records import RECORD_FIELDS, NullReference, to_snake_case
+from .._api.records import RECORD_FIELDS, NullReference, Record, to_snake_case
 from .._api.references import list_names
 from .._api.resource_types import REFERS_TO, RESOURCE_TYPES
 from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
@@ -40,16 +40,50 @@ class ModuleResult(NamedTuple):
     warnings: list[str]
 
 
-def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
-    """Run with validated options and return the result without the secrets of the masker in ``hooks``.
+class Task:
+    """A module with the options of a task, as Ansible has validated them. What they mean is found out once."""
+
+    def __init__(self, spec: ModuleSpec, options: Mapping[str, Any], check_mode: bool) -> None:
+        self.spec, self.check_mode, self._options = spec, check_mode, options
+
+    @cached_property
+    def params(self) -> Record:
+        """The options with normalized references. Raise InvalidOptions."""
+        return self.spec.with_references(self._options, self.check_mode)
+
+    @cached_property
+    def connection(self) -> ConnectionOptions:
+        """The connection among the options. Raise InvalidOptions."""
+        return self.spec.connection(self.params)
+
+    def open_client(self, hooks: Hooks) -> AbstractContextManager[Client]:
+        """Open a client. A module process usually gets a session, so it loads the code for logins only for an account.
+
+        Raise InvalidOptions.
+        """
+        options = _build_call_options(self.params, self.check_mode)
+        if not self.connection.needs_login:
+            return open_session_client(self.connection, options, hooks)
+        from .._client.sessions import open_client
+
+        return open_client(self.connection, options, hooks)
+
+    def check(self, hooks: Hooks) -> None:
+        """Raise InvalidOptions for options that `execute` would refuse before it sends anything."""
+        with self.open_client(hooks):
+            self.spec.read_desired(self.params)
+
+
+def execute(task: Task, hooks: Hooks) -> ModuleResult:
+    """Run a task and return the result without the secrets of the masker in ``hooks``.
 
     This is the only place where a VirtinfraError becomes a failed result, where secrets are masked in all output,
     and where control characters are removed from messages and warnings. Raise TaskInterrupted when an exception
     from outside, or from the hook ``before_send``, stops it during a call.
     """
-    outcome = _run(spec, params, check_mode, hooks)
-    result = mask_result(spec, outcome.result, hooks.masker)
-    if check_mode:
+    outcome = _run(task, hooks)
+    result = mask_result(task.spec, outcome.result, hooks.masker)
+    if task.check_mode:
         # The job events of Automation Controller show check mode only by the member check_mode.
         result["check_mode"] = True
     # Control characters are escaped after masking, because masking finds only unchanged secrets.
@@ -60,23 +94,15 @@ def execute(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks
     return ModuleResult(result, [escape_controls(hooks.masker.mask_text(warning)) for warning in outcome.warnings])
 
 
-def check_options(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> None:
-    """Raise InvalidOptions for validated options that `execute` would refuse before it sends anything."""
-    params = spec.with_references(params, check_mode)
-    with _open_client(spec.connection(params), _build_call_options(params, check_mode), hooks):
-        spec.read_desired(params)
-
-
-def _run(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, hooks: Hooks) -> ModuleResult:
-    """Run with validated options and return the result with its secrets."""
+def _run(task: Task, hooks: Hooks) -> ModuleResult:
+    """Run a task and return the result with its secrets."""
     try:
-        params = spec.with_references(params, check_mode)
-        with _open_client(spec.connection(params), _build_call_options(params, check_mode), hooks) as client:
-            outcome = _run_with_client(spec, params, check_mode, client)
-            if _is_due_to_outdated_name(outcome, params, client):
+        with task.open_client(hooks) as client:
+            outcome = _run_with_client(task, client)
+            if _is_due_to_outdated_name(outcome, task.params, client):
                 client.names.forget(RESOURCE_TYPES)
                 client.name_checks.clear()
-                outcome = _run_with_client(spec, params, check_mode, client)
+                outcome = _run_with_client(task, client)
             outcome.warnings.extend(client.prefix.warnings)
         return outcome
     except VirtinfraError as failure:
@@ -103,15 +129,14 @@ def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], c
     return False
 
 
-def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bool, client: Client) -> ModuleResult:
-    """Run with normalized options and return the result with its secrets."""
-    context = None
+def _run_with_client(task: Task, client: Client) -> ModuleResult:
+    """Run a task and return the result with its secrets."""
+    context, spec, given = None, task.spec, task.params
     try:
-        given = params
         params = _resolve_names(client, spec, given)
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
         desired = spec.read_desired(params)
-        context = ModuleContext(params, desired, client, check_mode, check_mode and has_null_key)
+        context = ModuleContext(params, desired, client, task.check_mode, task.check_mode and has_null_key)
         result = spec.run(context)
         if params is not given:
             from .._client.names import add_given_names
@@ -119,7 +144,7 @@ def _run_with_client(spec: ModuleSpec, params: Mapping[str, Any], check_mode: bo
             result = add_given_names(client, result, given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
-        if check_mode and isinstance(failure, NotFound):
+        if task.check_mode and isinstance(failure, NotFound):
             failure.use_check_mode_remedy()
         return _build_failure(context, failure)
     except Exception as mistake:
@@ -145,15 +170,6 @@ def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) 
 def _describe_bug(mistake: Exception) -> Bug:
     """Return the failure for the exception that is being handled."""
     return Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
-
-
-def _open_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> AbstractContextManager[Client]:
-    """Open a client. A module process usually gets a session, so it loads the code for logins only for an account."""
-    if not connection.needs_login:
-        return open_session_client(connection, options, hooks)
-    from .._client.sessions import open_client
-
-    return open_client(connection, options, hooks)
 
 
 def _build_failure(context: ModuleContext | None, failure: VirtinfraError) -> ModuleResult:

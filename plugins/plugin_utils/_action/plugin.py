@@ -33,7 +33,7 @@ from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.options import GROUP_OPTIONS
-from ...module_utils._modules.run import build_masker, describe_failure, describe_option_errors, execute
+from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.names import suspend_names
@@ -188,7 +188,7 @@ class ActionModule(ActionBase):
         """Execute the module. If it is stopped during a call, report the call in the result or at least in a line."""
         with raise_on_signals():
             try:
-                outcome = execute(spec, params, self._task.check_mode, hooks)
+                outcome = execute(Task(spec, params, self._task.check_mode), hooks)
             except KeyboardInterrupt:
                 end_worker()
             except TaskInterrupted as stop:

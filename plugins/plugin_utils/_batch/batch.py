@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 import resource
+import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
@@ -26,9 +28,11 @@ from ...module_utils._api.references import mark_nulls
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
+from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
-from ...module_utils._modules.run import check_options, describe_failure, describe_option_errors, execute
+from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.profiles import Profiles
 from .polling import JobPoller
@@ -45,17 +49,24 @@ PROGRESS_INTERVAL = 10.0
 # How many seconds an interrupted task waits for its threads, which may be waiting for a response.
 MAX_WAIT_FOR_THREADS = 2.0
 
+# For how many seconds a thread computes before another one interrupts it. With the default of Python, 5 ms, hundreds of
+# threads that wait for their turn take a tenth of the processor time; a thread that sends or receives does not wait.
+SWITCH_INTERVAL = 0.1
+
 # The open files that a worker needs in addition to one for each object: connections, and files of the run.
 OTHER_FILES = 100
 
 
 @dataclass
 class BatchItem:
-    """One object: its number, the options as given and validated, its jobs, and its result once it has ended."""
+    """One object: its number, the options as given, its task, its jobs, and its result once it has ended.
+
+    An object with invalid options has no task, but a result.
+    """
 
     number: int
     given: Mapping[str, Any]
-    params: Mapping[str, Any]
+    task: Task | None
     jobs: list[Job] = field(default_factory=list)
     result: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -104,7 +115,7 @@ def run_objects(
     name, spec = _choose_module(context.params["module"])
     common = _combine_common(context.params, spec, find_defaults(name), profiles, given)
     items = _build_items(context, name, spec, common, profiles)
-    batch = Batch(context, spec, items, shows_diff)
+    batch = Batch(context, items, shows_diff)
     try:
         batch.run()
     except BaseException as stop:
@@ -182,15 +193,20 @@ def _build_items(
     if params["concurrency"] < 1:
         raise InvalidOptions("concurrency must be at least 1")
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
+    hooks = context.client.hooks
+    hooks = hooks._replace(on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
+    connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
     for number, given in enumerate(params["objects"]):
         try:
             arguments = prefer_given_options(mark_nulls(profiles.combine(common, given), spec.parameters))
-            validated = _validate(name, spec, validator, arguments, context)
-            items.append(BatchItem(number, given, validated, warnings=spec.find_alias_warnings(arguments)))
+            task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
+            task.connection = connections.setdefault(task.connection, task.connection)
+            task.check(hooks)
+            items.append(BatchItem(number, given, task, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:
             mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
-            items.append(BatchItem(number, given, {}, result={"changed": False, **describe_failure(mistake)}))
+            items.append(BatchItem(number, given, None, result={"changed": False, **describe_failure(mistake)}))
     if mistakes and params["on_invalid"] == "fail":
         count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
         raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
@@ -198,19 +214,14 @@ def _build_items(
 
 
 def _validate(
-    name: str,
-    spec: ModuleSpec,
-    validator: ArgumentSpecValidator,
-    arguments: Mapping[str, Any],
-    context: ModuleContext,
+    name: str, spec: ModuleSpec, validator: ArgumentSpecValidator, arguments: Mapping[str, Any], hooks: Hooks
 ) -> dict[str, Any]:
     """Return the validated options of an object, and mask their secrets from now on. Raise InvalidOptions."""
     validation = validator.validate(dict(arguments))
     params: dict[str, Any] = validation.validated_parameters
-    context.client.hooks.masker.add(*collect_secrets(spec.argument_spec, params))
+    hooks.masker.add(*collect_secrets(spec.argument_spec, params))
     if validation.error_messages:
         raise InvalidOptions(describe_option_errors(name, validation.errors.errors))
-    check_options(spec, params, context.check_mode, context.client.hooks)
     return params
 
 
@@ -255,9 +266,9 @@ class Batch:
     several times.
     """
 
-    def __init__(self, context: ModuleContext, spec: ModuleSpec, items: list[BatchItem], shows_diff: bool) -> None:
-        self._context, self._spec, self._items, self._shows_diff = context, spec, items, shows_diff
-        self._waiting = iter([item for item in items if item.result is None])
+    def __init__(self, context: ModuleContext, items: list[BatchItem], shows_diff: bool) -> None:
+        self._context, self._items, self._shows_diff = context, items, shows_diff
+        self._waiting = iter([(item, item.task) for item in items if item.task])
         self._condition = threading.Condition()
         self._active = 0
         stops = context.params["on_failure"] == "stop"
@@ -281,11 +292,12 @@ class Batch:
         """Run all objects. Raise what interrupts the task; then the threads send nothing any more."""
         count = _limit_threads(min(self._context.params["concurrency"], len(self._items)))
         try:
-            for dummy in range(count):
-                with self._condition:
-                    self._active += 1
-                threading.Thread(target=self._work, daemon=True).start()
-            self._wait_for_threads()
+            with _switch_seldom():
+                for dummy in range(count):
+                    with self._condition:
+                        self._active += 1
+                    threading.Thread(target=self._work, daemon=True).start()
+                self._wait_for_threads()
         except BaseException as stop:
             self._cause = self._cause or stop
         self._is_stopped.set()
@@ -322,9 +334,9 @@ class Batch:
     def _work(self) -> None:
         """Run one object after the other, in a thread."""
         try:
-            while (item := self._choose_next()) is not None:
-                hooks = self._hooks._replace(on_job=item.jobs.append)
-                outcome = execute(self._spec, item.params, self._context.check_mode, hooks)
+            while chosen := self._choose_next():
+                item, task = chosen
+                outcome = execute(task, self._hooks._replace(on_job=item.jobs.append))
                 item.warnings += outcome.warnings
                 if not self._shows_diff:
                     outcome.result.pop("diff", None)
@@ -337,8 +349,8 @@ class Batch:
                 self._active -= 1
                 self._condition.notify_all()
 
-    def _choose_next(self) -> BatchItem | None:
-        """Return the next object to start, None if there is none."""
+    def _choose_next(self) -> tuple[BatchItem, Task] | None:
+        """Return the next object to start with its task, None if there is none."""
         with self._condition:
             if self._is_stopped.is_set() or self._starts_no_more:
                 return None
@@ -349,6 +361,17 @@ class Batch:
         if self._is_stopped.is_set():
             raise KeyboardInterrupt
         self._context.client.hooks.before_send()
+
+
+@contextmanager
+def _switch_seldom() -> Iterator[None]:
+    """Let each thread of this process compute for SWITCH_INTERVAL before another one interrupts it."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def _limit_threads(count: int) -> int:
