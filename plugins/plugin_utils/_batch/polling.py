@@ -13,7 +13,9 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from ...module_utils._api.errors import TransportError, VirtinfraError
@@ -39,18 +41,18 @@ RUNNING_SHARE = 0.3
 GROWTH = 0.1
 OLDEST_PART = 0.8
 
-# Until a job of an operation has ended, the first jobs of it are polled as samples. Polls of the others would show the
-# duration hardly earlier. They are polled seldom, because all samples may take longer: after 20, 40, 80 s and so on.
-SAMPLES = 10
-MIN_UNSAMPLED_PAUSE = 20.0
+# Until a job of an operation has succeeded, one of so many jobs is polled as a sample, each time another one, and at
+# most this number of samples at the same time. Polls of all would show the duration hardly earlier.
+JOBS_PER_SAMPLE = 50
+MAX_SAMPLES = 10
 
-# The growth of the elapsed time after which a job is polled again whose duration is unknown, and the highest rate of
-# polls that may find a running job, per second.
+# The growth of the elapsed time after which the next samples are polled, and the highest rate of polls that may find a
+# running job, per second.
 UNKNOWN_RATIO = 0.5
 RUNNING_RATE = 200.0
 
 
-@dataclass
+@dataclass(eq=False)
 class Wait:
     """The wait of a thread for one job; ``error`` is that of the last poll if it was inconclusive."""
 
@@ -68,24 +70,22 @@ class Wait:
         """Whether the job has been polled."""
         return self.last_poll > self.began
 
-    def compute_due_time(self, expected: float | None, is_oldest: bool, others: int, is_sample: bool = True) -> float:
-        """Return when to poll the job.
+    def compute_due_time(self, expected: float | None, is_oldest: bool, others: int) -> float:
+        """Return when to poll the job, unless it is a sample.
 
         ``expected`` is the duration of jobs of its operation, if it is known. ``others`` is the number of jobs of which
         a poll may find that they are running.
         """
         usual = self.began + (expected or 0.0) * (OLDEST_PART if is_oldest else 1.0)
+        elapsed, longest = self.last_poll - self.began, self.client.wait.interval
         if expected is not None and not self.is_polled:
             due = usual
+        elif is_oldest:
+            due = max(self.last_poll + compute_interval(elapsed, longest, 0.0), usual)
+        elif expected is None:
+            due = math.inf
         else:
-            elapsed, longest = self.last_poll - self.began, self.client.wait.interval
-            if is_oldest:
-                pause = compute_interval(elapsed, longest, 0.0)
-            elif expected is None and not is_sample:
-                pause = max(elapsed, MIN_UNSAMPLED_PAUSE)
-            else:
-                ratio = UNKNOWN_RATIO if expected is None else MAX_BATCH_RATIO
-                pause = max(compute_interval(elapsed, longest, 0.0, ratio), others / RUNNING_RATE)
+            pause = max(compute_interval(elapsed, longest, 0.0, MAX_BATCH_RATIO), others / RUNNING_RATE)
             due = max(self.last_poll + pause, usual)
         return min(due, max(self.deadline, self.last_poll))
 
@@ -133,12 +133,25 @@ class Durations:
                 self._expected.setdefault(wait.job.operation, wait.last_poll - wait.began)
 
 
+def schedule_samples(waits: Sequence[Wait]) -> dict[Wait, float]:
+    """Return the next samples of jobs of one operation, the oldest first, and when to poll them.
+
+    If the last samples have failed, they are no longer among the jobs, so that the next ones are due at once.
+    """
+    oldest = waits[0]
+    last_poll = max((wait.last_poll for wait in waits if wait.is_polled), default=oldest.began)
+    pause = compute_interval(last_poll - oldest.began, oldest.client.wait.interval, 0.0, UNKNOWN_RATIO)
+    count = min(MAX_SAMPLES, math.ceil(len(waits) / JOBS_PER_SAMPLE))
+    samples = nsmallest(count, waits, key=attrgetter("last_poll"))
+    return dict.fromkeys(samples, last_poll + pause)
+
+
 class JobPoller:
     """Polls the jobs for which threads wait.
 
     The oldest job is polled as often as a single one. The others are polled when jobs of their operation usually have
-    ended, as the first ones show, so that most jobs are polled once. Until then some of them are polled now and then,
-    because the oldest may take longer than they do, and so are those that take longer than usual.
+    ended, so that most jobs are polled once. Until one has succeeded, samples of them are polled now and then, because
+    the oldest may take longer than they do. Those that take longer than usual are polled again.
     """
 
     def __init__(self, clock: Any) -> None:
@@ -157,13 +170,10 @@ class JobPoller:
         now = self._clock.monotonic()
         waits = [Wait(client, job, deadline, now, now) for job in jobs]
         with self._condition:
-            is_first = not self._waits
-            self._waits += waits
-            count = len(self._waits)
             # Most new jobs are due after those that are known, and the due times of all take time to compute.
-            times = (self._compute_due_time(wait, is_first, count, self._is_sample(wait)) for wait in waits)
-            if min(times) < self._wakes_at:
+            if not self._waits or any(map(self._may_be_due_first, waits)):
                 self._condition.notify()
+            self._waits += waits
         for wait in waits:
             if self._stopped is None:
                 wait.is_over.wait()
@@ -207,24 +217,37 @@ class JobPoller:
                 self._clock.wait(self._condition, pause)
         return []
 
+    def _may_be_due_first(self, wait: Wait) -> bool:
+        """Return whether a new job may be due before those that are known."""
+        expected = self._durations.get(wait.job)
+        if wait.compute_due_time(expected, is_oldest=False, others=0) < self._wakes_at:
+            return True
+        # The next samples are jobs that began before it, unless there is none beside the oldest job.
+        of_operation = (other for other in self._waits if other.job.operation == wait.job.operation)
+        return expected is None and len(list(islice(of_operation, 2))) < 2
+
     def _list_due_times(self) -> list[float]:
         """Return when each of the jobs is due, the oldest first."""
-        are_samples = [self._is_sample(wait) for wait in self._waits]
-        running = sum(wait.is_polled or is_sample for wait, is_sample in zip(self._waits, are_samples, strict=True))
+        running = sum(wait.is_polled for wait in self._waits)
+        sample_times = self._schedule_samples()
         return [
-            self._compute_due_time(wait, not number, running, is_sample)
-            for number, (wait, is_sample) in enumerate(zip(self._waits, are_samples, strict=True))
+            min(
+                wait.compute_due_time(self._durations.get(wait.job), not number, running),
+                sample_times.get(wait, math.inf),
+            )
+            for number, wait in enumerate(self._waits)
         ]
 
-    def _is_sample(self, wait: Wait) -> bool:
-        """Return whether a job is one of the first of its operation, whose duration is not known yet."""
-        if self._durations.get(wait.job) is not None:
-            return False
-        of_operation = (other for other in self._waits if other.job.operation == wait.job.operation)
-        return any(other is wait for other in islice(of_operation, SAMPLES))
-
-    def _compute_due_time(self, wait: Wait, is_oldest: bool, running: int, is_sample: bool) -> float:
-        return wait.compute_due_time(self._durations.get(wait.job), is_oldest, running, is_sample)
+    def _schedule_samples(self) -> dict[Wait, float]:
+        """Return the next samples of each operation of which the duration is not known yet, and when to poll them."""
+        waits_by_operation: dict[str, list[Wait]] = {}
+        for wait in self._waits[1:]:
+            if self._durations.get(wait.job) is None:
+                waits_by_operation.setdefault(wait.job.operation, []).append(wait)
+        times: dict[Wait, float] = {}
+        for waits in waits_by_operation.values():
+            times |= schedule_samples(waits)
+        return times
 
     def _poll(self, due: Sequence[Wait]) -> None:
         """Poll jobs concurrently, and learn how long they take."""

@@ -6,22 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.polling import (
-    MIN_UNSAMPLED_PAUSE,
+    MAX_SAMPLES,
     OLDEST_PART,
     RUNNING_RATE,
-    SAMPLES,
     Durations,
+    JobPoller,
     Wait,
+    schedule_samples,
 )
 
 from support.clients import make_client
+from support.fast_clock import call_in_time, with_fast_clock
 
 DEADLINE = 1000.0
 
@@ -52,7 +57,6 @@ def test_job_that_takes_longer_is_polled_less_often_if_many_do(client: Client) -
     assert wait.compute_due_time(4.0, is_oldest=False, others=1) == pytest.approx(14.6)
     assert wait.compute_due_time(4.0, is_oldest=False, others=400) == 14 + 400 / RUNNING_RATE
     assert wait.compute_due_time(4.0, is_oldest=True, others=400) == pytest.approx(14.2)
-    assert wait.compute_due_time(None, is_oldest=False, others=1) == 16.0
 
 
 def test_job_that_was_polled_before_the_duration_was_known_is_polled_after_it(client: Client) -> None:
@@ -61,12 +65,62 @@ def test_job_that_was_polled_before_the_duration_was_known_is_polled_after_it(cl
     assert wait.compute_due_time(42.0, is_oldest=False, others=1) == pytest.approx(55.0)
 
 
-def test_few_jobs_are_polled_often_until_the_duration_is_known(client: Client) -> None:
-    new, polled = make_wait(client, 10, 10), make_wait(client, 10, 60)
-    assert new.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 10 + MIN_UNSAMPLED_PAUSE
-    assert polled.compute_due_time(None, is_oldest=False, others=SAMPLES, is_sample=False) == 110
-    assert new.compute_due_time(None, is_oldest=True, others=SAMPLES, is_sample=False) == pytest.approx(10.05)
-    assert new.compute_due_time(4.0, is_oldest=False, others=SAMPLES, is_sample=False) == 14.0
+def test_until_the_duration_is_known_only_the_oldest_job_and_samples_are_polled(client: Client) -> None:
+    new = make_wait(client, 10, 10)
+    assert new.compute_due_time(None, is_oldest=True, others=0) == pytest.approx(10.05)
+    assert new.compute_due_time(None, is_oldest=False, others=0) == DEADLINE
+
+
+def test_samples_are_the_jobs_that_were_polled_the_longest_time_ago(client: Client) -> None:
+    waits = [make_wait(client, 10, last_poll) for last_poll in (14, 12, 14, 13)]
+    assert schedule_samples(waits) == {waits[1]: 16.0}
+    new = [make_wait(client, 10, 10) for dummy in range(500)]
+    assert schedule_samples(new) == dict.fromkeys(new[:MAX_SAMPLES], 10.05)
+
+
+class TimedClient:
+    """Polls jobs that end some seconds after their start, by the fast clock. ``noticed`` says when a poll has found it.
+
+    ``ends`` are the times by the uuids of the jobs, ``state`` is that of all jobs after their end.
+    """
+
+    wait = SimpleNamespace(interval=5.0)
+    hooks = SimpleNamespace(clock=Clock)
+
+    def __init__(self, ends: Mapping[str, float], state: str) -> None:
+        self._ends, self._state, self._began = ends, state, Clock.monotonic()
+        self.polls = 0
+        self.noticed: dict[str, float] = {}
+
+    def poll(self, job: Job) -> None:
+        """Update the state of the job."""
+        self.polls += 1
+        elapsed = Clock.monotonic() - self._began
+        if elapsed >= self._ends[job.uuid]:
+            job.state = self._state
+            self.noticed.setdefault(job.uuid, elapsed)
+
+
+def wait_for_jobs(ends: Mapping[str, float], state: str = SUCCEEDED) -> TimedClient:
+    """Wait for jobs with a poller, and return its client."""
+    with with_fast_clock():
+        client: Any = TimedClient(ends, state)
+        jobs = [Job(uuid, "/", "AddKVMHost") for uuid in ends]
+        call_in_time(lambda: JobPoller(Clock).wait(client, jobs, Clock.monotonic() + 10000))
+    assert client.noticed.keys() == ends.keys()
+    timed: TimedClient = client
+    return timed
+
+
+def test_jobs_of_minutes_are_polled_a_few_times() -> None:
+    ends = {str(number): 108 + 24 * (number * 7 % 200) / 200 for number in range(200)}
+    assert wait_for_jobs(ends).polls <= 200 * 5
+
+
+@pytest.mark.parametrize("state", [SUCCEEDED, FAILED])
+def test_oldest_job_that_takes_longer_delays_no_other(state: str) -> None:
+    client = wait_for_jobs({str(number): 10.0 if number else 3000.0 for number in range(200)}, state)
+    assert max(seconds for uuid, seconds in client.noticed.items() if uuid != "0") < 30
 
 
 def test_first_job_that_succeeds_shows_the_duration(client: Client) -> None:
