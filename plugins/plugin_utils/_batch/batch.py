@@ -195,6 +195,7 @@ def _build_items(
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
     hooks = context.client.hooks
     hooks = hooks._replace(on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
+    # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
     for number, given in enumerate(params["objects"]):
