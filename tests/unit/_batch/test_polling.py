@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import cast
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
@@ -104,12 +104,11 @@ class TimedClient:
 def wait_for_jobs(ends: Mapping[str, float], state: str = SUCCEEDED) -> TimedClient:
     """Wait for jobs with a poller, and return its client."""
     with with_fast_clock():
-        client: Any = TimedClient(ends, state)
+        client = TimedClient(ends, state)
         jobs = [Job(uuid, "/", "AddKVMHost") for uuid in ends]
-        call_in_time(lambda: JobPoller(Clock).wait(client, jobs, Clock.monotonic() + 10000))
+        call_in_time(lambda: JobPoller(Clock).wait(cast("Client", client), jobs, Clock.monotonic() + 10000))
     assert client.noticed.keys() == ends.keys()
-    timed: TimedClient = client
-    return timed
+    return client
 
 
 def test_jobs_of_minutes_are_polled_a_few_times() -> None:
