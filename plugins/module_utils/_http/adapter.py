@@ -41,6 +41,9 @@ else:
 
 CHUNK_SIZE = 64 * 1024
 
+# How many seconds after its deadline a response may still arrive.
+MAX_DELAY = 0.01
+
 # The most connections of a pool at the same time.
 MAX_CONNECTIONS = 16
 
@@ -94,7 +97,9 @@ class DeadlineReader(io.RawIOBase):
         """Read what has arrived. Raise TimeoutError at the deadline."""
         if (seconds := self._deadline - time.monotonic()) <= 0:
             raise TimeoutError("timed out")
-        self._socket.settimeout(seconds)
+        # The first read, usually the only one, finds the timeout set. With many threads, setting it takes time.
+        if (self._socket.gettimeout() or 0.0) - seconds > MAX_DELAY:
+            self._socket.settimeout(seconds)
         return self._stream.readinto(buffer)
 
     def close(self) -> None:

@@ -348,7 +348,8 @@ class Batch:
         finally:
             with self._condition:
                 self._active -= 1
-                self._condition.notify_all()
+                if self._cause or not self._active:
+                    self._condition.notify_all()
 
     def _choose_next(self) -> tuple[BatchItem, Task] | None:
         """Return the next object to start with its task, None if there is none."""
