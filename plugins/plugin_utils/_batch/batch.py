@@ -348,6 +348,7 @@ class Batch:
         finally:
             with self._condition:
                 self._active -= 1
+                # Nobody waits for a single object, and each waking would make the threads change places.
                 if self._cause or not self._active:
                     self._condition.notify_all()
 
