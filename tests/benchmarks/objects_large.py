@@ -6,8 +6,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+import requests
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter import MAX_CONNECTIONS
 
 from benchmarks.figures import Figure
 from benchmarks.objects import COMMON, JOB, JOB_SPREAD, create_hosts, play_of_batch
@@ -33,15 +39,35 @@ def measure() -> Iterator[Figure]:
 
 
 def measure_jobs() -> Iterator[Figure]:
-    """Yield how long a batch of 2,000 jobs of a second takes, in seconds, and divided by a task of uri."""
+    """Yield how long a batch of 2,000 jobs of a second takes, in seconds and relative to uri and to requests."""
     objects = [{"uuid": seeded_uuid("host", number)} for number in range(1, JOBS + 1)]
     with Simulator("--hosts", str(JOBS), "--latency", "1", "--latency-spread", "0.2") as simulator:
         run = run_playbook([play_of_batch(JOBS, {"state": "disabled"}, objects)], simulator)
+        alone = send_requests(simulator, len(run.requests))
         uri = measure_tasks(simulator.url)["uri"]
-    text = f"{JOBS:,} jobs of 1 s with the module `batch`"
-    yield Figure("batch_2000_seconds", f"{text}, s", run.seconds, GOAL_SECONDS, "G6", text, " s")
-    text = f"{text} / a task of `ansible.builtin.uri`"
+    label = f"{JOBS:,} jobs of 1 s with the module `batch`"
+    yield Figure("batch_2000_seconds", f"{label}, s", run.seconds, GOAL_SECONDS, "G6", label, " s")
+    text = f"{label} / a task of `ansible.builtin.uri`"
     yield Figure("batch_2000_uri", text, run.seconds / uri, GOAL_URI_TASKS, "G6", text, " x")
+    text = f"{label} / as many requests by `requests` alone"
+    yield Figure("batch_2000_requests", text, run.seconds / alone, readme=text, unit=" x")
+
+
+def send_requests(simulator: Simulator, count: int) -> float:
+    """Return how many seconds so many requests take with the library requests and as many connections as the module."""
+    kept = threading.local()
+
+    def read_host(number: int) -> None:
+        if not hasattr(kept, "session"):
+            kept.session = requests.Session()
+            kept.session.headers["Authorization"] = f"OAuth {simulator.session}"
+        host = seeded_uuid("host", number % JOBS + 1)
+        kept.session.get(f"{simulator.url}/service/v1/hosts/{host}", timeout=60).raise_for_status()
+
+    begin = time.monotonic()
+    with ThreadPoolExecutor(MAX_CONNECTIONS) as pool:
+        list(pool.map(read_host, range(count)))
+    return time.monotonic() - begin
 
 
 def measure_peer() -> Figure:
