@@ -25,7 +25,7 @@ for unwanted in [name for name in os.environ if name.startswith("VIRTINFRA_") or
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from hypothesis import settings

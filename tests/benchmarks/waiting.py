@@ -10,7 +10,8 @@ import math
 import time
 from collections.abc import Iterator
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import RUNNING, wait_for_job, wait_for_jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import RUNNING
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job, wait_for_jobs
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 
 from benchmarks.figures import Figure

@@ -186,24 +186,9 @@ def test_imports_within_the_plugins_are_relative() -> None:
 
 
 def test_imports_go_one_way() -> None:
-    order = TopologicalSorter({path: runtime_imports_of(path) for path in FILES}).static_order()
+    """No files import each other, also not for types alone."""
+    order = TopologicalSorter({path: imports_of(path) for path in FILES}).static_order()
     assert set(order) == set(FILES)
-
-
-def runtime_imports_of(path: Path) -> set[Path]:
-    """Return the files that a file imports, except those that it needs for types alone."""
-    guarded = {
-        child
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for child in node.body
-    }
-    only_for_types = {ast.dump(node) for node in guarded}
-    return {
-        path.parents[node.level - 1].joinpath(*(node.module or "").split(".")).with_suffix(".py")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.ImportFrom) and node.level and ast.dump(node) not in only_for_types
-    }
 
 
 def test_a_room_has_no_code_of_its_own(subtests: pytest.Subtests) -> None:

@@ -31,8 +31,8 @@ from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
 from .client import READ_AND_MASK, UNKNOWN_SESSION, CallOptions, Client, create_client, open_session_client
-from .jobs import wait_for_job
 from .replies import build_unsupported_error
+from .waiting import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
 # that no client knows expires.

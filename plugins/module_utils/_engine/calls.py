@@ -33,17 +33,8 @@ from .._api.operation import Operation
 from .._api.operations import COMPANIONS, get_operation
 from .._api.records import Record, normalize_address, to_snake_case
 from .._client.client import Client
-from .._client.jobs import (
-    RUNNING,
-    SUCCEEDED,
-    UNKNOWN,
-    Job,
-    find_own_job,
-    generate_uuid,
-    job_exists,
-    poll_again,
-    wait_for_jobs,
-)
+from .._client.jobs import RUNNING, SUCCEEDED, UNKNOWN, Job, generate_uuid
+from .._client.waiting import find_own_job, job_exists, poll_again, wait_for_jobs
 from .._http.hooks import Lock
 from .plan import ADD_TAG, Current, Missing, PlannedCall, ResourceSpec
 

@@ -33,8 +33,9 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.jobs import Job, generate_uuid, read_until
+from .._client.jobs import Job, generate_uuid
 from .._client.lists import list_user_tags
+from .._client.waiting import read_until
 from .context import ModuleContext
 from .guards import Dependent, Guard, format_count
 from .plan import (

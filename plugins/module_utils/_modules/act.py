@@ -43,21 +43,9 @@ from .._api.references import (
 )
 from .._api.resource_types import REFERS_TO
 from .._client.client import Client
-from .._client.jobs import (
-    ALL,
-    ANY,
-    FAILED,
-    RUNNING,
-    SUCCEEDED,
-    UNKNOWN,
-    Job,
-    format_job_path,
-    parse_polling_path,
-    poll_job,
-    predict_job,
-    wait_for_jobs,
-)
+from .._client.jobs import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Job, format_job_path, parse_polling_path, predict_job
 from .._client.sessions import AccountSession, is_valid, log_out, refuse_access_key
+from .._client.waiting import ALL, ANY, poll_job, wait_for_jobs
 from .._engine.calls import (
     Call,
     Refused,

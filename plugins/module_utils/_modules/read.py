@@ -36,8 +36,9 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import SESSION_OPTIONS, UNKNOWN_SESSION, Client
-from .._client.jobs import WaitPolicy, read_until
+from .._client.jobs import WaitPolicy
 from .._client.lists import PAGE_SIZE, combine_finders, find_by_attribute, get_by_uuid, paginate, paginate_cursor, query
+from .._client.waiting import read_until
 from .._engine.context import ModuleContext
 from .._http.connection import read_tls_state
 from .options import (

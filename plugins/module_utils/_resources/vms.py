@@ -28,7 +28,7 @@ from .._api.records import Record, complete_record, is_same_value, normalize_add
 from .._api.references import format_option_name, is_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
-from .._client.jobs import Job, wait_for_jobs
+from .._client.jobs import Job
 from .._client.lists import (
     combine_finders,
     find_by_attribute,
@@ -37,6 +37,7 @@ from .._client.lists import (
     require_unique,
 )
 from .._client.replies import build_unsupported_error
+from .._client.waiting import wait_for_jobs
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,

@@ -20,16 +20,8 @@ from typing import Any
 
 from ...module_utils._api.errors import TransportError, VirtinfraError
 from ...module_utils._client.client import Client
-from ...module_utils._client.jobs import (
-    MAX_BATCH_RATIO,
-    RUNNING,
-    SHORTEST_INTERVAL,
-    SUCCEEDED,
-    Job,
-    asks_to_wait_longer,
-    compute_interval,
-    poll_job,
-)
+from ...module_utils._client.jobs import RUNNING, SHORTEST_INTERVAL, SUCCEEDED, Job, compute_interval
+from ...module_utils._client.waiting import MAX_BATCH_RATIO, asks_to_wait_longer, poll_job
 from ...module_utils._http.adapter import MAX_CONNECTIONS
 
 # The part of jobs that may still be running when they are polled first. Jobs that are polled later end unnoticed for a

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import jobs as _jobs
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import waiting as _waiting
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
@@ -254,7 +254,7 @@ def test_interrupted_task_reports_all_jobs(sim: Simulator, monkeypatch: pytest.M
     """All calls have been accepted when the parent process ends; a later task waits for their jobs."""
     sim.reset(latency=60)
     objects = [{"name": f"host-{number}", "state": "disabled"} for number in (1, 2, 3)]
-    real = _jobs.poll_job
+    real = _waiting.poll_job
 
     def end_of_parent() -> None:
         if len(started) == 3:

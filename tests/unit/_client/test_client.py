@@ -23,12 +23,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
-    Job,
-    job_exists,
-    wait_for_job,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import get_by_uuid, query
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import job_exists, wait_for_job
 from conftest import ClientFactory, FakeClock, client_of, reply_to
 
 from simulator.launch import Simulator

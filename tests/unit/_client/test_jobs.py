@@ -22,9 +22,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs imp
     WaitPolicy,
     compute_interval,
     parse_polling_path,
-    wait_for_job,
-    wait_for_jobs,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job, wait_for_jobs
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, FakeClock, client_of

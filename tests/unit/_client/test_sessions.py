@@ -18,13 +18,13 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed, VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import (
     AccountSession,
     end_session,
     hash_password,
     log_in,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions

@@ -20,9 +20,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import recall_uuid
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import open_client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
