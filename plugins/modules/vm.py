@@ -62,8 +62,10 @@ options:
     description: The number of CPUs. It is only changed while the VM is stopped, and the module fails for any other VM.
     type: int
   memory_size:
-    description: The memory in bytes. It is only changed while the VM is stopped, and the module fails for any other VM.
-    type: int
+    description:
+      - The memory in bytes, or with a unit of 1024, such as V(16G). The module refuses less than 1 MiB.
+      - It is only changed while the VM is stopped, and the module fails for any other VM.
+    type: bytes
   stop_type:
     description: V(grace) asks the guest to shut down, V(cold) cuts the power. Without it, the service uses V(grace).
     type: str
@@ -123,7 +125,7 @@ EXAMPLES = r"""
     name: vm-1
     state: stopped
     cpu_num: 8
-    memory_size: 17179869184
+    memory_size: 16G
 
 - name: Migrate a running VM to another host
   virtinfra.manager.vm:
@@ -398,7 +400,7 @@ MODULE = resource_module(
         **IDENTITY_OPTIONS,
         "description": {"type": "str"},
         "cpu_num": {"type": "int"},
-        "memory_size": {"type": "int"},
+        "memory_size": {"type": "bytes"},
         "stop_type": {"type": "str", "choices": ["grace", "cold"]},
         "host": reference("hostUuid"),
         "cluster": reference("clusterUuid"),

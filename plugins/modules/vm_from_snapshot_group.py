@@ -59,11 +59,14 @@ options:
     description: The number of CPUs.
     type: int
   memory_size:
-    description: The memory of the VM, in bytes.
-    type: int
+    description:
+      - The memory of the VM in bytes, or with a unit of 1024, such as V(16G). The module refuses less than 1 MiB.
+    type: bytes
   reserved_memory_size:
-    description: The memory that is reserved for the VM, in bytes.
-    type: int
+    description:
+      - The memory that is reserved for the VM in bytes, or with a unit of 1024, such as V(16G). The module refuses less
+        than 1 MiB, except V(0).
+    type: bytes
   l3_networks:
     description: The networks on which the VM gets a NIC, by name or uuid.
     type: list
@@ -357,8 +360,8 @@ MODULE = resource_module(
         "description": {"type": "str"},
         "instance_offering": reference("instanceOfferingUuid"),
         "cpu_num": {"type": "int"},
-        "memory_size": {"type": "int"},
-        "reserved_memory_size": {"type": "int"},
+        "memory_size": {"type": "bytes"},
+        "reserved_memory_size": {"type": "bytes"},
         "l3_networks": references("l3NetworkUuids"),
         "default_l3_network": reference("defaultL3NetworkUuid"),
         "vm_nic_params": {"type": "json"},

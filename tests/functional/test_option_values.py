@@ -90,6 +90,72 @@ def test_version_that_yaml_reads_as_a_number_is_refused(playbook_runner: Playboo
     assert accepted.status == "ok"
 
 
+# --------------------------------------------------------------------------------------------------------------- forms
+
+# Tasks with values in another form than that of their options, and what the message contains.
+MALFORMED: list[tuple[str, dict[str, Any], str]] = [
+    ("cbt_task", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. virtinfra.manager.batch runs the module"),
+    ("cbt_task", {"name": {"a": 1}}, "name must be one string, not {'a': 1}"),
+    ("vm", {"name": "vm-5", "tags": [{"env": "prod"}]}, "each item of tags must be a string, such as ['env::prod']"),
+    (
+        "vm",
+        {"name": "vm-5", "tags": {"env": "prod"}},
+        "tags must be a list, such as ['env::prod'], not {'env': 'prod'}",
+    ),
+    ("vm", {"name": "vm-5", "memory_size": "much"}, "memory_size must be a size, such as 16G, not 'much'"),
+    (
+        "vm_from_snapshot_group",
+        {"name": "copy", "snapshot_group": seeded_uuid("snapshotgroup", 1), "memory_size": 16},
+        "16 bytes are too few. Write the unit, such as 16G",
+    ),
+    ("vm", {"name": "vm-5", "wait_timeout": "10m"}, "wait_timeout must be a number of seconds, not '10m'"),
+    ("vm_info", {"wait_for": "Running"}, "wait_for must be a mapping, such as {field: state, values: [Running]}"),
+    ("vm_info", {"wait_for": {"field": "state", "values": {}}}, "wait_for.values must be a list, not {}"),
+    ("vm_info", {"query": {"name": "web-1"}}, "query must be a list, such as ['name=web-1', 'state=Running']"),
+    (
+        "vm_nic",
+        {"vm": "vm-5", "l3_network": "l3-1", "custom_mac": 41135036},
+        "must be an address such as 52:54:00:12:34:56, not '41135036'. Put it in quotes",
+    ),
+    ("batch", {"module": "vm", "objects": ["vm-2"]}, "each item of objects must be a mapping, such as [{name: vm-2}"),
+    ("batch", {"module": "vm", "objects": [{"name": ["vm-2"]}]}, "objects[0]: name must be one string, not ['vm-2']"),
+]
+
+
+@BOTH_PROCESSES
+def test_value_in_another_form_is_refused(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    cases = [case for case in MALFORMED if case[0] != "batch" or not as_module]
+    tasks = [{f"virtinfra.manager.{module}": options} for module, options, dummy in cases]
+    run = playbook_runner.play(*tasks, as_module=as_module)
+    for played, (dummy, options, expected) in zip(run, cases, strict=True):
+        assert expected in played.result["msg"], options
+        assert played.written == []
+
+
+@BOTH_PROCESSES
+def test_secret_in_another_form_is_not_shown(playbook_runner: PlaybookRunner, as_module: bool) -> None:
+    task = {"virtinfra.manager.host_info": {"api_token": ["hunter2-hunter2"]}}
+    (played,) = playbook_runner.play(task, as_module=as_module)
+    assert "api_token must be one string" in played.result["msg"]
+    assert "hunter2" not in str(played.result)
+
+
+@BOTH_PROCESSES
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("VIRTINFRA_REQUEST_TIMEOUT", "30s", "VIRTINFRA_REQUEST_TIMEOUT must be a number of seconds, not '30s'"),
+        ("VIRTINFRA_VALIDATE_CERTS", "nope", "VIRTINFRA_VALIDATE_CERTS must be true or false, not 'nope'"),
+    ],
+)
+def test_variable_in_another_form_is_refused(
+    playbook_runner: PlaybookRunner, as_module: bool, variable: str, value: str, expected: str
+) -> None:
+    task = {"virtinfra.manager.host_info": {}, "environment": {variable: value}}
+    (played,) = playbook_runner.play(task, as_module=as_module)
+    assert expected in played.result["msg"]
+
+
 # --------------------------------------------------------------------------------------------------------------- names
 
 

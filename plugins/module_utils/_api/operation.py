@@ -64,6 +64,12 @@ _RANGES = {
 }
 
 
+# Sizes in bytes. A number below the least one is meant in another unit; nothing may be reserved.
+_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,)}
+_LEAST_SIZE = 1024**2
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+
 # Addresses of hosts on which the service installs a hypervisor; they must not be that of the service itself.
 _ADDRESSES = {"managementIp"}
 
@@ -111,12 +117,19 @@ class Parameter(NamedTuple):
         return value
 
     def check_bounds(self, operation: str, value: Any) -> None:
-        """Raise InvalidOptions for a value that is too long, out of range, or the address of the service itself."""
+        """Raise InvalidOptions for a value that is too long, out of range, malformed, or the address of the service."""
         label = f"{self.name} of {operation}"
         if self.name in _ADDRESSES and is_localhost(value):
             raise InvalidOptions(
                 f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor."
                 " Give the address of the host."
+            )
+        if self.name in _SIZES and value < _LEAST_SIZE and value not in _SIZES[self.name]:
+            raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G")
+        if self.name == "customMac" and not _MAC.fullmatch(value.strip()):
+            raise InvalidOptions(
+                f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML"
+                " reads some addresses as numbers"
             )
         if self.name in _MAX_LENGTHS:
             for text in value if isinstance(value, (list, dict)) else [value]:

@@ -32,6 +32,7 @@ from ...module_utils._http.failures import read_error
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
+from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
@@ -85,6 +86,8 @@ class ActionModule(ActionBase):
             if name == "batch":
                 self._refuse_repeated_batch(task_vars or {})
             arguments = self._complete_options(spec, variables)
+            with patch_environ(variables):
+                check_forms(spec.all_options, arguments)
         except VirtinfraError as failure:
             return describe_failure(failure)
         if self._can_run_in_process():

@@ -31,6 +31,7 @@ from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import collect_secrets
+from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
@@ -218,6 +219,7 @@ def _validate(
     name: str, spec: ModuleSpec, validator: ArgumentSpecValidator, arguments: Mapping[str, Any], hooks: Hooks
 ) -> dict[str, Any]:
     """Return the validated options of an object, and mask their secrets from now on. Raise InvalidOptions."""
+    check_forms(spec.all_options, arguments)
     validation = validator.validate(dict(arguments))
     params: dict[str, Any] = validation.validated_parameters
     hooks.masker.add(*collect_secrets(spec.argument_spec, params))

@@ -117,6 +117,8 @@ def expected_type(operation: str, stated: Parameter) -> str:
     """Return the type that the option for a parameter must have."""
     if (operation, stated.name) in FOR_EACH:
         return f"list of {stated.type}"
+    if stated.name.lower().endswith("memorysize"):
+        return "bytes"
     if stated.type != "list":
         return "json" if stated.format == "json" else stated.type
     words = {"string": "str", "integer": "int", "object": "dict"}

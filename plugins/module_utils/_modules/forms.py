@@ -1,0 +1,110 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The form of option values. Ansible converts a list to a string without a word, and names Python types in messages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ansible.module_utils.common.validation import (
+    check_type_bool,
+    check_type_bytes,
+    check_type_dict,
+    check_type_float,
+    check_type_int,
+)
+
+from .._api.errors import InvalidOptions
+
+_CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "bool": (check_type_bool, "true or false"),
+    "bytes": (check_type_bytes, "a size, such as 16G"),
+    "dict": (check_type_dict, "a mapping"),
+    "float": (check_type_float, "a number"),
+    "int": (check_type_int, "a whole number"),
+}
+
+# How to write the options that are often written in another form.
+_EXAMPLES = {
+    "jobs": "such as ['{{ started.job }}']",
+    "objects": "such as [{name: vm-2}, {name: vm-4}]. The filter columns_to_rows makes them from lists",
+    "query": "such as ['name=web-1', 'state=Running']",
+    "tags": "such as ['env::prod']",
+    "user_tags": "such as ['env::prod']",
+    "wait_for": "such as {field: state, values: [Running]}",
+}
+_SECONDS = ("timeout", "interval")
+_SHOWN = 60
+
+
+def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str = "") -> None:
+    """Raise InvalidOptions if a value cannot be meant in the type of its option, or if that of the environment cannot.
+
+    ``specs`` is an argument spec, ``values`` are options by their names or aliases. ``place`` precedes the names of
+    suboptions in messages.
+    """
+    for name, spec in specs.items():
+        for given in (name, *spec.get("aliases", ())):
+            if values.get(given) is not None:
+                _check_form(f"{place}{given}", spec, values[given])
+        variables = [] if values.get(name) is not None else _list_variables(spec)
+        for variable in variables:
+            _check_form(variable, spec, os.environ[variable], name)
+
+
+def _list_variables(spec: Mapping[str, Any]) -> list[str]:
+    """Return the environment variables with a value for an option."""
+    return [variable for variable in spec.get("fallback", ((), ()))[1] if os.environ.get(variable)]
+
+
+def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
+    """Raise InvalidOptions if the value of an option cannot be meant in its type."""
+    name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
+    shown = "" if spec.get("no_log") else f", not {_abbreviate(value)}"
+    if kind == "list":
+        if isinstance(value, Mapping):
+            raise InvalidOptions(f"{label} must be a list{_show_example(name)}{shown}")
+        for number, item in enumerate(value if isinstance(value, (list, tuple)) else ()):
+            _check_item(f"{label}[{number}]", name, spec, item)
+        return
+    if kind == "str" and isinstance(value, (Mapping, list, tuple)):
+        hint = ". virtinfra.manager.batch runs the module for many objects" if "parameter" in spec else ""
+        raise InvalidOptions(f"{label} must be one string{shown}{hint}")
+    if kind in _CONVERTED:
+        convert, meaning = _CONVERTED[kind]
+        try:
+            converted = convert(value)
+        except (TypeError, ValueError):
+            unit = " of seconds" if name.endswith(_SECONDS) and kind != "dict" else ""
+            raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name)}{shown}") from None
+        if kind == "dict":
+            check_forms(spec.get("options") or {}, converted, f"{label}.")
+
+
+def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
+    """Raise InvalidOptions if an item of a list cannot be meant in the type of the list's elements."""
+    kind = spec.get("elements")
+    shown = "" if spec.get("no_log") else f", not {_abbreviate(item)}"
+    if kind == "str" and isinstance(item, (Mapping, list, tuple)):
+        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name)}{shown}")
+    if kind == "dict":
+        try:
+            converted = check_type_dict(item)
+        except (TypeError, ValueError):
+            raise InvalidOptions(f"each item of {name} must be a mapping{_show_example(name)}{shown}") from None
+        check_forms(spec.get("options") or {}, converted, f"{label}.")
+
+
+def _show_example(name: str) -> str:
+    """Return the example for an option with its introduction, or an empty string."""
+    return f", {_EXAMPLES[name]}" if name in _EXAMPLES else ""
+
+
+def _abbreviate(value: Any) -> str:
+    """Return a value in a message."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
