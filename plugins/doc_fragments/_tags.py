@@ -36,9 +36,10 @@ options:
   tags:
     description:
       - The user tags of the object. They are compared with those that it has, and changed if they differ, which needs
-        operations that some services lack. The module then fails with the code C(UNSUPPORTED) and changes nothing.
-      - A new object gets them when it is created. With the option, the returned object has the sorted list of its tags
-        as C(tags).
+        operations that some services lack. The module then fails with the code C(UNSUPPORTED), and neither removes a
+        tag nor creates an object.
+      - A new host or VM gets them when it is created, other objects directly afterwards. With the option, the returned
+        object has the sorted list of its tags as C(tags).
       - If the object is to be removed, the module removes it only if the tags do not differ, as with all options.
       - Small and capital letters differ, but services take two tags for equal that differ in nothing else. The module
         replaces one by the other. Spaces around a tag are removed.

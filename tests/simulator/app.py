@@ -95,6 +95,7 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
             operations_by_path[re.sub(r"{\w+}", "{}", full_path)].append((full_path, operation))
     routes = [Route(f"{switches.root}/v1/api-jobs/{{uuid}}", dispatcher.poll, methods=["GET"])]
     for entries in operations_by_path.values():
+        entries = _drop_hidden(entries, switches)
         any_verb = len(entries) == 1 and not switches.verbs_matter
         by_method: dict[str, list[tuple[str, Operation]]] = collections.defaultdict(list)
         for path, operation in entries:
@@ -106,6 +107,16 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
             others = set(VERBS) - by_method.keys()
             routes.append(Route(entries[0][0], _no_api, methods=list(others)))
     return [*sorted(routes, key=lambda route: route.path.count("{"))]
+
+
+def _drop_hidden(entries: list[tuple[str, Operation]], switches: RoutingSwitches) -> list[tuple[str, Operation]]:
+    """Return the operations of a path without the missing writes that its only query hides.
+
+    Servers do not look at the verb if the query is the only operation of the path, so it answers these writes.
+    """
+    present = [entry for entry in entries if not _is_absent(entry[1], switches)]
+    is_query_alone = len(present) == 1 and present[0][1].method == "GET"
+    return present if is_query_alone and not switches.verbs_matter else entries
 
 
 def _as_key(value: Any) -> Any:

@@ -210,7 +210,8 @@ class Operation:
     document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
     call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
     ``keeps_names`` is True if a write changes the state of an object only: it creates, renames and removes none.
-    ``failure_effect`` says what a call that fails may have changed nevertheless.
+    ``failure_effect`` says what a call that fails may have changed nevertheless. ``target`` names the parameter with
+    the object of the call, if the object exists already and is not in the path.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
     path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
@@ -240,11 +241,17 @@ class Operation:
     replaces_values: bool = False
     keeps_names: bool = False
     failure_effect: str = ""
+    target: str = ""
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
         """All parameters by their names, path parameters first."""
         return {parameter.name: parameter for parameter in (*self.path_params, *self.params)}
+
+    @property
+    def target_params(self) -> tuple[str, ...]:
+        """The names of the parameters with the object of the call; none if the call creates it."""
+        return tuple(parameter.name for parameter in self.path_params) or ((self.target,) if self.target else ())
 
     @property
     def body_key(self) -> str:
@@ -266,12 +273,23 @@ class Operation:
     def get_records(self, reply: Mapping[str, Any]) -> Any:
         """Return the record or the records in a reply, None if it has none, or if the operation returns none.
 
-        Some servers return several records as ``inventories``, others as ``inventory``. A service that ignores the verb
-        answers a write with the records of a read.
+        Some servers return several records as ``inventories``, others as ``inventory``. A write that returns one record
+        never has it in ``inventories``, see `is_reply_of_query`.
         """
-        if {"inventory", "inventories"}.isdisjoint(self.result):
+        if {"inventory", "inventories"}.isdisjoint(self.result) or self.is_reply_of_query(reply):
             return None
         return reply.get("inventory", reply.get("inventories"))
+
+    def is_reply_of_query(self, reply: Mapping[str, Any]) -> bool:
+        """Return whether the reply to this write is that of a query, so that the service performed nothing.
+
+        If a service lacks a write, and the path has no other operation than its query, the service answers the write
+        with the query, whose records are ``inventories`` with a ``schema``. Where the write returns a record, the list
+        alone shows it.
+        """
+        is_list = "inventories" in reply and "inventory" not in reply
+        can_return_list = not self.is_write or "inventories" in self.result
+        return is_list and not can_return_list and ("inventory" in self.result or "schema" in reply)
 
     def is_reply(self, reply: Mapping[str, Any]) -> bool:
         """Return whether a JSON object is a reply of success in the form of this operation."""

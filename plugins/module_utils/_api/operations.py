@@ -559,6 +559,7 @@ _COMPANIONS = (
         "POST",
         "user-tags",
         params=(required("resourceType"), required("resourceUuid"), required("tag")),
+        target="resourceUuid",
         duplicate_codes=("SYS.1006",),
         result=("inventory",),
         record="UserTagInventory",

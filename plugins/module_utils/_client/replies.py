@@ -110,8 +110,10 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
         status, wait = response.status, response.read_retry_after()
         raise ApiError(job.operation, status, None, _describe_refusal(response, job.credential), job.credential, wait)
     reply = response.object
-    is_success_status = 200 <= response.status < 300
-    if is_success_status and reply is not None and get_operation(job.operation).is_reply(reply):
+    operation, is_success_status = get_operation(job.operation), 200 <= response.status < 300
+    if is_success_status and reply is not None and operation.is_reply_of_query(reply):
+        raise build_unsupported_error(operation, prefix, response.status, True)
+    if is_success_status and reply is not None and operation.is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
         return
     lost = ResponseLost(
@@ -195,7 +197,8 @@ def build_unsupported_error(operation: Operation, prefix: str, status: int, is_p
     doubts_prefix = status in (404, 405) and not (is_prefix_known or operation.uses_token)
     if doubts_prefix:
         reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
-    reason += f" (HTTP status {status} for {operation.method} {operation.build_path(prefix)})"
+    answer = ", with the reply of a query," if 200 <= status < 300 else ""
+    reason += f" (HTTP status {status}{answer} for {operation.method} {operation.build_path(prefix)})"
     return Unsupported(reason, remedy, doubts_prefix, operation=operation.name, status=status)
 
 

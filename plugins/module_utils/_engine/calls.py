@@ -180,13 +180,13 @@ def require_operation(client: Client, call: PlannedCall) -> None:
     if client.options.read_only:
         if row.name in COMPANIONS and (lack := client.facts.get(row.name)):
             raise Unsupported(lack, operation=row.name)
-    elif row.name in COMPANIONS and row.path_params:
+    elif row.name in COMPANIONS and row.target_params:
         _probe(client, call, row)
 
 
 def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
     """Call an operation for an object that does not exist; raise Unsupported, or ApiError without the permission."""
-    params = {**call.params, **{parameter.name: generate_uuid() for parameter in row.path_params}}
+    params = {**call.params, **{name: generate_uuid() for name in row.target_params}}
     client_of_probe = copy(client)
     client_of_probe.jobs = []  # Jobs of the task are shown to the user.
     probe = Call(client_of_probe, replace(call, params=params), "", True, client.wait.compute_deadline(), changes=False)

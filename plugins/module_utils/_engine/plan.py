@@ -50,6 +50,10 @@ TAGS, TAGS_MODE = "tags", "tagsMode"
 ADD_TAG, REMOVE_TAG = "CreateUserTag", "DeleteTag"
 
 
+# The types of objects whose creation takes user tags. Services ignore user tags in other creations.
+TAGGED_AT_CREATION = ("HostVO", "VmInstanceVO")
+
+
 @dataclass(frozen=True)
 class StateTransition:
     """How an object reaches a value of the option ``state``: an operation gives ``record_field`` a target value.
@@ -264,7 +268,8 @@ def list_desired_tags(desired: Record, user_tags: Sequence[Record] = ()) -> list
 def _plan_with_tags(plan_calls: Plan) -> Plan:
     """Return a plan function that also makes the user tags of an object those of the options.
 
-    The create sends them. An object that shall be removed must have them.
+    The create sends them if services take them there, or else they are added after it. An object that shall be removed
+    must have them.
     """
 
     def plan_all(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -276,7 +281,7 @@ def _plan_with_tags(plan_calls: Plan) -> Plan:
         if state == ABSENT:
             return plan_calls(resource, state, {**others, TAGS: tags}, current)
         if current.record is None:
-            return [_tag_created(resource, call, tags) for call in plan_calls(resource, state, others, current)]
+            return _plan_tags_of_created(resource, plan_calls(resource, state, others, current), tags)
         changes = _plan_tag_calls(resource, current.record, user_tags, tags)
         tagged = replace_record(current, {**current.record, TAGS: tags})
         return [*changes, *plan_calls(resource, state, others, tagged)]
@@ -284,10 +289,21 @@ def _plan_with_tags(plan_calls: Plan) -> Plan:
     return plan_all
 
 
-def _tag_created(resource: ResourceSpec, call: PlannedCall, tags: list[str]) -> PlannedCall:
-    """Return a call of the plan that creates an object, with its tags in the expected record. The create sends them."""
-    params = {"userTags": tags} if tags and call.operation == resource.create else {}
-    return replace(call, params={**call.params, **params}, expected=call.expected and {**call.expected, TAGS: tags})
+def _plan_tags_of_created(resource: ResourceSpec, calls: Sequence[PlannedCall], tags: list[str]) -> list[PlannedCall]:
+    """Return the calls of a plan that creates an object, with its tags in the records that are expected.
+
+    Calls that add tags follow the create if services ignore user tags in it.
+    """
+    is_sent = resource.tagged_type in TAGGED_AT_CREATION
+    tagged: list[PlannedCall] = []
+    for call in calls:
+        is_create, expected = call.operation == resource.create, call.expected
+        params = {"userTags": tags} if tags and is_create and is_sent else {}
+        shown = tags if is_sent or not is_create else []
+        tagged.append(replace(call, params={**call.params, **params}, expected=expected and {**expected, TAGS: shown}))
+        if is_create and expected and not is_sent:
+            tagged += _plan_tag_calls(resource, expected, (), tags)
+    return tagged
 
 
 def _plan_tag_calls(

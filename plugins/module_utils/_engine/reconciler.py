@@ -111,8 +111,9 @@ class Planner:
             null = [value for value in call.params.values() if isinstance(value, NullReference)]
             if null and not self.context.check_mode:
                 raise InvalidOptions(f"{null[0]} must not be null: {call.operation} needs it")
-            unknown = {parameter.name: "unknown" for parameter in get_operation(call.operation).path_params}
-            self.context.client.build_request(call.operation, {**unknown, **call.params})
+            known = {name: value for name, value in call.params.items() if value is not None}
+            unknown = dict.fromkeys(get_operation(call.operation).target_params, "unknown")
+            self.context.client.build_request(call.operation, {**unknown, **known})
         if not self.done:
             self._planned_once = [call for call in calls if not call.is_visible]
             return calls

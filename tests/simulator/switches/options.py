@@ -209,10 +209,17 @@ class Switches:
     ] = True
     missing_operations: Annotated[
         list[str],
-        OptionInfo("names of companions that are missing; their paths answer 500, or the status of companions"),
+        OptionInfo(
+            "names of companions that are missing; their paths answer with the query if it is their only operation, or"
+            " else 500, or the status of companions"
+        ),
     ] = dataclasses.field(default_factory=list)
     user_tags_at_creation: Annotated[
-        bool, OptionInfo("user tags that are sent with the creation of an object are attached to it, or else ignored")
+        bool,
+        OptionInfo(
+            "user tags that are sent with the creation of a host, virtual machine, NIC or volume are attached to it, or"
+            " else ignored"
+        ),
     ] = True
     service_type_statistic: Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: Annotated[

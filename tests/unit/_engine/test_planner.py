@@ -636,6 +636,19 @@ def test_create_sends_the_tags() -> None:
     assert (create.params, (create.expected or {})["tags"]) == (NEW_HOST, [])
 
 
+def test_tags_are_added_after_a_create_that_ignores_them() -> None:
+    resource = replace(CBT_TASK, tagged_type="CbtTaskVO")
+    desired = {"name": "nightly", "vmInstanceUuid": UUID, "tags": ["b", "a"], "tagsMode": "exact"}
+    create, first, second = plan(resource, "present", desired, Missing())
+    assert "userTags" not in create.params
+    assert (create.expected or {})["tags"] == []
+    assert [(call.operation, call.params["tag"]) for call in (first, second)] == [
+        ("CreateUserTag", "a"),
+        ("CreateUserTag", "b"),
+    ]
+    assert (second.expected or {})["tags"] == ["a", "b"]
+
+
 def test_object_that_is_removed_must_have_the_tags() -> None:
     tags = {"tags": ["a"], "tagsMode": "exact"}
     resource = replace(CBT_TASK, tagged_type="CbtTaskVO")

@@ -39,6 +39,8 @@ FEW = settings(max_examples=count_examples(2), suppress_health_check=[HealthChec
 
 letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
+# The modules of the objects whose creation takes user tags.
+TAGGED_AT_CREATION = ("kvm_host", "vm_from_snapshot_group")
 some_words = st.lists(words, max_size=3)
 truth = st.booleans()
 
@@ -99,7 +101,9 @@ class Case:
     def parameter(self, option: str) -> str:
         """Return the parameter for an option."""
         parameter = load_spec(self.module).parameters[option]
-        return "userTags" if parameter == "tags" else self.renamed.get(option, parameter)
+        if parameter == "tags":
+            return "userTags" if self.module in TAGGED_AT_CREATION else "tag"
+        return self.renamed.get(option, parameter)
 
 
 def is_reference_option(name: str, option: str) -> bool:
@@ -452,7 +456,10 @@ def requests(ran: ModuleRun) -> list[tuple[Any, ...]]:
 
 
 def list_sent_values(ran: ModuleRun, parameter: str) -> list[Any]:
-    """Return the values of a parameter in the bodies and query strings of all calls whose operation has it."""
+    """Return the values of a parameter in the bodies and query strings of all calls whose operation has it.
+
+    Calls that add one tag each count as one value, the sorted tags.
+    """
     found = []
     for entry in ran.log:
         stated = operations().get(entry["operation"])
@@ -460,7 +467,7 @@ def list_sent_values(ran: ModuleRun, parameter: str) -> list[Any]:
             body = entry["body"] or {}
             places = (body, *(value for value in body.values() if isinstance(value, dict)))
             found += [place[parameter] for place in places if parameter in place]
-    return found
+    return [sorted({*found})] if found and parameter == "tag" else found
 
 
 def trim_value(value: Any) -> Any:

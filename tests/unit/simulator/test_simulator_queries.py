@@ -144,12 +144,33 @@ def test_invalid_query_params_are_rejected(api: HttpClient) -> None:
 
 def test_conditions_select_by_tags(api: HttpClient) -> None:
     params = {"name": "tagged", "systemTags": ["ha::always", "boot::cd"]}
-    endpoint = api.inventory("POST", "sns/application-endpoints/snmp", {"params": params, "userTags": ["night"]})
+    endpoint = api.inventory("POST", "sns/application-endpoints/snmp", {"params": params})
+    tag = {"resourceType": "SNSApplicationEndpointVO", "resourceUuid": endpoint["uuid"], "tag": "night"}
+    api.inventory("POST", "user-tags", {"params": tag})
     path = "sns/application-endpoints"
     for condition in ("__systemTag__=ha::always", "__systemTag__~=boot%25", "__userTag__=night"):
         assert api.query(f"{path}?q={condition}") == [endpoint]
     assert api.query(f"{path}?q=__systemTag__=night") == []
     assert api.query(f"{path}?q=__userTag__=night&q=name=other") == []
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_a_query_answers_the_verbs_of_missing_writes(sim: Simulator, api: HttpClient, method: str) -> None:
+    sim.configure(missing_operations=["CreateUserTag"])
+    response = api.send(method, "user-tags", {})
+    assert response.status_code == 200
+    assert [tag["tag"] for tag in response.json()["inventories"]] == ["tag-1"]
+    sim.configure(verbs_matter=True)
+    assert api.send(method, "user-tags", {}).status_code in (405, 500)
+
+
+def test_creations_of_some_types_take_user_tags(sim: Simulator, api: HttpClient) -> None:
+    api.inventory("POST", "sns/topics", {"params": {"name": "ignored"}, "userTags": ["a"]})
+    assert [tag["tag"] for tag in sim.records("usertag")] == ["tag-1"]
+    host = {"name": "new", "managementIp": "192.0.2.77", "username": "root", "password": "x"}
+    cluster = {"clusterUuid": seeded_uuid("cluster", 1)}
+    api.inventory("POST", "hosts/kvm", {"params": {**host, **cluster}, "userTags": ["a"]})
+    assert [tag["tag"] for tag in sim.records("usertag")] == ["tag-1", "a"]
 
 
 def test_read_by_uuid_ignores_all_parameters(api: HttpClient) -> None:

@@ -190,12 +190,12 @@ def test_templates_have_records_of_their_own(api: HttpClient) -> None:
 
 
 def test_one_companion_can_be_missing(api: HttpClient) -> None:
-    """A server that lacks an action of a shared path knows the others; a missing verb is no other operation."""
+    """A server that lacks an action of a shared path knows the others; the only query of a path answers each verb."""
     api.sim.configure(missing_operations=["ExpungeVmInstance", "DestroyVmInstance", "UpdateKVMHost"])
     refused = api.send("PUT", f"vm-instances/{VM}/actions", {"expungeVmInstance": {}})
     assert (refused.status_code, refused.text) == (400, "the body doesn't contain action mapping")
-    refused = api.send("DELETE", f"vm-instances/{VM}")
-    assert (refused.status_code, refused.text[:29]) == (500, "No delete API found for the p")
+    answered = api.send("DELETE", f"vm-instances/{VM}")
+    assert (answered.status_code, [vm["uuid"] for vm in answered.json()["inventories"]]) == (200, [VM])
     assert api.send("PUT", f"hosts/kvm/{HOST}/actions", {"updateKVMHost": {}}).status_code == 500
     assert act(api, "pauseVmInstance")["inventory"]["state"] == "Paused"
 
