@@ -376,7 +376,7 @@ check_python()
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
-from ..module_utils._modules.options import CREATE_OPTIONS, REMOVAL_OPTIONS, reference
+from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.host_vms import HOST_GUARDS
 from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host
@@ -417,9 +417,8 @@ MODULE = resource_module(
     KVM_HOST,
     options={
         "state": {"type": "str", "default": "present", "choices": ["present", *KVM_HOST.transitions]},
-        "uuid": {"type": "str"},
+        **IDENTITY_OPTIONS,
         "management_ip": {"type": "str"},
-        "name": {"type": "str"},
         "description": {"type": "str"},
         "cluster": reference("clusterUuid"),
         "username": {"type": "str"},
@@ -438,6 +437,7 @@ MODULE = resource_module(
     },
     required_one_of=[("uuid", "management_ip", "name")],
     required_if=[("update_password", "always", ["password", "ipmi_password"], True)],
+    never_absent=("power", "update_password"),
 )
 
 

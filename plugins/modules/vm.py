@@ -87,7 +87,9 @@ options:
     type: str
     aliases: [cluster_uuid]
   recover:
-    description: Whether to recover a destroyed VM. It is stopped then, and its data volumes are no longer attached.
+    description:
+      - Whether to recover a destroyed VM. It is stopped then, and its data volumes are no longer attached.
+      - It cannot be used with O(state=absent).
     type: bool
     default: false
   data_volumes:
@@ -410,6 +412,8 @@ MODULE = resource_module(
         "delete_mode": REMOVAL_OPTIONS["delete_mode"],
     },
     required_one_of=[("uuid", "name")],
+    only_absent=("data_volumes", "expunge"),
+    never_absent=("recover",),
 )
 
 

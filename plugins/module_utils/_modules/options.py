@@ -16,6 +16,7 @@ from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._api.errors import InvalidOptions
+from .._api.operation import ABSENT
 from .._api.records import NullReference, Record, holds_null_reference, to_camel_case, to_snake_case
 from .._api.references import normalize_references
 from .._http.connection import CREDENTIAL_OPTIONS
@@ -172,6 +173,8 @@ class TaskOptions:
     shared_options: tuple[Options, ...]
     constraints: Mapping[str, Any]
     selecting_options: tuple[str, ...]
+    only_absent: tuple[str, ...]
+    never_absent: tuple[str, ...]
 
     @cached_property
     def all_options(self) -> Options:
@@ -206,9 +209,10 @@ class TaskOptions:
     def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
         """Return the options with normalized references. `resolve_names` replaces the names of objects.
 
-        Raise InvalidOptions for invalid references and, except in check mode, for a null reference that cannot be
-        omitted.
+        Raise InvalidOptions for an option that contradicts ``state``, for invalid references and, except in check mode,
+        for a null reference that cannot be omitted.
         """
+        self._refuse_contradictions(params)
         known_params = {name: params.get(name) for name in self.argument_spec}
         options = {**params, **normalize_references(known_params, self.parameters)}
         for name, value in options.items():
@@ -217,6 +221,14 @@ class TaskOptions:
         if not check_mode:
             self._refuse_null_references(params, options)
         return options
+
+    def _refuse_contradictions(self, params: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions for an option that contradicts ``state``, unless it has its default or is empty."""
+        is_absent = params.get("state") == ABSENT
+        for name in self.never_absent if is_absent else self.only_absent:
+            if params.get(name) and params[name] != self.options[name].get("default"):
+                rule = "cannot be used with" if is_absent else "can only be used with"
+                raise InvalidOptions(f"{name} {rule} state {ABSENT}. Remove {name}, or change state")
 
     def _refuse_null_references(self, params: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for a null reference that cannot be omitted. ``params`` are the options as given."""

@@ -29,12 +29,14 @@ def resource_module(
     options: Options,
     by: str | None = None,
     selecting_options: tuple[str, ...] = (),
+    only_absent: tuple[str, ...] = (),
+    never_absent: tuple[str, ...] = (),
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
 
-    If there are several types of it, ``by`` names the option that selects the type. ``selecting_options`` are those of
-    `ModuleSpec`.
+    If there are several types of it, ``by`` names the option that selects the type. ``selecting_options``,
+    ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
     permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
@@ -49,7 +51,9 @@ def resource_module(
         return Reconciler(resource[kind], context, desired).run()
 
     tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
-    return ModuleSpec(run, options, (WAIT, tags), rules, selecting_options)
+    return ModuleSpec(
+        run, options, (WAIT, tags), rules, selecting_options, only_absent=only_absent, never_absent=never_absent
+    )
 
 
 def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:

@@ -23,7 +23,8 @@ class ModuleSpec(TaskOptions):
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
     required, but select the object of the module when they have a value. ``secret_results`` are members of the result
-    for later tasks: they are not masked, but the result of a success is not shown.
+    for later tasks: they are not masked, but the result of a success is not shown. The state
+    absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -32,6 +33,8 @@ class ModuleSpec(TaskOptions):
     constraints: Mapping[str, Any] = field(default_factory=dict)
     selecting_options: tuple[str, ...] = ()
     secret_results: tuple[str, ...] = ()
+    only_absent: tuple[str, ...] = ()
+    never_absent: tuple[str, ...] = ()
 
     @property
     def can_change_objects(self) -> bool:

@@ -96,7 +96,7 @@ def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Curr
     maintenance, which moves its VMs.
     """
     power = desired.get("power")
-    if power and (state == ABSENT or (power == "off" and state == RECONNECTED)):
+    if power == "off" and state == RECONNECTED:
         raise InvalidOptions(f"power {power} cannot be used with state {state}")
     if state == ABSENT:
         return _plan_removal(resource, desired, current)

@@ -31,8 +31,12 @@ class CachedRecords:
     contents: str
 
     def is_younger_than(self, timeout: float) -> bool:
-        """Return whether the records are not older than a timeout in seconds, which is 0 if they never expire."""
-        return timeout == 0 or time.time() - self.time <= timeout
+        """Return whether the records are not older than a timeout in seconds, which is 0 if they never expire.
+
+        Records of the future are not: the age of records is unknown if the clock was ahead when they were stored.
+        """
+        age = time.time() - self.time
+        return 0 <= age <= (timeout or age)
 
     def load(self) -> tuple[list[Record], list[Record] | None]:
         """Return the records and the related records."""
@@ -41,13 +45,15 @@ class CachedRecords:
 
     @property
     def age(self) -> str:
-        """How old the records are, for users, for example ``2 h 5 min``."""
-        remaining, parts = max(int(time.time() - self.time), 0), []
+        """How old the records are, for users, for example ``2 h 5 min old``."""
+        remaining, parts = int(time.time() - self.time), []
+        if remaining < 0:
+            return "of unknown age, because their time is in the future"
         for unit, seconds in _UNITS:
             number, remaining = divmod(remaining, seconds)
             if number:
                 parts.append(f"{number} {unit}")
-        return " ".join(parts[:2]) or "0 s"
+        return f"{' '.join(parts[:2]) or '0 s'} old"
 
 
 class ServiceCache:

@@ -122,7 +122,7 @@ class ServiceReader:
         if not known:
             raise VirtinfraError(f"{reason}. The cache has no records of this service (on_failure: last_known).")
         self._plugin.warn(
-            f"{reason}. The {self._noun} of this service come from the cache and are {known.age} old"
+            f"{reason}. The {self._noun} of this service come from the cache and are {known.age}"
             " (on_failure: last_known)."
         )
         return self._convert(service, known)

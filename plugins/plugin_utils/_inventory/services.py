@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -91,9 +92,16 @@ class Service:
         return self.connection.can_query
 
     def create_cache_key(self) -> list[Any]:
-        """Return the values that determine which records are read, without secrets."""
+        """Return the values that determine which records are read, without secrets.
+
+        Accounts see different records, so the account is among them. Of a session and a token, whose accounts are not
+        known, it is a digest.
+        """
+        connection = self.connection
+        opaque = f"{connection.session_id or ''} {connection.api_token or ''}"
         return [
-            *(self.name, self.connection.origin, self.connection.path_prefix, self.source),
+            *(self.name, connection.origin, connection.path_prefix, self.source),
+            *(connection.account, connection.access_key_id, hashlib.sha256(opaque.encode()).hexdigest()),
             *(list(self.query), list(self.filters)),
         ]
 

@@ -249,6 +249,27 @@ def test_services_that_can_be_read_are_cached_without_the_others(sim: Simulator,
     assert len(list(source.folder.iterdir())) == 1, "a service that was skipped must not have an entry"
 
 
+def test_another_account_does_not_get_the_cached_records(sim: Simulator, tmp_path: Path) -> None:
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)], primary_storages=False)
+    source.fill()
+    source.write(**{**_options(source), "services": [{**north(sim), "session_id": "0" * 32}]})
+    assert "session" in refusal(source, cache=True)
+
+
+def test_records_of_the_future_are_read_again(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
+    """The clock was ahead when they were stored, so their age is unknown."""
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)], on_failure="last_known", cache_timeout=2 * HOUR)
+    before = shape(source.fill())
+    source.change_entries(-HOUR)
+    sim.clear_log()
+    source.fill(cache=True)
+    assert sim.log() != []
+    source.change_entries(-HOUR)
+    sim.fault("drop_before", "*", count=99)
+    assert shape(source.fill(cache=True)) == before
+    assert "come from the cache and are of unknown age, because their time is in the future" in warnings[-1]
+
+
 def test_a_service_without_cached_records_fails(sim: Simulator, tmp_path: Path) -> None:
     source = CachedSource(tmp_path, "hosts", services=[north(sim)], on_failure="last_known")
     sim.fault("drop_before", "*", count=99)
@@ -287,7 +308,16 @@ def test_a_newer_entry_of_another_process_is_not_replaced(sim: Simulator, tmp_pa
 
 @pytest.mark.parametrize(
     ("seconds", "age"),
-    [(-50, "0 s"), (0, "0 s"), (59, "59 s"), (3600, "1 h"), (3605, "1 h 5 s"), (3 * 86400 + 7300, "3 d 2 h")],
+    [
+        (-50, "of unknown age, because their time is in the future"),
+        *(
+            (0, "0 s old"),
+            (59, "59 s old"),
+            (3600, "1 h old"),
+            (3605, "1 h 5 s old"),
+            (3 * 86400 + 7300, "3 d 2 h old"),
+        ),
+    ],
 )
 def test_age(monkeypatch: pytest.MonkeyPatch, seconds: int, age: str) -> None:
     monkeypatch.setattr("time.time", lambda: 1_000_000.0)

@@ -332,7 +332,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         assert names(source.fill(cache=True)) == ["host-1"]
     source.write(**options, network_facts=True)
     assert source.fill(cache=True).hosts["host-2"].vars["virtinfra_nics"]
-    source.write(**{**options, "session_id": "unused"}, network_facts=True, hostvars_prefix="v_")
+    source.write(**options, network_facts=True, hostvars_prefix="v_")
     sim.clear_log()
     assert source.fill(cache=True).hosts["host-2"].vars["v_nics"]
     assert sim.log() == []

@@ -237,7 +237,6 @@ def test_host_is_reset_in_maintenance(run: ModuleRunner) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"state": "absent", "power": "on"}, "host host-1: power on cannot be used with state absent"),
         ({"state": "reconnected", "power": "off"}, "host host-1: power off cannot be used with state reconnected"),
     ],
 )

@@ -195,8 +195,7 @@ def test_vm_is_removed_with_several_volumes(run: ModuleRunner, sim: Simulator, p
 
 def test_destroyed_vm_is_not_recovered_unasked(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("vm", VM, state="Destroyed")
-    for options in ({"expunge": True}, {"data_volumes": "delete"}):
-        assert "Set recover: true" in run.refused("vm", {"uuid": VM, "state": "running", **options})
+    assert "Set recover: true" in run.refused("vm", {"uuid": VM, "state": "running"})
 
 
 def test_volume_that_another_vm_gets_meanwhile_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
@@ -411,3 +410,33 @@ def test_object_that_differs_in_any_option_is_not_removed(run: ModuleRunner, sim
                     problems.append(f"{module} {options}: {ran.message or ran.result}")
     assert not problems, "\n".join(problems)
     assert drop_dates(sim.state()) == before
+
+
+# Options that want the opposite of the state, by modules.
+CONTRADICTIONS = [
+    ("vm", {"name": "vm-5", "state": "absent", "recover": True}),
+    ("vm", {"name": "vm-5", "state": "present", "expunge": True}),
+    ("vm", {"name": "vm-5", "state": "stopped", "data_volumes": "delete"}),
+    ("kvm_host", {"name": "host-1", "state": "absent", "power": "on"}),
+    ("kvm_host", {"name": "host-1", "state": "absent", "update_password": "always", "password": "secret-1"}),
+]
+
+
+@pytest.mark.parametrize(("module", "options"), CONTRADICTIONS)
+def test_contradictions_are_refused_before_anything_is_sent(
+    run: ModuleRunner, module: str, options: dict[str, Any]
+) -> None:
+    for check in (True, False):
+        ran = run(module, options, check)
+        assert " used with state absent. Remove " in ran.message
+        assert ran.log == []
+
+
+@pytest.mark.parametrize("module", ["vm", "kvm_host"])
+def test_defaults_contradict_no_state(run: ModuleRunner, module: str) -> None:
+    """Templated tasks give every option, also with its default."""
+    defaults: dict[str, dict[str, Any]] = {
+        "vm": {"recover": False, "expunge": False, "data_volumes": "keep"},
+        "kvm_host": {"update_password": "on_create"},
+    }
+    run.idle(module, {"name": "no-such-object", "state": "absent", **defaults[module]})
