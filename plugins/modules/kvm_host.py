@@ -80,19 +80,23 @@ options:
     type: str
     aliases: [cluster_uuid]
   username:
-    description: The SSH user with which the service sets up a host that is added. Required to add a host.
+    description:
+      - The SSH user with which the service sets up a host that is added. Required to add a host.
+      - For an existing host, see O(update_password).
     type: str
   password:
     description: The password of O(username). Required to add a host. It is never compared.
     type: str
   ssh_port:
-    description: The SSH port of the host.
+    description: The SSH port of the host. For an existing host, see O(update_password).
     type: int
   update_password:
     description:
-      - When O(username), O(password) and O(ssh_port) are set. With V(on_create), only when the host is added.
-      - With V(always), also for an existing host, which then reports a change each time, because the service shows none
-        of them. The service connects to the host again, except in maintenance, and the task fails if it cannot.
+      - When O(username), O(password) and O(ssh_port) are set. With V(on_create), only when the host is added;
+        they are not compared with an existing host.
+      - With V(always), also for an existing host, if O(password) is given, or if the service shows another user or port
+        or does not show them. With O(password), the task reports a change each time, because the service never shows
+        it. The service connects to the host again, except in maintenance, and the task fails if it cannot.
       - O(ipmi_password) is set with V(on_create) when another option of the IPMI controller differs, and with V(always)
         each time.
     type: str
@@ -436,7 +440,7 @@ MODULE = resource_module(
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],
-    required_if=[("update_password", "always", ["password", "ipmi_password"], True)],
+    required_if=[("update_password", "always", ["username", "password", "ssh_port", "ipmi_password"], True)],
     never_absent=("power", "update_password"),
 )
 

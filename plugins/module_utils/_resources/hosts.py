@@ -148,17 +148,16 @@ def _plan_new_host(
 def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the changes of the properties of a host, its login, a reconnection, and its state.
 
-    No record shows the login or a reconnection. A new address or login needs a reconnection, except in maintenance,
-    which a host leaves with a reconnection.
+    No record shows a reconnection. A new address or login needs one, except in maintenance, which a host leaves with a
+    reconnection.
     """
     record = current.record or {}
-    calls = build_default_plan(resource, "present" if state == RECONNECTED else state, desired, current)
+    properties = _omit_login(desired)
+    calls = build_default_plan(resource, "present" if state == RECONNECTED else state, properties, current)
     updates = [call for call in calls if call.operation == resource.update]
-    login = {name: desired[name] for name in _LOGIN if name in desired}
-    is_reached_anew = any("managementIp" in call.params for call in updates)
-    if desired.get("updatePassword") == "always" and "password" in desired:
-        is_reached_anew = True
-        updates.append(replace(build_call(resource, "UpdateKVMHost", login, record, record), is_visible=False))
+    login = _plan_login(resource, desired, current, updates[-1].expected or record if updates else record)
+    is_reached_anew = bool(login) or any("managementIp" in call.params for call in updates)
+    updates += login
     if state == RECONNECTED or (is_reached_anew and not _is_in_maintenance(record)):
         connected = {**(updates[-1].expected or record if updates else record), "status": "Connected"}
         reconnect = build_call(resource, "ReconnectHost", {}, record, connected)
@@ -166,6 +165,31 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
     elif is_reached_anew:
         updates[-1] = replace(updates[-1], warning="the service connects with the change when maintenance ends")
     return [*updates, *(call for call in calls if call.operation != resource.update)]
+
+
+def _omit_login(desired: Record) -> Record:
+    """Return the options that are compared with an existing host: its login is that of its addition."""
+    return {name: value for name, value in desired.items() if name not in _LOGIN}
+
+
+def _plan_login(resource: ResourceSpec, desired: Record, current: Current, before: Record) -> list[PlannedCall]:
+    """Plan the change of the login of an existing host, at most one call, with ``updatePassword`` always.
+
+    No record shows the password, and some services do not show the user and the port. What is not shown is set each
+    time. ``before`` is the record that is expected before the call.
+    """
+    record = current.record or {}
+    login = {name: desired[name] for name in _LOGIN if name in desired}
+    # The record of a host that cannot be read has the desired values.
+    is_shown = isinstance(current, Found)
+    changes = {
+        name: value for name, value in login.items() if not is_shown or not is_same_value(value, record.get(name))
+    }
+    if desired.get("updatePassword") != "always" or not changes:
+        return []
+    shown = {name: value for name, value in changes.items() if is_shown and record.get(name) is not None}
+    call = build_call(resource, "UpdateKVMHost", login, record, {**before, **shown})
+    return [replace(call, is_visible=bool(shown))]
 
 
 def _plan_ipmi(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
@@ -253,6 +277,7 @@ def _require_ipmi(record: Record) -> None:
 def _plan_removal(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the deletion of a host, with ``force`` after a maintenance, which a disconnected host cannot have."""
     record = current.record
+    desired = _omit_login(desired)
     calls = build_default_plan(resource, ABSENT, desired, current)
     if record is None or not desired.get(FORCE) or not needs_maintenance(record):
         return calls

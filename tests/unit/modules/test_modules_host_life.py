@@ -123,6 +123,20 @@ def test_login_is_set_each_time_on_request(run: ModuleRunner) -> None:
         assert "Tr0ub4dor" not in str(ran.result)
 
 
+def test_login_that_the_service_shows(run: ModuleRunner, sim: Simulator) -> None:
+    """It is that of the addition of the host, and changed only on request, with or without the password."""
+    sim.change("host", HOST, username="admin", sshPort=22)
+    run.idle("kvm_host", {"uuid": HOST, **LOGIN})
+    clear_host(sim)
+    assert run("kvm_host", {"uuid": HOST, **LOGIN, "state": "absent"}, check=True)["host"] is None
+    options = {"uuid": HOST, "username": "root", "ssh_port": 2222, "update_password": "always"}
+    ran = run.twice("kvm_host", options)
+    assert ran.calls == ["ReconnectHost", "UpdateKVMHost", "ReconnectHost"], "the first call is for no host"
+    assert ran.sent("UpdateKVMHost") == {"username": "root", "sshPort": 2222}
+    with_password = run("kvm_host", {**options, "password": "another"})
+    assert (with_password.failed, with_password.changed) == (False, True)
+
+
 def test_wrong_login_fails_and_does_not_show_the_password(run: ModuleRunner) -> None:
     options = {"uuid": HOST, **LOGIN, "password": WRONG_PASSWORD, "update_password": "always"}
     ran = run("kvm_host", options)
