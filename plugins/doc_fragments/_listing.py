@@ -27,6 +27,10 @@ options:
       - A name that is similar to a documented field is refused as a misspelling. Any other name is sent unchanged,
         because the API does not document all fields that can be queried. To query a field with such a name, use
         M(virtinfra.manager.api), which sends any name.
+      - Dates are given in the local time of the service and without a time zone, for example V(createDate>=2024-01-06),
+        V(createDate>=2024-01-06 08:00:00) or V(createDate>=Jan 6, 2024 8:00:00 AM) as records show them. Any other form
+        is refused, because a service would take it for a date before all others. In a pattern, dates have the form
+        V(2024-01-06 08:00:00). A field with numbers is only compared with numbers.
       - Services compare without regard to case, accents and spaces at the end.
       - Services misread a value that contains an apostrophe or an operator or begins with V(=), for example
         V(name=Bob's VM), V(name=a>=b) and V(name= =x). The module sends V(name~=Bob_s VM) instead, or nothing with a

@@ -11,6 +11,7 @@ Conventions 8 and 9 of section "Endpoints".
 
 from __future__ import annotations
 
+import datetime
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,15 @@ from .errors import (
     Unsupported,
     suggest_name,
 )
-from .records import FIELD_VALUES, RECORD_FIELDS, to_camel_case, to_snake_case
+from .records import (
+    FIELD_VALUES,
+    NUMBER_FIELDS,
+    RECORD_FIELDS,
+    parse_timestamp,
+    to_camel_case,
+    to_datetime,
+    to_snake_case,
+)
 from .references import is_reference, unify_uuid
 
 # Services look for the operators in this order, and use the first one that a condition contains.
@@ -35,6 +44,11 @@ _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">="
 # Characters of a value that services misread: those of operators; an apostrophe, on which they fail; in a pattern a
 # backslash, with which databases escape. The wildcard ``_`` matches each of them.
 _MISREAD = re.compile(r"[!<>=~?'\\]")
+
+# What a pattern, and a number, may consist of. Databases compare patterns with dates like 2024-01-06 08:00:00.
+_DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+_ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
 # How many records a message about a wait names.
 MAX_PENDING = 5
@@ -99,9 +113,18 @@ class Condition:
             return self.is_local
         if isinstance(value, (list, dict)):
             return self.is_local
+        if _is_date(self.field):
+            timestamp = parse_timestamp(value)
+            return timestamp is not None and self._rejects_text(timestamp.isoformat(" "))
         if self.operator in (">", ">=", "<", "<="):
             return self._is_out_of_order(value)
         return self._matches(value, exact=is_negated or self.is_local) == is_negated
+
+    def _rejects_text(self, text: str) -> bool:
+        """Return whether a date, which sorts as a text, does not meet the condition."""
+        if self.operator in (">", ">=", "<", "<="):
+            return not _is_ordered(text, self.operator, self.value)
+        return self._matches(text, exact=False) == self.operator.startswith("!")
 
     def _matches(self, value: Any, exact: bool) -> bool:
         text, expected = _to_text(value), self.value.strip()
@@ -119,20 +142,15 @@ class Condition:
         actual, expected = _to_number(value), _to_number(self.value)
         if actual is None or expected is None:
             return self.is_local
-        is_met = {
-            ">": actual > expected,
-            ">=": actual >= expected,
-            "<": actual < expected,
-            "<=": actual <= expected,
-        }
-        return not is_met[self.operator]
+        return not _is_ordered(actual, self.operator, expected)
 
 
 def parse_condition(text: str, record_type: str) -> Condition:
     """Parse a condition on records of a type in RECORD_FIELDS.
 
-    Raise InvalidOptions for an operator of another language, for a misspelled documented field, and when neither the
-    service nor this collection could check it.
+    Dates are converted to the form that databases compare. Raise InvalidOptions for an operator of another language,
+    for a misspelled documented field, for a date or a number that a database would read as another one, and when
+    neither the service nor this collection could check the condition.
     """
     positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not positions:
@@ -143,7 +161,8 @@ def parse_condition(text: str, record_type: str) -> Condition:
     field, values = field.strip(), value.split(",") if operator.endswith("?=") else [value]
     _check_field(text, field, record_type)
     unify = unify_uuid if is_reference(field.rpartition(".")[2]) else str.strip
-    condition = Condition(field, operator, ",".join(map(unify, values)))
+    values = [_check_value(text, field, operator, unify(value)) for value in values]
+    condition = Condition(field, operator, ",".join(values))
     if not condition.problem:
         return condition
     if operator.endswith("=") and operator not in (">=", "<=") and _is_checkable(condition, record_type):
@@ -152,6 +171,56 @@ def parse_condition(text: str, record_type: str) -> Condition:
         f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and write _ for each character"
         " that services misread."
     )
+
+
+def _is_date(field: str) -> bool:
+    return field.endswith("Date")
+
+
+def _is_ordered(actual: Any, operator: str, expected: Any) -> bool:
+    """Return whether two values of one type meet a comparison."""
+    return {
+        ">": bool(actual > expected),
+        ">=": bool(actual >= expected),
+        "<": bool(actual < expected),
+        "<=": bool(actual <= expected),
+    }[operator]
+
+
+def _check_value(text: str, field: str, operator: str, value: str) -> str:
+    """Return the value of a condition, a date in the form of databases.
+
+    A database takes a date in another form for one before all others, and a text for the number 0. Raise InvalidOptions
+    for both. ``text`` is the condition.
+    """
+    name = field.rpartition(".")[2]
+    if operator in ("is null", "not null"):
+        return value
+    if _is_date(name):
+        if operator.endswith("~="):
+            if _DATE_PATTERN.fullmatch(value):
+                return value
+            raise InvalidOptions(f"query {text!r}: {name} is compared with patterns like 2024-01-%, not {value!r}")
+        try:
+            return _parse_date(value).isoformat(" ")
+        except ValueError:
+            raise InvalidOptions(
+                f"query {text!r}: {name} needs a date like '2024-01-06' or '2024-01-06 08:00:00', in the local time of"
+                f" the service and without a time zone, not {value!r}"
+            ) from None
+    if name in NUMBER_FIELDS and not (operator.endswith("~=") or _NUMBER.fullmatch(value)):
+        raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}")
+    return value
+
+
+def _parse_date(text: str) -> datetime.datetime:
+    """Parse a date of a condition: ISO 8601 without a time zone, or a timestamp of the service.
+
+    Raise ValueError for any other string.
+    """
+    if _ISO_8601.fullmatch(text):
+        return datetime.datetime.fromisoformat(text)
+    return to_datetime(text)
 
 
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:

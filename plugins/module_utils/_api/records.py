@@ -97,6 +97,13 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 
+# The fields of records that are numbers. Databases take a text that is none for 0.
+NUMBER_FIELDS = frozenset(
+    "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity cpuNum"
+    " cpuSockets cpuSpeed deviceId id ipInLong ipVersion ipmiPort memorySize miimon nbdPort size snapshotCount snmpPort"
+    " speed systemUsedCapacity totalCapacity totalCpuCapacity totalMemoryCapacity totalPhysicalCapacity vlanId".split()
+)
+
 _ENABLED = "Enabled Disabled"
 
 # The documented values of fields with a fixed set of values, by the type of the record.
@@ -413,3 +420,11 @@ def to_datetime(text: str) -> datetime.datetime:
     return datetime.datetime(
         int(match[3]), months.index(match[1]) + 1, int(match[2]), hour, int(match[5]), int(match[6])
     )
+
+
+def parse_timestamp(value: object) -> datetime.datetime | None:
+    """Return a timestamp of a record; None if it is not one."""
+    try:
+        return to_datetime(str(value))
+    except ValueError:
+        return None

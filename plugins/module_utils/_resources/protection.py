@@ -11,12 +11,12 @@ Section "CBT tasks".
 
 from __future__ import annotations
 
-import re
+import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 
 from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
-from .._api.records import NullReference, Record
+from .._api.records import NullReference, Record, parse_timestamp
 from .._api.references import is_name
 from .._client.client import Client
 from .._client.lists import (
@@ -45,9 +45,6 @@ _OVERWRITTEN, _SUPERSEDED = "overwritten", "superseded"
 
 # The states of a VM that has a memory.
 _WITH_MEMORY = ("Running", "Paused")
-
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DATE = re.compile(r"([A-Z][a-z]{2}) ([0-9]{1,2}), ([0-9]{4}),? ([0-9]{1,2}):([0-9]{2}):([0-9]{2})\s([AP]M)")
 
 
 def add_resources(task: Record) -> Record:
@@ -192,11 +189,11 @@ def find_later_groups(client: Client, group: Record, scope: object) -> Dependent
         if effect:
             raise Unsupported(f"{_HIDDEN_VM}, so its later snapshot groups are not known", "Use scope: single.")
         return Dependents()
-    taken = parse_date(group.get("createDate"))
+    taken = parse_timestamp(group.get("createDate"))
     later = [
         other
         for other in find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
-        if other.get("uuid") != group["uuid"] and not _is_before(parse_date(other.get("createDate")), taken)
+        if other.get("uuid") != group["uuid"] and not _is_before(parse_timestamp(other.get("createDate")), taken)
     ]
     return Dependents(
         [Dependent(str(other["uuid"]), str(other.get("name")), effect, type="snapshot_group") for other in later]
@@ -280,18 +277,6 @@ REVERTED_VM = Guard(
 )
 
 
-def parse_date(text: object) -> tuple[int, ...] | None:
-    """Return a date of the service, such as ``Jan 6, 2024 4:52:16 PM``, as numbers that can be compared; else None.
-
-    The names of months in `time.strptime` depend on the language of the controller.
-    """
-    match = _DATE.fullmatch(str(text))
-    if match is None or match[1] not in _MONTHS:
-        return None
-    day, year, hour, minute, second = map(int, match.group(2, 3, 4, 5, 6))
-    return year, _MONTHS.index(match[1]), day, hour % 12 + 12 * (match[7] == "PM"), minute, second
-
-
-def _is_before(date: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+def _is_before(date: datetime.datetime | None, other: datetime.datetime | None) -> bool:
     """Return whether a date is known to be before another one."""
     return date is not None and other is not None and date < other

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -24,7 +25,14 @@ from .._api.errors import (
 )
 from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.operations import get_operation
-from .._api.records import Record, complete_record, is_same_value, normalize_address, normalize_addresses
+from .._api.records import (
+    Record,
+    complete_record,
+    is_same_value,
+    normalize_address,
+    normalize_addresses,
+    parse_timestamp,
+)
 from .._api.references import format_option_name, is_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
@@ -52,7 +60,6 @@ from .._engine.plan import (
     replace_record,
 )
 from .finders import explain_unreadable, list_by_cursor
-from .protection import parse_date
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
@@ -320,7 +327,7 @@ def _select_vm(vms: list[Record], desired: Record) -> Record | None:
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(destroyed, label)
     if desired.get("dataVolumes") == "delete":
-        dates = [parse_date(vm.get("lastOpDate")) or () for vm in destroyed]
+        dates = [parse_timestamp(vm.get("lastOpDate")) or datetime.datetime.min for vm in destroyed]
         return require_unique([vm for vm, date in zip(destroyed, dates, strict=True) if date == max(dates)], label)
     if destroyed:
         raise _build_destroyed(destroyed[0])

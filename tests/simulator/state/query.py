@@ -25,6 +25,8 @@ DATES = ("createDate", "lastOpDate", "lastDetachDate")
 SYSTEM_TAG, USER_TAG = "__systemTag__", "__userTag__"
 """The names of conditions on the tags of a record."""
 TAGS = (SYSTEM_TAG, USER_TAG)
+ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d)?")
+NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?|")
 BOOLEANS = {"true": True, "false": False}
 
 Predicate = Callable[[Record], bool]
@@ -187,7 +189,8 @@ def _matcher(
     if operator in ("~=", "!~="):
         wildcards = {"%": ".*", "_": "."}
         pattern = re.compile("".join(wildcards.get(char) or re.escape(char) for char in matched(text)), re.DOTALL)
-        return lambda value: bool(pattern.fullmatch(matched(str(value)))) == (operator == "~=")
+        shown = (lambda value: str(parse_timestamp(value))) if field in DATES else str
+        return lambda value: bool(pattern.fullmatch(matched(shown(value)))) == (operator == "~=")
     if operator in ("=", "!=", "?=", "!?="):
         # The list of values can be long, so it is searched as a set.
         texts = text.split(",") if operator.endswith("?=") else [text]
@@ -228,15 +231,27 @@ def _is_ordered(order: int | None, operator: str) -> bool:
 
 
 def _convert(value: Any, field: str, text: str) -> Any:
-    """Return the text converted to the type of the value, or None if that is not possible."""
+    """Return the text converted to the type of the value as databases do, or None if that is not possible.
+
+    A date in another form than 2024-01-06 or 2024-01-06 08:00:00 is before all dates, and a text without a number is 0.
+    """
+    if field in DATES:
+        return _convert_date(text)
     try:
         if isinstance(value, bool):
             return BOOLEANS[text.strip().lower()]
         if isinstance(value, int):
-            return float(text)
-        return parse_timestamp(text) if field in DATES else text
-    except (KeyError, ValueError):
+            return float(NUMBER.match(text)[0] or 0)  # type: ignore[index]
+        return text
+    except KeyError:
         return None
+
+
+def _convert_date(text: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text.strip()) if ISO_DATE.fullmatch(text.strip()) else dt.datetime.min
+    except ValueError:
+        return dt.datetime.min
 
 
 def _sort_key(field: str, value: Any) -> tuple[bool, Any]:

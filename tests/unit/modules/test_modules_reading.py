@@ -610,3 +610,14 @@ def test_pages_of_lists_and_inventories_document_the_fields_of_queries() -> None
     assert len(notes["resource_info"]) == len(LISTED_TYPES)
     for path in (ROOT / "plugins" / "inventory").glob("*.py"):
         assert "virtinfra.manager._query_fields." in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("value", ["2024-01-06T08:00:00", "Jan 6, 2024 8:00:00 AM", "Jan 6, 2024, 8:00:00\u202fAM"])
+def test_dates_in_conditions_select_by_time(run: ModuleRunner, value: str) -> None:
+    """A service takes dates in the form of its replies for a date before all others."""
+    for name, options in (("vm_info", {}), ("resource_info", {"resource_type": "vm"})):
+        ran = run(name, {**options, "query": [f"createDate>{value}"]})
+        assert sorted(vm["name"] for vm in ran["vms" if name == "vm_info" else "resources"]) == ["vm-5", "vm-6", "vm-7"]
+    refused = run("vm_info", {"query": ["createDate>yesterday"]})
+    assert refused["error"]["code"] == "INVALID"
+    assert refused.log == []

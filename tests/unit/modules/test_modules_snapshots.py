@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._resources.protection import parse_date
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import parse_timestamp
 
 from simulator.launch import Simulator
 from simulator.operations import snapshot_groups
@@ -198,7 +198,7 @@ def test_volume_that_is_not_reverted(stopped: ModuleRunner, sim: Simulator) -> N
 def test_dates_are_compared() -> None:
     times = ["Jan 6, 2024 12:00:00 AM", "Jan 6, 2024, 11:59:59\u202fAM", "Jan 6, 2024 12:00:00 PM"]
     dates = [*times, "Feb 1, 2024 1:00:00 AM"]
-    parsed = [date for text in dates if (date := parse_date(text))]
+    parsed = [date for text in dates if (date := parse_timestamp(text))]
     assert len(parsed) == len(dates)
     assert parsed == sorted(parsed)
-    assert parse_date("2024-01-06") is None
+    assert parse_timestamp("2024-01-06") is None
