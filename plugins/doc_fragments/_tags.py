@@ -43,9 +43,10 @@ options:
       - If the object is to be removed, the module removes it only if the tags do not differ, as with all options.
       - Small and capital letters differ, but services take two tags for equal that differ in nothing else. The module
         replaces one by the other. Spaces around a tag are removed.
+      - The option C(user_tags) of other modules, and a default for it in C(module_defaults), do not apply here. A tag
+        that is sent with a call says nothing about the other tags of an object.
     type: list
     elements: str
-    aliases: [user_tags]
   tags_mode:
     description:
       - What O(tags) says about the tags of the object. Without O(tags), it is ignored.

@@ -68,8 +68,8 @@ options:
     default: fail
   user_tags:
     description:
-      - User tags to send with the calls. If the module has the option C(tags), they are the value of that option, and
-        are compared.
+      - User tags to send with the calls. A module with the option C(tags) does not have this one. Set C(tags) and
+        C(tags_mode) in O(common) or O(objects) for it.
     type: list
     elements: str
   job_uuid:

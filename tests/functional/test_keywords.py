@@ -201,6 +201,21 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
     assert "a-secret-path" not in run.output
 
 
+def test_inherited_user_tags_remove_no_tags(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """They are sent with calls of modules that do not compare tags. Nobody asked for the removal of others."""
+    sim.reset(user_tags=3)
+    before = sim.records("usertag")
+    names = [{"name": record["name"]} for record in sim.records("vm")[:2]]
+    defaults = {**playbook_runner.defaults, "user_tags": ["a"]}
+    run = playbook_runner.play(
+        {"virtinfra.manager.vm": names[0]},
+        {"virtinfra.manager.batch": {"module": "vm", "objects": names}},
+        module_defaults={"group/virtinfra.manager.api": defaults},
+    )
+    assert [played.status for played in run] == ["ok", "ok"], run.output
+    assert sim.records("usertag") == before != []
+
+
 def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     """A webhook URL in the environment does not break modules without the option, nor appear on a command line."""
     sim.configure(webhook_tries=1)

@@ -79,7 +79,7 @@ TAGS: Options = {
 # The tags of modules that compare the user tags of their objects.
 OBJECT_TAGS: Options = {
     "system_tags": {"type": "list", "elements": "str"},
-    "tags": {"type": "list", "elements": "str", "aliases": ["user_tags"]},
+    "tags": {"type": "list", "elements": "str"},
     "tags_mode": {"type": "str", "default": "exact", "choices": ["exact", "add", "remove"]},
 }
 

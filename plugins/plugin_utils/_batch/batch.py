@@ -174,9 +174,8 @@ def _combine_common(
         defaults = {option: value for option, value in defaults.items() if option != "profile"}
     shared = profiles.combine(profiles.combine({}, defaults), inherited | {"profile": ""})
     options = spec.argument_spec
-    # The user tags of the task are those of the objects if the module compares them.
-    names = {"user_tags": "tags"} if "tags" in options else {}
-    shared = {names.get(option, option): value for option, value in shared.items()}
+    if "user_tags" in shared.keys() - options.keys() and shared["user_tags"] != defaults.get("user_tags"):
+        raise InvalidOptions("user_tags are not compared with those of objects. Set tags and tags_mode in common")
     common = {option: value for option, value in shared.items() if option in options or option not in GROUP_OPTIONS}
     return profiles.combine(common, params["common"] or {})
 

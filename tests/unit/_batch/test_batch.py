@@ -78,14 +78,14 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
 
 
 def test_tags_of_each_object(sim: Simulator) -> None:
-    """The user tags of the task are those of the objects that have no others."""
+    """The user tags that all objects have are those of the objects that have no others."""
     objects: list[dict[str, Any]] = [
         {"name": "host-1"},
         {"name": "host-2", "tags": ["b"]},
-        {"name": "host-3", "user_tags": ["c"]},
+        {"name": "host-3", "tags": ["c"]},
     ]
     checked, ran, again = (
-        run_batch(sim, objects, check, common={"tags_mode": "add"}, user_tags=["a"]).result
+        run_batch(sim, objects, check, common={"tags": ["a"], "tags_mode": "add"}).result
         for check in (True, False, False)
     )
     assert checked["counts"] == ran["counts"] == {"changed": 3, "unchanged": 0, "failed": 0, "not_started": 0}
@@ -93,6 +93,13 @@ def test_tags_of_each_object(sim: Simulator) -> None:
     assert tags == [result["host"]["tags"] for result in checked["results"]] == [["a"], ["b"], ["c"]]
     assert not again["changed"]
     assert sorted(tag["tag"] for tag in sim.records("usertag")) == ["a", "b", "c", "tag-1"]
+
+
+def test_user_tags_of_the_task_do_not_replace_those_of_objects(sim: Simulator) -> None:
+    before = sim.records("usertag")
+    ran = run_batch(sim, [{"name": "host-1"}], user_tags=["a"])
+    assert "Set tags and tags_mode in common" in ran.result["msg"]
+    assert sim.records("usertag") == before
 
 
 def test_names_and_polls_are_shared(sim: Simulator) -> None:

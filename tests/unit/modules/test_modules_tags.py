@@ -76,7 +76,7 @@ def test_tags_of_an_object_are_added_and_removed(run: ModuleRunner, sim: Simulat
     assert added.calls == [ADDED]
     assert added["diff"]["before"]["tags"] == ["a", "b"]
     assert added["diff"]["after"]["tags"] == added[key]["tags"] == ["a", "b", "c"]
-    removed = run.twice(module, {**options, "user_tags": ["a", "unknown"], "tags_mode": "remove"})
+    removed = run.twice(module, {**options, "tags": ["a", "unknown"], "tags_mode": "remove"})
     assert removed.calls == [REMOVED]
     assert removed[key]["tags"] == tags_of(sim, uuid) == ["b", "c"]
     assert run.twice(module, {**options, "tags": ["c", "d"]}).calls == [PROBED, ADDED, REMOVED]
