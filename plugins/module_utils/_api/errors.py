@@ -238,6 +238,13 @@ class Unchangeable(VirtinfraError):
         self.references = references or {}
 
 
+class OtherObject(Unchangeable):
+    """The options differ from the object that was found, so it may be another one than they mean.
+
+    Whoever knows which calls were made adds what was removed.
+    """
+
+
 class InUse(VirtinfraError):
     """A call would harm other objects, and the options do not permit it. ``in_use_by`` lists them in the result."""
 

@@ -175,6 +175,13 @@ TAG_PARAMS = {name: optional(name, "list") for name in ("systemTags", "userTags"
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.IGNORECASE)
 
+# The operations that stop VMs, hosts, or what runs on them.
+_STOPPING = {
+    *("StopVmInstance", "RebootVmInstance", "PauseVmInstance"),
+    *("ShutdownHost", "PowerResetHost", "ChangeHostState", "DisableCbtTask"),
+    *("ChangeVmNicState", "ChangeVmNicNetwork", "MigrateVm"),
+}
+
 # Members that a reply may have in addition to its result.
 _ENVELOPE = {
     "success",
@@ -326,6 +333,11 @@ class Operation:
     def removes_object(self) -> bool:
         """Whether the call removes an object, or replaces what it contains."""
         return self.method == "DELETE" or self.name.startswith(("Delete", "Destroy", "Detach", "Expunge", "Revert"))
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether the call removes an object or values of it, or stops something that runs."""
+        return self.removes_object or self.is_destructive or self.name in _STOPPING
 
     @property
     def is_destructive(self) -> bool:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from .._api.errors import Unsupported
@@ -44,11 +44,15 @@ def read_either(
         reply = send(operation.name, params)
     except Unsupported:
         if fact is None:
-            facts[operation.record] = UNREADABLE
-            with suppress(Unsupported):
+            try:
                 reply = send(operation.substitute, params)
-                facts[operation.record] = SUBSTITUTE
-                return reply
+            except Unsupported:
+                facts[operation.record] = UNREADABLE
+            else:
+                # A service that has none of both may take the path of this one for that of an object.
+                if not _may_be_read_by_uuid(OPERATIONS[operation.substitute], params, reply):
+                    facts[operation.record] = SUBSTITUTE
+                    return reply
         raise
     if not _may_be_read_by_uuid(operation, params, reply):
         facts[operation.record] = DOCUMENTED

@@ -111,7 +111,7 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
     Raise WaitTimeout when the job is still running at the deadline, and OutcomeUnknown when nothing shows whether the
     call was performed; the results of both say ``changed``.
     """
-    outcome = _send(call)
+    outcome = _send(call, is_still_needed)
     if isinstance(outcome, Done) and _is_bare_success(outcome.job):
         outcome = _confirm(call, outcome.job, is_still_needed)
     attempts = MAX_RESENDS if call.operation.is_idempotent else 1
@@ -137,23 +137,28 @@ def _check(is_still_needed: Callable[[], bool | None]) -> tuple[bool | None, Vir
         return None, error
 
 
-def _send(call: Call) -> Done | Refused | InDoubt:
+def _send(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Refused | InDoubt:
     """Send a call, with a new session if the service refuses it because the session has expired.
 
     Services report an expired session only in the job, so if the task does not wait for the job, the session is checked
-    before the call.
+    before the call. Before a harmful call is repeated, the object is checked again, because the job, the login and the
+    waits between retries take time: raise VirtinfraError if it is another one now.
     """
     if not call.wait:
         call.client.sessions.validate()
-    outcome = _send_once(call)
+    outcome = _send_once(call, is_still_needed)
     refusal = outcome.error if isinstance(outcome, Refused) else None
     if isinstance(refusal, ApiError) and call.client.renew_session(refusal, outcome.job.auth):
-        return _send_once(replace(call, job_uuid=None))
+        if call.operation.is_harmful:
+            is_still_needed()
+        return _send_once(replace(call, job_uuid=None), is_still_needed)
     return outcome
 
 
-def _send_once(call: Call) -> Done | Refused | InDoubt:
+def _send_once(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Refused | InDoubt:
     client, lost = call.limit_client(), None
+    if call.operation.is_harmful:
+        client.limits = client.limits._replace(before_retry=is_still_needed)
     jobs_before = len(client.jobs)
     try:
         client.start_job(call.planned.operation, call.planned.params, call.label, call.job_uuid)
@@ -170,11 +175,11 @@ def _send_once(call: Call) -> Done | Refused | InDoubt:
     return _follow_to_outcome(call, client.jobs[-1], lost)
 
 
-def require_operation(client: Client, call: PlannedCall) -> None:
+def require_operation(client: Client, call: PlannedCall) -> bool:
     """Raise Unsupported if the service lacks the companion of a call, without making the call.
 
     The call is sent for an object that does not exist, so that it changes nothing. Raise ApiError if the account lacks
-    the permission. Check mode only knows what an earlier task of the run has found out.
+    the permission. Check mode only knows what an earlier task of the run has found out. Return whether a call was sent.
     """
     row = get_operation(call.operation)
     if client.options.read_only:
@@ -182,6 +187,8 @@ def require_operation(client: Client, call: PlannedCall) -> None:
             raise Unsupported(lack, operation=row.name)
     elif row.name in COMPANIONS and row.target_params:
         _probe(client, call, row)
+        return True
+    return False
 
 
 def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
@@ -191,7 +198,7 @@ def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
     client_of_probe.jobs = []  # Jobs of the task are shown to the user.
     probe = Call(client_of_probe, replace(call, params=params), "", True, client.wait.compute_deadline(), changes=False)
     try:
-        outcome = _send(probe)
+        outcome = _send(probe, lambda: None)
     except Unsupported as lack:
         remember_lack(client, row.name, lack)
         raise

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from .._api.errors import (
     InvalidOptions,
     NotFound,
+    OtherObject,
     Unchangeable,
     Unsupported,
 )
@@ -416,7 +417,7 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
     """Compare all options with the object that a call destroys, in whole or in part.
 
     Return a warning about references that the record does not show, an empty string if there are none. Raise
-    Unchangeable if an option differs. Null references and options that are not properties of the object are not
+    OtherObject if an option differs. Null references and options that are not properties of the object are not
     compared.
     """
     visible = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
@@ -427,10 +428,8 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
         differences = _describe_differences(resource, different, current) + (
             _describe_key(resource, desired, current) or "."
         )
-        raise Unchangeable(
-            f"the options differ from the existing {resource.noun}: {differences} Nothing was removed. Correct the"
-            " options.",
-            list_references(different, current),
+        raise OtherObject(
+            f"the options differ from the existing {resource.noun}: {differences}", list_references(different, current)
         )
     hidden = ", ".join(format_option_name(name) for name in options if name in list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
@@ -518,7 +517,7 @@ def build_call(
     """Return the call of an operation with its desired parameters, and required parameters from the record.
 
     Raise InvalidOptions when a required parameter is in neither, NotFound when the object would have to be created
-    first, and Unchangeable when the call is destructive and an option differs from the object. The uuid of an object
+    first, and OtherObject when the call is destructive and an option differs from the object. The uuid of an object
     that will be created may be missing, because it is known before this call.
     """
     if operation is None:

@@ -16,6 +16,7 @@ from typing import Any
 from .._api.errors import (
     AmbiguousMatch,
     NotFound,
+    OtherObject,
     Unsupported,
     VirtinfraError,
     WaitTimeout,
@@ -89,6 +90,47 @@ def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predi
     return Predicted({**{name: NullReference(format_option_name(name)) for name in required}, **same})
 
 
+def _describe_other_creators(client: Client) -> str:
+    """Return who can have created an object at the same time as a task."""
+    if client.hooks.new_lock is None:
+        return "another task, another run or a user"
+    return "another run, a user, or a task of this run with async, become or another connection"
+
+
+class Selection:
+    """The option that has selected the object of a task without its uuid, usually its name.
+
+    ``moved`` is the record of the object if it has another name now; else it is empty.
+    """
+
+    def __init__(self, resource: ResourceSpec) -> None:
+        self._resource = resource
+        self._key: tuple[str, Any] | None = None
+        self.moved: Record = {}
+
+    def check(self, desired: Record, record: Record) -> None:
+        """Raise OtherObject for a record that was found by its uuid if the object does not have its name any more."""
+        if "uuid" not in desired:
+            key = self._resource.choose_key(desired)
+            # The key of a host may be another option than the one that has selected it.
+            self._key = (key, desired[key]) if key and is_same_value(desired[key], record.get(key)) else None
+        elif self._key and record.get(self._key[0]) is not None:
+            key, value = self._key
+            if not is_same_value(value, record[key]):
+                self.moved = record
+                noun = self._resource.noun
+                raise OtherObject(
+                    f"{format_option_name(key)} of the {noun} {record.get('uuid')} was {value!r} when the task began,"
+                    f" and is {record[key]!r} now, so another {noun} may be meant."
+                )
+
+    def describe_remedy(self) -> str:
+        """Return the sentence with what to do when the object differs from the options."""
+        if not self.moved:
+            return "Correct the options."
+        return f"If it is the right one, run the task again with uuid: {self.moved.get('uuid')} in place of its name."
+
+
 class ObjectReader:
     """Reads the object of a task: now, after a call, and until it is stable.
 
@@ -101,6 +143,7 @@ class ObjectReader:
         self.label = describe_target(drop_null_references(desired), resource.noun)
         self._first_unreadable: Unreadable | None = None
         self._remembered: Record = {}
+        self.selection = Selection(resource)
 
     def read(self) -> Current:
         """Return what is known of the object."""
@@ -117,6 +160,20 @@ class ObjectReader:
         if record is None:
             self._complete_options()
         return self._read_tags(record)
+
+    def read_again(self, before: Current) -> Current:
+        """Return what is known of the object before a call, because something has taken time since it was read.
+
+        The object is found by its uuid, if it shall be absent. A service without the query of its type does not show it
+        in this way, so it is missing only if the options do not select it either.
+        """
+        current = self.read()
+        if current.record is None and before.record and self._remembered:
+            remembered, self._remembered = self._remembered, {}
+            selected, self._remembered = self.read(), remembered
+            if (selected.record or {}).get("uuid") == before.record.get("uuid"):
+                return selected
+        return current
 
     def _read_tags(self, record: Record | None) -> Found | Missing:
         """Return the object with its user tags if the options contain tags.
@@ -145,14 +202,17 @@ class ObjectReader:
         """Return the record that the options select.
 
         An object that shall be absent is found by its uuid from the second read on, because another one may get its
-        name. Without its owner, it does not exist.
+        name. Without its owner, it does not exist. Raise OtherObject if the object does not have its name any more.
         """
+        desired = {**drop_null_references(self.desired), **self._remembered}
         try:
-            record = self.resource.find(client, {**drop_null_references(self.desired), **self._remembered})
+            record = self.resource.find(client, desired)
         except NotFound:
             if self.state == ABSENT:
                 return None
             raise
+        if record:
+            self.selection.check(desired, record)
         if record and self.state == ABSENT and not self._remembered:
             self._remembered = self.resource.remember(record)
         return record
@@ -229,15 +289,9 @@ class ObjectReader:
         if others:
             self.context.warnings.append(
                 f"{self.label}: {uuid} and {', '.join(others)} exist, because another one was created at the same time,"
-                f" by {self._describe_other_creators()}. This task uses the first. Delete the one that is not needed,"
-                " and run the tasks that create it one at a time."
+                f" by {_describe_other_creators(self.client)}. This task uses the first. Delete the one that is not"
+                " needed, and run the tasks that create it one at a time."
             )
-
-    def _describe_other_creators(self) -> str:
-        """Return who can have created an object at the same time as this task."""
-        if self.client.hooks.new_lock is None:
-            return "another task, another run or a user"
-        return "another run, a user, or a task of this run with async, become or another connection"
 
     def is_unstable(self, current: Current, fields: Sequence[str], further_values: Values = NO_VALUES) -> bool:
         """Return whether the task waits, and the record has a transitional value, see `find_transitional_field`."""
@@ -284,7 +338,8 @@ class GuardReading:
     """What a guard has found: the ``record`` of the object before the guarded operations, and its dependents.
 
     ``record`` is empty before the first read. The effects on the dependents are predicted ones if ``is_prediction`` is
-    True, else actual ones.
+    True, else actual ones. ``is_outdated`` says that something that took time has followed the read, ``is_called`` that
+    a guarded operation was called.
     """
 
     guard: Guard
@@ -292,6 +347,13 @@ class GuardReading:
     record: Record = field(default_factory=dict)
     dependents: Sequence[Dependent] = ()
     is_prediction: bool = True
+    is_outdated: bool = False
+    is_called: bool = False
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the dependents must be read before a guarded operation is called."""
+        return not self.record or (self.is_outdated and not self.is_called)
 
 
 class DependentsReader:
@@ -308,23 +370,39 @@ class DependentsReader:
         guards = [guard for guard in resource.guards.get(state, ()) if params.get(guard.needed_option, True)]
         self.readings = [GuardReading(guard, guard.operations or (default,)) for guard in guards]
 
-    def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> None:
+    def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> bool:
         """Read the dependents of the guarded calls that are planned. Raise InUse if an option does not permit effects.
 
-        They are read once. An object that does not exist yet has none.
+        They are read before the first call of the task, and again before the first guarded call if something has taken
+        time since. Return whether any were read. An object that does not exist yet has none.
         """
+        has_read = False
         if not record or isinstance(record.get("uuid"), NullReference):
-            return
+            return has_read
         for reading in reversed(self.readings):
             planned = [call.operation for call in calls if call.operation in reading.operations]
-            if reading.record or not planned:
+            if not planned or not (reading.is_due or reading.record.get("uuid") != record.get("uuid")):
                 continue
+            has_read = True
             choice = self.context.params.get(reading.guard.option)
             value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
             dependents = reading.guard.find(self.reader.client, record, value)
-            reading.record, reading.dependents = record, dependents.objects
-            self.context.warnings.extend(f"{self.label}: {warning}." for warning in dependents.warnings)
+            reading.record, reading.dependents, reading.is_outdated = record, dependents.objects, False
+            warnings = [f"{self.label}: {warning}." for warning in dependents.warnings]
+            self.context.warnings.extend(text for text in warnings if text not in self.context.warnings)
             reading.guard.require_permission(planned[0], reading.dependents, choice)
+        return has_read
+
+    def outdate(self) -> None:
+        """Read the dependents again before the next guarded call, because something has taken time."""
+        for reading in self.readings:
+            reading.is_outdated = True
+
+    def note_call(self, call: PlannedCall) -> None:
+        """Note that a call was made."""
+        self.outdate()
+        for reading in self.readings:
+            reading.is_called |= call.operation in reading.operations
 
     def review(self) -> None:
         """Read the dependents again and warn of harmful effects of the calls on them.

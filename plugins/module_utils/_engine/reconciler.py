@@ -14,6 +14,7 @@ from typing import Any
 from .._api.errors import (
     InvalidOptions,
     NotFound,
+    OtherObject,
     Unchangeable,
     Unsupported,
     VirtinfraError,
@@ -27,6 +28,7 @@ from .._api.records import (
     is_same_value,
     record_to_result,
 )
+from .._client.client import Client
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .calls import (
     RESPONSE_TIME,
@@ -87,6 +89,7 @@ class Planner:
         self.done: list[PlannedCall] = []
         self.planned: list[PlannedCall] = []
         self._planned_once: list[PlannedCall] = []
+        self._probed: set[str] = set()
 
     def plan(self, current: Current) -> list[PlannedCall]:
         """Plan the calls that lead from the current record to the requested state."""
@@ -124,15 +127,20 @@ class Planner:
         """Return the first planned call that was not made yet."""
         return next((call for call in calls if not _contains(self.done, call)), None)
 
-    def require_operations(self, calls: list[PlannedCall]) -> None:
-        """Raise Unsupported before the first of several calls if the service lacks the operation of a later one."""
+    def require_operations(self, calls: list[PlannedCall]) -> bool:
+        """Raise Unsupported before the first of several calls if the service lacks the operation of a later one.
+
+        Return whether calls were sent to find it out. Each operation is tried once.
+        """
         if self.done or not calls:
-            return
+            return False
         later = {call.operation: call for call in calls}
         if not self.context.check_mode:
             later.pop(calls[0].operation)
-        for call in later.values():
-            require_operation(self.context.client, call)
+        untried = [call for name, call in later.items() if name not in self._probed]
+        self._probed.update(later)
+        sent = [require_operation(self.context.client, call) for call in untried]
+        return any(sent)
 
     def warn_of_remaining(self, running: PlannedCall) -> None:
         """Warn that an object is not removed, because the task does not wait for the first of several calls."""
@@ -143,6 +151,19 @@ class Planner:
             f"{self.reader.label}: the task did not call {', '.join(names)}, because wait is false. Run it again when"
             f" the job has ended.{self.describe_lost_calls()}"
         )
+
+    def plan_renamed(self) -> None:
+        """Plan the calls that are left for an object that was renamed after the first call, to name those it loses."""
+        reader = self.reader
+        if self.done and (moved := reader.selection.moved) and reader.state == ABSENT:
+            desired = {**reader.desired, **{key: moved.get(key) for key in reader.resource.keys}}
+            with suppress(VirtinfraError):
+                self.planned = plan(reader.resource, reader.state, desired, Found(moved))
+
+    def describe_removal(self) -> str:
+        """Return the sentence with what the task has removed, by the calls that it has made."""
+        made = " and ".join(dict.fromkeys(self.context.completed_operations))
+        return f" Nothing further was removed after {made}." if made else " Nothing was removed."
 
     def describe_lost_calls(self) -> str:
         """Return the sentence with the objects of calls that no later task makes; empty if there are none."""
@@ -179,6 +200,9 @@ class Reconciler:
                 failure.message = add_names(self.client, failure.message, failure.references)
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
+            if isinstance(failure, OtherObject):
+                failure.add_sentence(f"{self.planner.describe_removal()} {self.reader.selection.describe_remedy()}")
+                self.planner.plan_renamed()
             failure.add_sentence(self.planner.describe_lost_calls())
             raise failure.with_label(self.reader.label) from None
         finally:
@@ -198,19 +222,11 @@ class Reconciler:
         self.dependents.require_permission(calls, current.record)
         for call in calls:
             self._warn(call)
-            self._require_no_conflict(call)
+            _require_no_conflict(self.resource, self.client, call)
         self.planner.require_operations(calls)
         after = calls[-1].expected if calls else current.record
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}
-
-    def _require_no_conflict(self, call: PlannedCall) -> None:
-        """Raise Unchangeable when the service would refuse to create the object."""
-        find_conflict = self.resource.find_conflict
-        if call.operation != self.resource.create or find_conflict is None:
-            return
-        if conflict := find_conflict(self.client, drop_null_references(call.params)):
-            raise Unchangeable(conflict)
 
     def _apply(self, current: Current) -> tuple[Record | None, Record]:
         """Make the calls that are needed.
@@ -234,12 +250,16 @@ class Reconciler:
                 current = self.reader.read()
             else:
                 self.reader.client = self.client.with_deadline(deadline, RESPONSE_TIME)
-                self.dependents.require_permission(calls, current.record)
-                self.planner.require_operations(calls)
+                if _check_before(self.planner, self.dependents, calls, current):
+                    # Somebody else may have changed the object, or given its name to another one.
+                    current = self.reader.read_again(current)
+                    calls = self.planner.plan(current)
+                    continue
                 self._warn(call)
                 job_uuid = None if self.planner.done else self.context.params["job_uuid"]
                 outcome = self._perform(call, job_uuid, deadline)
                 self.planner.done.append(call)
+                self.dependents.note_call(call)
                 if isinstance(outcome, Refused):
                     current = self._read_after_refusal(call, current, outcome.error, deadline)
                 elif outcome.job.state == RUNNING:
@@ -278,7 +298,7 @@ class Reconciler:
         if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)
-        _require_success(self.resource, self.state, call, before, after)
+        _require_success(self.resource, self.state, call, before, after, self.planner.describe_removal())
         return after
 
     def _add_extras(self, extras: Record) -> None:
@@ -351,12 +371,35 @@ class Reconciler:
             self.context.warnings.append(f"{self.reader.label}: {message}.")
 
 
-def _require_success(resource: ResourceSpec, state: str, call: PlannedCall, before: Current, after: Current) -> None:
-    """Raise VirtinfraError if the object shows that a call failed although it reported success."""
+def _check_before(planner: Planner, dependents: DependentsReader, calls: list[PlannedCall], current: Current) -> bool:
+    """Raise InUse or Unsupported if the planned calls must not be made; return whether the checks took time."""
+    has_read = dependents.require_permission(calls, current.record)
+    has_probed = planner.require_operations(calls)
+    if has_probed:
+        dependents.outdate()
+        dependents.require_permission(calls, current.record)
+    return has_read or has_probed
+
+
+def _require_no_conflict(resource: ResourceSpec, client: Client, call: PlannedCall) -> None:
+    """Raise Unchangeable when the service would refuse to create the object."""
+    if call.operation != resource.create or resource.find_conflict is None:
+        return
+    if conflict := resource.find_conflict(client, drop_null_references(call.params)):
+        raise Unchangeable(conflict)
+
+
+def _require_success(
+    resource: ResourceSpec, state: str, call: PlannedCall, before: Current, after: Current, removal: str
+) -> None:
+    """Raise VirtinfraError if the object shows that a call failed although it reported success.
+
+    ``removal`` is the sentence with what the task has removed.
+    """
     if after.record is not None and call.expected is None:
         raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
     if unchanged := find_unchanged_state(resource, state, call, before.record, after.record):
-        raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}. Nothing further was removed.")
+        raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}.{removal}")
     # Some servers keep the record of a deleted object for some time, and others do not.
     if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
         raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
@@ -72,11 +72,13 @@ class Limits(NamedTuple):
     """The limits of a request: the number of its retries, and the time in which they are useful.
 
     Nothing is retried after ``deadline``, a time of the clock. A response may arrive ``slack`` seconds later.
+    ``before_retry`` is called after the wait before each retry of a write; an exception that it raises prevents it.
     """
 
     retries: int
     deadline: float = inf
     slack: float = 0.0
+    before_retry: Callable[[], object] | None = None
 
 
 class Retries:
@@ -203,6 +205,8 @@ class Transport:
             if wait >= REPORTED_WAIT:
                 self._hooks.show_progress(f"{reason}; retry {retries.attempts} of {limits.retries} in {wait:.0f} s")
             self._clock.sleep(wait)
+            if limits.before_retry and request.method != "GET":
+                limits.before_retry()
 
     def _compute_timeout(self, limits: Limits) -> float:
         """Return the timeout of a request, in seconds."""

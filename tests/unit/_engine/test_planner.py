@@ -373,8 +373,7 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
         Unchangeable,
         (
             "the options differ from the existing cbt task: description (is 'd', should be 'other'), status (is"
-            " 'Running', should be 'Stopped'). The cbt task was found by name 'nightly'. Nothing was removed."
-            " Correct the options."
+            " 'Running', should be 'Stopped'). The cbt task was found by name 'nightly'."
         ),
     ),
     "another object, selected by nothing that it has": (
@@ -383,10 +382,7 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
         {"name": "other"},
         TASK,
         Unchangeable,
-        (
-            "the options differ from the existing cbt task: name (is 'nightly', should be 'other'). Nothing was"
-            " removed. Correct the options."
-        ),
+        "the options differ from the existing cbt task: name (is 'nightly', should be 'other').",
     ),
     "options missing of which one replaces several": (
         CBT_TASK,

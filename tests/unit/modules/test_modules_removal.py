@@ -122,7 +122,8 @@ def test_volumes_of_a_vm_that_was_not_destroyed_stay(run: ModuleRunner, sim: Sim
     sim.configure(failing_destructions=[VM])
     ran = run("vm", remove_vm(expunge=expunge))
     assert ran.message == (
-        f"vm {VM}: DestroyVmInstance succeeded, but state is still Running. Nothing further was removed."
+        f"vm {VM}: DestroyVmInstance succeeded, but state is still Running. Nothing further was removed after"
+        " DestroyVmInstance."
     )
     assert (get_volume(sim)["status"], get_volume(sim)["vmInstanceUuid"]) == ("Ready", VM)
 
@@ -201,7 +202,7 @@ def test_destroyed_vm_is_not_recovered_unasked(run: ModuleRunner, sim: Simulator
 def test_volume_that_another_vm_gets_meanwhile_is_not_deleted(run: ModuleRunner, sim: Simulator) -> None:
     second = attach_second_volume(sim)
     volume = {**get_volume(sim), "vmInstanceUuid": STOPPED_VM}
-    sim.fault("other_response", "QueryVolume", reply={"inventories": [volume], "total": 1}, skip=1, count=None)
+    sim.fault("other_response", "QueryVolume", reply={"inventories": [volume], "total": 1}, skip=2, count=None)
     ran = run("vm", remove_vm())
     assert (ran.failed, ran.changed, ran.result.get("done")) == (True, True, ["DestroyVmInstance"]), ran.result
     assert f"was attached to the VM {STOPPED_VM} while the task ran" in ran.message
