@@ -176,7 +176,9 @@ def update_host(call: Call) -> Reply:
 def update_kvm_host(call: Call) -> Reply:
     """Change members and login of a host. The login is not tested before the next reconnection."""
     host = call.store["host"].get(call["uuid"])
-    login = call.select("username", "sshPort")
+    # A record that does not show the login keeps it hidden.
+    changed = call.select("username", "sshPort").items()
+    login = {name if name in host else f"_{name}": value for name, value in changed}
     if "password" in call.params:
         login["_hasWrongPassword"] = call["password"] == WRONG_PASSWORD
     return {"inventory": call.store.change("host", host["uuid"], **_common_changes(call), **login)}
