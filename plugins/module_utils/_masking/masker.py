@@ -22,6 +22,7 @@ from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit, urlu
 from .patterns import (
     MASK,
     is_secret_name,
+    is_secret_parameter,
     mask_credentials,
     may_hold_credentials,
 )
@@ -114,9 +115,13 @@ def _parse_url(text: str) -> SplitResult | None:
 
 
 def _split_url(url: SplitResult) -> list[str]:
-    """Return the parts of a URL that can be secret: the password, the path with the query, and the keys in both."""
+    """Return the parts of a URL that can be secret: the password, the path with the query, and the keys in both.
+
+    A value in the query is a key if its name says so. Others, such as the name of a host, are the user's own data.
+    """
     path = urlunsplit(("", "", url.path.lstrip("/"), url.query, ""))
-    values = [pair.partition("=")[2] for pair in url.query.split("&")]
+    pairs = [pair.partition("=") for pair in url.query.split("&")]
+    values = [value for name, dummy, value in pairs if is_secret_parameter(name)]
     # Short segments in lower case are words like "webhook" and "open-apis".
     keys = [segment for segment in url.path.split("/") if not re.fullmatch(r"[a-z_.-]{0,15}", segment)]
     return [url.password or "", unquote(url.password or ""), path, *values, *keys]

@@ -93,6 +93,8 @@ HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in 
 # A text is searched for them ten times as fast as for words, and lists of records rarely contain them.
 _REQUIRED_CHARACTERS = {"sig": "=\\", "hook": "/\\"}
 _SECRET_NAME = rf"{_NAME}\Z"
+# Names of parameters in the query of a URL, of which chats and gateways use short ones for their keys.
+_SECRET_PARAMETER = rf"(?: {_NAME} | (?:\A|[_.-])(?:auth|code|credential|sig|sign|signature) | key | token ) \Z"
 
 
 # Compiling all patterns takes as long as a task, and a task needs only a few.
@@ -103,13 +105,18 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 def compile_patterns() -> None:
     """Compile all patterns now, so that the processes forked from this one have them."""
-    for pattern in (_SECRET_NAME, *(form.pattern for form in _FORMS)):
+    for pattern in (_SECRET_NAME, _SECRET_PARAMETER, *(form.pattern for form in _FORMS)):
         _compile(pattern)
 
 
 def is_secret_name(name: str) -> bool:
     """Return whether a member of this name contains a secret: ``password``, ``sshPassword``, ``access_key_secret``."""
     return _compile(_SECRET_NAME).search(name) is not None
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Return whether a parameter of this name in the query of a URL is secret: ``key``, ``access_token``, ``sig``."""
+    return _compile(_SECRET_PARAMETER).search(name) is not None
 
 
 def may_hold_credentials(text: str) -> bool:

@@ -26,6 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._masking.pattern
     _compile,
     compile_patterns,
     is_secret_name,
+    is_secret_parameter,
     mask_credentials,
     mask_url,
     may_hold_credentials,
@@ -193,8 +194,15 @@ HOOK = "https://bot:passw0rd@chat.example.com:8443/open-apis/v2/hook/KEY/A1b2C3d
                 "passw0rd",
                 "open-apis/v2/hook/KEY/A1b2C3d4?sign=abcdef&x=short&id=123456",
                 "abcdef",
-                "123456",
                 "A1b2C3d4",
+            },
+        ),
+        (
+            {"secret": "https://a.example.com/?about=host-1&operation=ChangeHostState&access_token=abcdef"},
+            {
+                "https://a.example.com/?about=host-1&operation=ChangeHostState&access_token=abcdef",
+                "?about=host-1&operation=ChangeHostState&access_token=abcdef",
+                "abcdef",
             },
         ),
         ({"secret": "https://a.example.com/?k"}, {"https://a.example.com/?k"}),
@@ -490,5 +498,18 @@ def test_compile_patterns_leaves_nothing_to_compile() -> None:
     compile_patterns()
     compiled = _compile.cache_info().misses
     is_secret_name("password")
+    is_secret_parameter("key")
     mask_credentials(" ".join(hint for form in _FORMS for hint in form.hints))
-    assert _compile.cache_info().misses == compiled == len(_FORMS) + 1
+    assert _compile.cache_info().misses == compiled == len(_FORMS) + 2
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        *((name, True) for name in ("key", "KEY", "api_key", "access_token", "sign", "X-Signature", "client-secret")),
+        *((name, True) for name in ("code", "auth", "password", "virtinfra_signature")),
+        *((name, False) for name in ("about", "operation", "v", "id", "host", "design", "postcode", "author", "")),
+    ],
+)
+def test_parameters_of_urls_that_are_secret(name: str, is_secret: bool) -> None:
+    assert is_secret_parameter(name) is is_secret
