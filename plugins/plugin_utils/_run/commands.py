@@ -14,9 +14,12 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import IO
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.masker import Masker
+from ...module_utils._masking.patterns import mask_credentials
 from ...module_utils._masking.terminal import make_printable
 from .memory import edit_secrets
 
@@ -46,23 +49,36 @@ def read_secret(command: Sequence[str], label: str) -> str:
     return str(outcome["secret"])
 
 
+def _open_memory() -> IO[bytes]:
+    """Open a file that is in memory where the system can do that, and has no name elsewhere."""
+    return os.fdopen(os.memfd_create("output"), "w+b") if hasattr(os, "memfd_create") else TemporaryFile()
+
+
+def _read_again(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
 def _run(command: Sequence[str], label: str) -> str:
     """Run a command and return its first line."""
+    # Not pipes: a process that the command leaves in the background would keep them open.
+    output_file, error_file = _open_memory(), _open_memory()
     try:
-        # In a process group of its own, so that what the command starts ends with it.
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        ) as process:
+        with (
+            output_file,
+            error_file,
+            # In a process group of its own, so that what the command starts ends with it if it takes too long.
+            subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output_file, stderr=error_file, start_new_session=True
+            ) as process,
+        ):
             try:
-                output, errors = process.communicate(timeout=TIMEOUT)
+                process.wait(TIMEOUT)
             except BaseException:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 raise
+            output, errors = _read_again(output_file), _read_again(error_file)
     except subprocess.TimeoutExpired:
         raise InvalidOptions(f"{label} did not end within {TIMEOUT:g} s") from None
     except (OSError, ValueError) as error:
@@ -71,7 +87,9 @@ def _run(command: Sequence[str], label: str) -> str:
     lines = output.decode("utf-8", "replace").splitlines()
     if process.returncode:
         masker = Masker(line.strip() for line in lines)
-        text = make_printable(masker.mask_text(errors.decode("utf-8", "replace").strip()))[:MAX_QUOTED]
+        # sh -x prints commands with their arguments, which may be secrets.
+        said = [line for line in errors.decode("utf-8", "replace").splitlines() if not line.startswith("+")]
+        text = make_printable(mask_credentials(masker.mask_text("\n".join(said).strip())))[:MAX_QUOTED]
         end = f"was ended by signal {-process.returncode}" if process.returncode < 0 else ""
         end = end or f"ended with exit code {process.returncode}"
         raise InvalidOptions(f"{label} {end}{f': {text}' if text else ''}")

@@ -189,6 +189,8 @@ class Profile:
     def _convert(self, name: str) -> Any:
         """Return the value of an option as Ansible converts it."""
         value, rules = self.values[name], CONNECTION[name]
+        if isinstance(value, str) and "{{" in value:
+            raise InvalidOptions(f"{self.label}: {name} must not contain {{{{: values of profiles are no templates")
         if rules.get("no_log") and not isinstance(value, str):
             raise InvalidOptions(f"{self.label}: {name} must be a text: write it in quotes")
         details = {rule: rules[rule] for rule in rules if rule not in ("fallback", "default")}
@@ -208,10 +210,13 @@ class Profile:
 
 
 def _read_private(path: Path, name: str) -> bytes:
-    """Return the content of a file that only its owner can read. Raise InvalidOptions for any other file."""
+    """Return the content of a file that other users cannot read. Raise InvalidOptions for any other file."""
     try:
-        with path.open("rb") as file:
+        # Opening a named pipe would wait for a process that writes to it.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             state = os.fstat(file.fileno())
+            if not stat.S_ISREG(state.st_mode):
+                raise InvalidOptions(f"{path} is no regular file")
             _check_access(path, state)
             return file.read()
     except FileNotFoundError:
@@ -221,7 +226,10 @@ def _read_private(path: Path, name: str) -> bytes:
 
 
 def _check_access(path: Path, state: os.stat_result) -> None:
-    """Raise InvalidOptions, with the command to run, if another user may read or write the file."""
+    """Raise InvalidOptions, with the command to run, if another user may read or write the file.
+
+    A file of root may be readable by a group, as secrets are that Kubernetes mounts for a container without root.
+    """
     file = shlex.quote(str(path))
     if state.st_uid not in (os.geteuid(), 0):
         try:
@@ -229,6 +237,7 @@ def _check_access(path: Path, state: os.stat_result) -> None:
         except KeyError:
             owner = str(state.st_uid)
         raise InvalidOptions(f"{path} belongs to {owner}, who could change it. Run: sudo chown $(id -u) {file}")
-    if state.st_mode & 0o077:
+    is_mounted = state.st_uid == 0 != os.geteuid()
+    if state.st_mode & (0o037 if is_mounted else 0o077):
         mode = stat.S_IMODE(state.st_mode)
         raise InvalidOptions(f"{path} has mode {mode:04o}, so that others can access it. Run: chmod 600 {file}")

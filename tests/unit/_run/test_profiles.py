@@ -181,6 +181,37 @@ def test_file_that_others_can_access(file: ProfilesFile, mode: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("user", "owner", "mode", "refused"),
+    [
+        *((1000, 0, mode, False) for mode in (0o640, 0o440, 0o400)),
+        *((1000, 0, mode, True) for mode in (0o644, 0o660, 0o444)),
+        (1000, 1000, 0o640, True),
+        (0, 0, 0o640, True),
+    ],
+)
+def test_mounted_secret_of_root_may_be_readable_by_a_group(
+    file: ProfilesFile, monkeypatch: pytest.MonkeyPatch, user: int, owner: int, mode: int, refused: bool
+) -> None:
+    """Kubernetes mounts secrets for a container whose user is not root with the group of the pod."""
+    file.write(prod=ACCOUNT)
+    file.path.chmod(mode)
+    real = os.fstat
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(
+        os, "fstat", lambda descriptor: os.stat_result((*real(descriptor)[:4], owner, *real(descriptor)[5:10]))
+    )
+    if refused:
+        assert "so that others can access it" in file.refusal()
+    else:
+        assert complete()["account"] == "admin"
+
+
+def test_named_pipe_is_refused(file: ProfilesFile) -> None:
+    os.mkfifo(file.path, 0o600)
+    assert file.refusal() == "FILE is no regular file"
+
+
+@pytest.mark.parametrize(
     ("user", "owner", "refused"), [(1000, 1000, False), (1000, 0, False), (1000, 1001, True), (0, 1000, True)]
 )
 def test_owner_of_the_file(
@@ -246,6 +277,11 @@ def test_unknown_profile(file: ProfilesFile) -> None:
         ({"request_timeout": 0}, ": request_timeout must be more than 0 and at most 3600 seconds"),
         ({"proxy_url": f"ftp://a:{SECRET}@b"}, ": proxy_url must have the form http://proxy.example.com:3128"),
         ({"proxy_url": "http://a", "use_proxy": False}, ": proxy_url and use_proxy: false are mutually exclusive."),
+        (
+            {"account_password": "{{ " + SECRET + " }}"},
+            ": account_password must not contain {{: values of profiles are",
+        ),
+        ({"base_url": "{{ url }}"}, ": base_url must not contain {{: values of profiles are no templates"),
         ({"session_id": "a b"}, ": session_id must be printable ASCII without spaces"),
         ({"base_url": "manager"}, ": base_url must look like"),
         ({"account_password_command": ""}, ": account_password_command must be a command, as a text or as a list"),
@@ -360,6 +396,19 @@ def test_commands_that_print_no_secret(file: ProfilesFile, command: Any, message
     """Standard input is empty."""
     file.write(prod={"api_token_command": command})
     assert file.refusal().startswith(f"FILE: profile prod: api_token_command{message}")
+
+
+def test_command_that_leaves_a_process_in_the_background(file: ProfilesFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that a password manager starts keeps its output open. It is not waited for."""
+    monkeypatch.setattr(commands, "TIMEOUT", 20.0)
+    file.write(prod={"api_token_command": ["sh", "-c", f"sleep 30 & echo {shlex.quote(SECRET.replace(' ', '-'))}"]})
+    assert complete()["api_token"] == SECRET.replace(" ", "-")
+
+
+def test_trace_of_a_shell_shows_no_secret(file: ProfilesFile) -> None:
+    script = f"curl --version --header 'Authorization: Bearer {SECRET}' >/dev/null; echo denied >&2; exit 3"
+    file.write(prod={"api_token_command": ["sh", "-x", "-c", script]})
+    assert "ended with exit code 3: denied" in file.refusal()
 
 
 def test_command_that_does_not_end(file: ProfilesFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
