@@ -211,11 +211,14 @@ class Client:
         """Send a writing call and return its job, which has ended if the service answered without a job.
 
         ``job_uuid`` replaces the generated id; with ``is_resend`` it is the id of an earlier call with the same params.
-        Raise ResponseLost, with the member ``job``, when the service may have accepted the call, and JobUuidUsed when
-        it knows another call with this id.
+        Raise ResponseLost, with the member ``job``, when the service may have accepted the call, JobUuidUsed when it
+        knows another call with this id, and OutdatedName, before anything is sent, when a remembered name is that of
+        another object now.
         """
         # The operation and its substitute get the same job id, so the service does not perform the call twice if it was
         # performed in spite of a refusal.
+        if not is_resend and get_operation(name).is_write and has_outdated_names(self):
+            raise OutdatedName(f"{name} was not sent, because another object has the name now")
         send = partial(self._start_job, params, label, job_uuid or generate_uuid(), job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
 
@@ -223,8 +226,6 @@ class Client:
         operation, request, auth = self.build_request(name, params)
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
-        if operation.removes_object and has_outdated_names(self):
-            raise OutdatedName(f"{name} was not sent, because another object has the name now")
         self.names.forget(find_changed_types(operation))
         job = Job(uuid, format_job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
         job.credential = self.sessions.credential

@@ -128,7 +128,8 @@ def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: R
     uuids, is_remembered = client.names.find(resource_type.name, key, look_up)
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
-    if is_remembered or any(listed):
+    # The service renames no objects that have their names within an owner, and the name of the owner is checked.
+    if (is_remembered or any(listed)) and not resource_type.owner:
         client.name_checks.append(partial(_is_current, client, resource_type, name, owner, uuids[name]))
     return uuids[name]
 

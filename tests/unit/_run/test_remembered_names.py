@@ -55,20 +55,20 @@ def run(sim: Simulator, folder: Path) -> Iterator[ModuleRunner]:
     assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
 
 
-def test_a_name_is_looked_up_once(run: ModuleRunner) -> None:
+def test_a_name_is_looked_up_once_and_before_each_write(run: ModuleRunner) -> None:
     options = {"cluster": "cluster-1", "username": "root", "password": "secret-1"}
-    counts = []
-    for number in range(3):
+    counts: list[int] = []
+    for number in (1, 2, 3, 1, 2, 3):
         ran = run("kvm_host", {**options, "name": f"new-{number}", "management_ip": f"10.9.9.{number}"})
-        assert ran.changed, ran.result
+        assert ran.changed is (len(counts) < 3), ran.result
         counts.append(len(ran.queries("QueryCluster")))
-    assert counts == [1, 0, 0]
+    assert counts == [1, 1, 1, 0, 0, 0]
 
 
 def test_interfaces_of_a_host_are_listed_once(run: ModuleRunner) -> None:
+    options = {"host": "host-2", "service_types": ["BackupNetwork"]}
     logs = [
-        run("host_nic_service", {"host": "host-2", "interfaces": [nic], "service_types": ["BackupNetwork"]}).log
-        for nic in ("eth1", "eth2", "eth3")
+        run("host_nic_service", {**options, "interfaces": [nic]}, check=True).log for nic in ("eth1", "eth2", "eth3")
     ]
     counts = [[entry["operation"] for entry in log].count("QueryHost") for log in logs]
     assert counts == [1, 0, 0]
@@ -123,6 +123,29 @@ def test_a_name_is_looked_up_again_before_something_is_removed(sim: Simulator, r
     assert run("cbt_task", {"vm": "vm-1", "state": "absent"}).changed
     remaining = [record["uuid"] for record in sim.records("cbttask")]
     assert (one in remaining, other in remaining) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        ("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}),
+        ("vm_snapshot_group", {"vm": "vm-1", "name": "before the update"}),
+        ("cbt_task", {"vm": "vm-1", "name": "backup-3"}),
+    ],
+)
+def test_a_name_is_looked_up_again_before_each_write(
+    sim: Simulator, run: ModuleRunner, module: str, options: dict[str, Any]
+) -> None:
+    """Another user gives the name vm-1 to another VM, on which the task has to act."""
+    run("vm_nic", {"vm": "vm-1", "l3_network": "l3-1"})
+    sim.change("vm", VM_1, name="vm-old")
+    sim.change("vm", VM_2, name="vm-1")
+    volumes = {vm["uuid"]: vm["rootVolumeUuid"] for vm in sim.records("vm")}
+    ran = run(module, options)
+    assert (ran.failed, ran.changed) == (False, True), ran.message
+    sent = [str((entry["path"], entry["body"])) for entry in ran.log if entry["method"] in ("POST", "PUT")]
+    assert any(uuid in text for text in sent for uuid in (VM_2, volumes[VM_2]))
+    assert not any(uuid in text for text in sent for uuid in (VM_1, volumes[VM_1]))
 
 
 @pytest.mark.parametrize("check", [False, True])
