@@ -364,7 +364,10 @@ class ApiError(VirtinfraError):
             message = _add_hint(message, hint)
         super().__init__(message, operation=operation, status=status)
         has_reason = is_error_code(error)
-        self.is_outage = self.code in _INTERNAL if has_reason else self.transient or status >= SERVER_ERROR
+        # Services answer a query with an internal error if they do not know one of its fields.
+        is_read = operation.startswith(("Query", "Cursor"))
+        is_internal = self.code in _INTERNAL and not (is_read and self.code == "SYS.1000")
+        self.is_outage = is_internal if has_reason else self.transient or status >= SERVER_ERROR
 
     @property
     def error(self) -> dict[str, Any]:

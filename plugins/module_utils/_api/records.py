@@ -97,6 +97,21 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 
+# The fields of records that services compute or take from other tables, by the type of the record. A query for single
+# fields that names one of them fails.
+COMPUTED_FIELDS: Mapping[str, frozenset[str]] = {
+    "HostInventory": frozenset(
+        "totalCpuCapacity availableCpuCapacity totalMemoryCapacity availableMemoryCapacity cpuSockets cpuNum"
+        f" ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort {_HARDWARE}".split()
+    ),
+    "VmInstanceInventory": frozenset(("vmNics", "allVolumes", "vmCdRoms")),
+    "PrimaryStorageInventory": frozenset(
+        "totalCapacity availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity"
+        " attachedClusterUuids".split()
+    ),
+    "VolumeSnapshotGroupInventory": frozenset(("volumeSnapshotRefs",)),
+}
+
 # The fields of records that are numbers. Databases take a text that is none for 0.
 NUMBER_FIELDS = frozenset(
     "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity cpuNum"

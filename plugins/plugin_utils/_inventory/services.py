@@ -29,7 +29,7 @@ from ...module_utils._api.errors import (
     Unsupported,
     VirtinfraError,
 )
-from ...module_utils._api.records import NESTED, RECORD_FIELDS, Record, get_tag
+from ...module_utils._api.records import COMPUTED_FIELDS, RECORD_FIELDS, Record, get_tag
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor, prefetch
@@ -41,9 +41,6 @@ SESSION_INVALID = "ID.1001"
 
 # The fields with uuids of related objects, the fields that are added for the names of these, and their types.
 RELATED_NAMES = (("clusterUuid", "clusterName", CLUSTER), ("zoneUuid", "zoneName", ZONE))
-
-# The fields that contain lists.
-LISTS = frozenset((*NESTED, "attachedClusterUuids"))
 
 # How many pages of a query are read concurrently at most: browsers open as many connections.
 CONNECTIONS = 6
@@ -213,7 +210,7 @@ class Service:
     def _query_fields(
         self, client: Client, resource_type: ResourceType, params: Mapping[str, Any], conditions: list[Condition]
     ) -> Iterator[list[Record]] | None:
-        """Return the pages with the requested fields only; None if the service refuses or omits some of them.
+        """Return the pages with the requested fields only; None if services compute or refuse some of them.
 
         The fields of conditions, and the state of objects that may be deleted, are requested too.
         """
@@ -221,6 +218,8 @@ class Service:
         fields = {"uuid", *(self.fields or ()), *(condition.field for condition in conditions)} & set(documented)
         if resource_type.deleted_states:
             fields.add(resource_type.state_field)
+        if not fields.isdisjoint(COMPUTED_FIELDS.get(resource_type.record, ())):
+            return None
         names = ",".join(name for name in documented if name in fields)
         pages = read_query(client, resource_type.query, self.page_size, {**params, "fields": names})
         try:
@@ -228,9 +227,6 @@ class Service:
         except ApiError as failure:
             if failure.is_outage:
                 raise
-            return None
-        # Services may omit a field that is null, but no list.
-        if any(name not in record for name in fields & LISTS for record in first):
             return None
         return chain([first], pages)
 

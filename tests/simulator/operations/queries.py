@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import invalid_argument
+from ..errors import OperationError, invalid_argument
 from ..registry import Call, Reply, operation
 from ..state.query import check_field
+from ..state.schema import COMPUTED
 from ..state.store import Record
 from .sns_endpoints import with_platform
 
@@ -66,6 +67,8 @@ def _with_requested_fields(call: Call, kind: str, reply: Reply) -> Reply:
         names = [name.strip() for name in call["fields"].split(",")]
         for name in names:
             check_field(kind, name)
+            if name in COMPUTED.get(kind, ()):
+                raise OperationError("SYS.1000", f"field[{name}] of {kind} is not a column")
         reply["inventories"] = [
             Record(kind, {name: record[name] for name in names if name in record}) for record in reply["inventories"]
         ]

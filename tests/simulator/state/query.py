@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import OperationError, RequestRejected, invalid_argument
+from ..errors import OperationError, RequestRejected
 from ..switches.options import Switches
 from .schema import FIELDS, RELATIONS
 from .store import Record, Store
@@ -166,7 +166,7 @@ class Selector:
 def check_field(kind: str, field: str) -> None:
     """Raise OperationError for a field that records of this type do not have."""
     if field not in FIELDS[kind] and (kind, field) not in RELATIONS:
-        raise invalid_argument(f"condition name[{field}] is invalid, {kind} has no such field")
+        raise OperationError("SYS.1000", f"condition name[{field}] is invalid, {kind} has no such field")
 
 
 def _as_list(value: Any) -> list[Any]:

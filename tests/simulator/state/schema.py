@@ -62,6 +62,21 @@ FIELDS: dict[str, frozenset[str]] = {
     "usertag": _fields(f"uuid resourceUuid resourceType tag type tagPatternUuid {DATED}"),
 }
 
+COMPUTED: dict[str, frozenset[str]] = {
+    "host": _fields(
+        "totalCpuCapacity availableCpuCapacity totalMemoryCapacity availableMemoryCapacity cpuSockets cpuNum "
+        "ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort cpuStatus memoryStatus diskStatus nicStatus gpuStatus "
+        "powerSupplyStatus fanStatus raidStatus temperatureStatus"
+    ),
+    "vm": _fields("vmNics allVolumes vmCdRoms"),
+    "primarystorage": _fields(
+        "totalCapacity availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity "
+        "attachedClusterUuids"
+    ),
+    "snapshotgroup": _fields("volumeSnapshotRefs"),
+}
+"""The fields that are no columns of the record's own table: a query cannot ask for them with `fields`."""
+
 RELATIONS: dict[tuple[str, str], tuple[str, str]] = {
     ("cluster", "zone"): ("zoneUuid", "zone"),
     ("host", "zone"): ("zoneUuid", "zone"),

@@ -107,13 +107,13 @@ OUTAGES: list[tuple[str, dict[str, Any]]] = [
     ("status", {"status": 502}),
     ("drop_before", {}),
     ("truncate", {}),
-    ("fail", {"error": {"code": "SYS.1000", "details": "the database is gone"}}),
     ("fail", {"error": {"code": "SYS.1001", "details": "timeout"}}),
 ]
 FAILURES: list[tuple[str, dict[str, Any]]] = [
     ("fail", {"error": {"code": "ID.1001", "details": "expired"}}),
     ("fail", {"error": {"code": "ID.1002", "details": "permission denied"}}),
     ("fail", {"error": {"code": "SYS.1007", "details": "no such field"}}),
+    ("fail", {"error": {"code": "SYS.1000", "details": "no such field"}}),
     ("status", {"status": 401}),
     ("status", {"status": 404}),
     ("redirect", {"url": "http://127.0.0.1:1/login"}),
@@ -149,6 +149,13 @@ def test_failures_that_are_no_outage(
     sim.fault(fault, "QueryHost", skip=1, count=9, **details)
     assert "QueryHost" in refusal(source)
     assert [warning for warning in warnings if "on_failure" in warning] == []
+
+
+@pytest.mark.parametrize("on_failure", ["skip", "last_known"])
+def test_a_condition_on_an_unknown_field_is_no_outage(sim: Simulator, tmp_path: Path, on_failure: str) -> None:
+    services = [north(sim), {**north(sim), "name": "south", "query": ["rackNumber=4"], "on_failure": on_failure}]
+    source = CachedSource(tmp_path, "hosts", services=services, primary_storages=False, related_names=False)
+    assert "QueryHost failed (SYS.1000)" in refusal(source)
 
 
 def test_a_wrong_password_is_no_outage(sim: Simulator, tmp_path: Path) -> None:

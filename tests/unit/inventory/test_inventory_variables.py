@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import COMPUTED_FIELDS, to_snake_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -128,12 +129,12 @@ def requested_fields(sim: Simulator, operation: str) -> list[set[str]]:
         ("hosts", {"variables": ["primary_storages"]}, {"uuid", "name", "clusterUuid"}, {"QueryPrimaryStorage"}),
         ("hosts", {"variables": ["bondings"], "network_facts": True}, {"uuid", "name"}, {"GetHostNetworkFacts"}),
         ("hosts", {"variables": ["name"], "network_facts": True}, {"uuid", "name"}, set()),
-        ("hosts", {"variables": ["name"], "query": ["cpuNum>0"]}, {"uuid", "name", "cpuNum"}, set()),
+        ("hosts", {"variables": ["name"], "query": ["cpuNum>0"]}, set(), set()),
         ("hosts", {"variables": ["name"], "compose": {"x": "virtinfra_hostname"}}, {"uuid", "name", "hostname"}, set()),
         ("hosts", {"variables": ["name"], "user_tags": True}, {"uuid", "name"}, set()),
         ("hosts", {"variables": ["user_tags"], "user_tags": True}, {"uuid", "name"}, {"QueryUserTag"}),
         ("vms", {"variables": ["name"]}, {"uuid", "name", "state"}, set()),
-        ("vms", {"variables": ["ansible_host"]}, {"uuid", "name", "state", "vmNics"}, set()),
+        ("vms", {"variables": ["ansible_host"]}, set(), set()),
         ("vms", {"variables": ["host_name"]}, {"uuid", "name", "state", "hostUuid"}, {"QueryHost"}),
         (
             "vms",
@@ -145,7 +146,7 @@ def requested_fields(sim: Simulator, operation: str) -> list[set[str]]:
         (
             "vms",
             {"variables": ["ansible_host"], "networks": ["l3-1"]},
-            {"uuid", "name", "state", "vmNics"},
+            set(),
             {"QueryL3Network"},
         ),
         ("primary_storages", {"variables": ["url"], "hosts": False}, {"uuid", "name", "url"}, set()),
@@ -210,23 +211,32 @@ def test_a_cursor_query_has_no_such_parameter(sim: Simulator, tmp_path: Path, pl
     without_fields(sim, tmp_path, plugin, api_token=sim.token)
 
 
-def test_a_service_that_refuses_a_field(sim: Simulator, tmp_path: Path) -> None:
-    sim.fault("fail", "QueryHost", error={"code": "SYS.1007", "details": "no such field"}, count=1)
+@pytest.mark.parametrize("code", ["SYS.1000", "SYS.1007"])
+def test_a_service_that_refuses_a_field(sim: Simulator, tmp_path: Path, code: str) -> None:
+    sim.fault("fail", "QueryHost", error={"code": code, "details": "no such field"}, count=1)
     source = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, variables=["name"])
     variables = source.fill().hosts["host-1"].vars
     assert variables.keys() - {"inventory_file", "inventory_dir"} == {"virtinfra_name"}
     assert requested_fields(sim, "QueryHost") == [{"uuid", "name"}, set()]
 
 
-def test_a_service_that_omits_lists_when_fields_are_requested(sim: Simulator, tmp_path: Path) -> None:
-    whole = [dict(record) for record in sim.records("vm")]
-    for record in whole:
-        record.pop("vmNics")
-    sim.fault("other_response", "QueryVmInstance", reply={"inventories": whole, "total": len(whole)}, count=1)
-    source = Source(tmp_path, "vms", base_url=sim.url, session_id=sim.session, variables=["addresses", "ansible_host"])
-    variables = source.fill().hosts["vm-1"].vars
-    assert variables["ansible_host"] == variables["virtinfra_addresses"][0]
-    assert len(requested_fields(sim, "QueryVmInstance")) == 2
+@pytest.mark.parametrize(
+    ("plugin", "record"),
+    [("hosts", "HostInventory"), ("vms", "VmInstanceInventory"), ("primary_storages", "PrimaryStorageInventory")],
+)
+def test_fields_that_services_compute_are_read_with_whole_records(
+    sim: Simulator, tmp_path: Path, plugin: str, record: str
+) -> None:
+    """A query that asks for a single one of them fails."""
+    everything = Source(tmp_path, plugin, base_url=sim.url, session_id=sim.session).fill().hosts
+    for field in COMPUTED_FIELDS[record]:
+        sim.clear_log()
+        name = to_snake_case(field)
+        source = Source(tmp_path, plugin, base_url=sim.url, session_id=sim.session, variables=["name", name])
+        selected = source.fill().hosts
+        assert requested_fields(sim, QUERIES[plugin]) == [set()]
+        for host, variables in everything.items():
+            assert plain(selected[host].vars.get(f"virtinfra_{name}")) == plain(variables.vars.get(f"virtinfra_{name}"))
 
 
 def test_an_outage_is_no_refusal_of_fields(sim: Simulator, tmp_path: Path) -> None:
