@@ -66,6 +66,7 @@ class ConnectionOptions:
                 "base_url is required: the address of the service, for example https://manager.example.com (or"
                 " VIRTINFRA_BASE_URL in the environment)"
             )
+        self._check_line_ends()
         try:
             parts = urlsplit(self.base_url)
             # urlsplit accepts an invalid port, and a host name that cannot be encoded; reading the port or encoding the
@@ -87,6 +88,12 @@ class ConnectionOptions:
             Proxy.parse(self.proxy_url, "proxy_url")
             if not self.use_proxy:
                 raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
+
+    def _check_line_ends(self) -> None:
+        """Raise InvalidOptions for a value with a line break at its end, which lookups and commands may leave there."""
+        for name in ("base_url", *(name for names in CREDENTIAL_OPTIONS for name in names), "api_token"):
+            if (getattr(self, name) or "").endswith(("\n", "\r")):
+                raise InvalidOptions(f"{name} ends with a line break. Remove it, for example with the filter trim")
 
     def _check_only_origin(self, parts: SplitResult) -> None:
         """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message names the surplus

@@ -13,6 +13,7 @@ loaded in a worker first, that worker is the owner of its files.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -60,9 +61,7 @@ def open_locked(path: Path, operation: int = fcntl.LOCK_EX) -> IO[str]:
     except BlockingIOError:
         raise
     except OSError as error:
-        raise VirtinfraError(
-            f"cannot write to {path.parent}: {error.strerror}. Check local_tmp in ansible.cfg."
-        ) from None
+        raise _describe_failure(error) from None
     return os.fdopen(descriptor, "r+", encoding="utf-8")
 
 
@@ -77,12 +76,23 @@ def parse_values(content: str) -> dict[str, Any]:
 def write_values(file: IO[str], values: dict[str, Any]) -> None:
     """Replace the values in an open file.
 
-    The file is not emptied first: some file systems write the new content of an emptied file to the disk at once.
+    The file is not emptied first: some file systems write the new content of an emptied file to the disk at once. Raise
+    VirtinfraError if the file cannot be written, for example because the disk is full.
     """
-    file.seek(0)
-    file.write(json.dumps(values))
-    file.truncate()
-    file.flush()
+    content = json.dumps(values).encode()
+    try:
+        # Without the buffer of the file, whose content would be written again when the file is closed.
+        if os.pwrite(file.fileno(), content, 0) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.truncate(file.fileno(), len(content))
+    except OSError as error:
+        raise _describe_failure(error) from None
+
+
+def _describe_failure(error: OSError) -> VirtinfraError:
+    """Return the failure to write a file to Ansible's temporary folder."""
+    folder = ansible.constants.DEFAULT_LOCAL_TMP
+    return VirtinfraError(f"cannot write to {folder}: {error.strerror}. Check local_tmp in ansible.cfg.")
 
 
 @contextmanager
