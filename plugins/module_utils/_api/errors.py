@@ -17,6 +17,7 @@ Each exception has a stable code, which playbooks can compare; the guide Errors 
   - IncompleteList            FAILED
   - AmbiguousMatch            AMBIGUOUS
   - Unchangeable              UNCHANGEABLE
+    + OtherObject             UNCHANGEABLE
   - InUse                     IN_USE
   - Unsupported               UNSUPPORTED
   - TransportError            UNREACHABLE
