@@ -608,7 +608,12 @@ _COMPANIONS = (
         optional("clusterUuid", refers_to="cluster"),
         optional("hostUuid", refers_to="host"),
     ),
-    _vm_action("StopVmInstance", optional("type", choices=("grace", "cold")), optional("stopHA", "bool")),
+    # The service takes stopHA as a string.
+    _vm_action(
+        "StopVmInstance",
+        optional("type", choices=("grace", "cold")),
+        optional("stopHA", choices=("true", "false"), ignores_case=True),
+    ),
     # The service refuses a second call, because the VM is migrating or is on that host already.
     _vm_action(
         "MigrateVm",

@@ -701,3 +701,11 @@ def test_results_of_queries_are_lists_of_records(subtests: pytest.Subtests) -> N
 def test_list_of_records_is_a_reply_under_both_names() -> None:
     row = get_operation("SetServiceTypeOnHostNetworkInterface")
     assert all(row.is_reply({member: [{"id": 1}]}) for member in ("inventory", "inventories"))
+
+
+@pytest.mark.parametrize("value", [True, "true", "True"])
+def test_stop_ha_is_sent_as_a_string(value: Any) -> None:
+    request = OPERATIONS["StopVmInstance"].request({"uuid": UUID, "stopHA": value})
+    assert request.body == {"stopVmInstance": {"stopHA": "true"}}
+    with pytest.raises(InvalidOptions, match="stopHA of StopVmInstance must be one of true, false"):
+        OPERATIONS["StopVmInstance"].request({"uuid": UUID, "stopHA": "maybe"})

@@ -308,7 +308,7 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "GetNicQos": lambda caller: {"nicUuid": NIC},
     "GetVmMigrationCandidateHosts": lambda caller: {"vmInstanceUuid": VM},
     "StartVmInstance": lambda caller: {"uuid": STOPPED_VM, "clusterUuid": seeded(2, 2), "hostUuid": seeded(3, 2)},
-    "StopVmInstance": lambda caller: {"uuid": VM, "type": "cold", "stopHA": True},
+    "StopVmInstance": lambda caller: {"uuid": VM, "type": "cold", "stopHA": "true"},
     "MigrateVm": lambda caller: {"uuid": VM, "hostUuid": seeded(3, 3)},
     "LogInByAccount": lambda caller: {
         "accountName": "admin",
