@@ -42,6 +42,9 @@ jobs:
     uuid:
       description: The job's uuid.
       type: str
+    job_uuid:
+      description: The id that was sent with the call as X-Job-UUID, if the handle contains it.
+      type: str
     location:
       description: The path at which the job is polled.
       type: str
@@ -78,6 +81,7 @@ jobs:
           elements: dict
   sample:
     - uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+      job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       operation: ChangeHostState
       state: succeeded

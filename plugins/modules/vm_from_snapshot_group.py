@@ -323,6 +323,10 @@ job:
   type: dict
   contains:
     uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    job_uuid:
+      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
+      type: str
+      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
     location:
       description: The path at which the job is polled.
       type: str

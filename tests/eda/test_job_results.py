@@ -24,6 +24,7 @@ from jinja2 import Template
 from simulator.launch import Simulator
 from support.collection import ROOT
 from support.event_sources import Rules, deliver, job_headers, plugin, post, receiving, running, wait_until
+from support.stub_server import StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
@@ -270,6 +271,21 @@ class ConfirmedJob:
 
 
 FORGED_QUERY = "about=forged&operation=DeleteHost"
+
+
+@pytest.mark.parametrize("status", [404, 503])
+def test_error_code_for_an_unknown_id_is_not_the_failure_of_a_job(status: int) -> None:
+    """The service knows the job by another id: the post of its success is refused, and no event of a failure exists."""
+    unknown = StubResponse(status, {"error": {"code": "SYS.1003", "details": "no such job"}})
+
+    async def play(service: StubServer, rules: Rules) -> int:
+        async with receiving(rules, base_url=service.url, confirm=True) as url, aiohttp.ClientSession() as session:
+            return await post(session, url, JOB)
+
+    rules = Rules()
+    with StubServer(lambda request: unknown) as service:
+        assert asyncio.run(play(service, rules)) == 403
+    assert rules.events == []
 
 
 def test_an_event_of_a_confirmed_result_has_no_unconfirmed_member(sim: Simulator, new_client: ClientFactory) -> None:

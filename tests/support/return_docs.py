@@ -94,6 +94,11 @@ def _job(operation: str) -> Fields:
     uuid = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
     return {
         "uuid": {"description": "The uuid of the job.", "type": "str", "sample": uuid},
+        "job_uuid": {
+            "description": "The id that was sent with the call as X-Job-UUID, with which the service posts the result.",
+            "type": "str",
+            "sample": uuid,
+        },
         "location": {
             "description": "The path at which the job is polled.",
             "type": "str",

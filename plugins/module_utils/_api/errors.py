@@ -97,6 +97,8 @@ TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 # The first HTTP status that reports a failure of the server.
 SERVER_ERROR = 500
 
+NOT_FOUND, METHOD_NOT_ALLOWED = 404, 405
+
 # Codes for errors inside the service and for its timeouts.
 _INTERNAL = ("SYS.1000", "SYS.1001")
 
@@ -270,8 +272,12 @@ class Unsupported(VirtinfraError):
 
 
 class TransportError(VirtinfraError):
-    """No usable response arrived. ``transient`` says whether a retry can help."""
+    """No usable response arrived. ``transient`` says whether a retry can help.
 
+    ``status`` is the HTTP status of a response without a usable result, 0 if no response arrived.
+    """
+
+    status = 0
     code = "UNREACHABLE"
     description = "No usable response arrived from the service."
 
@@ -300,13 +306,11 @@ class OutcomeUnknown(VirtinfraError):
 class ResponseLost(TransportError):
     """The response to a write was lost, so the service may have accepted the call.
 
-    ``job`` is the job of the call. ``status`` is the HTTP status of a response without a usable result, 0 if no
-    response arrived.
+    ``job`` is the job of the call.
     """
 
     code, description = OutcomeUnknown.code, OutcomeUnknown.description
     job: Any = None
-    status = 0
 
 
 class ReadExecutedAsChange(OutcomeUnknown):

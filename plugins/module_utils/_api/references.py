@@ -41,6 +41,10 @@ def format_option_name(parameter: str) -> str:
     return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter].name}{'s' if parameter.endswith('Uuids') else ''}"
 
 
+# The option with handles of jobs. Services may give a job an id of any form.
+JOB_HANDLES = "jobs"
+
+
 def find_referenced_type(field: str) -> ResourceType | None:
     """Return the type of the objects whose uuid, or list of uuids, a field of a result contains; None if unknown."""
     if field in ("uuid", "uuids"):
@@ -110,6 +114,8 @@ def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str
 def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
     if name in UUID_KEYED and isinstance(value, Mapping):
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
+    if name == JOB_HANDLES:
+        return value
     if not is_reference(parameter):
         return _normalize_nested(value) if isinstance(value, list) else value
     may_be_name = is_option and parameter in REFERS_TO

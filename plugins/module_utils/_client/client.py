@@ -18,6 +18,7 @@ from .._api.errors import (
     UNAUTHORIZED,
     ApiError,
     InvalidOptions,
+    JobNotFound,
     JobUuidUsed,
     OutdatedName,
     ResponseLost,
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 SESSION_EXPIRED = "ID.1001"
+
+# The fact with which code the service answers the poll of an id that it does not know; NO_CODE without an ErrorCode.
+UNKNOWN_JOB, NO_CODE = "unknown_job", "none"
 
 # A session that no service has created.
 UNKNOWN_SESSION = "0" * 32
@@ -174,12 +178,12 @@ class Client:
     def build_request(self, name: str, params: Mapping[str, Any]) -> tuple[Operation, Request, Authorization]:
         """Return operation, request and authorization of a call; fail as the call would before sending."""
         operation = get_operation(name)
-        return operation, _encode(self.connection, operation, params), self._choose_auth(operation)
+        return operation, _encode(self.connection, operation, params), _choose_auth(self, operation)
 
     def get(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Call a reading operation and return its reply. Raise Unsupported when the service does not have it."""
         operation = get_operation(name)
-        self._choose_auth(operation)  # Missing credentials say nothing about the server, so they are checked first.
+        _choose_auth(self, operation)  # Missing credentials say nothing about the server, so they are checked first.
         with self.prefix.observe(operation):
             return read_either(operation, params, self.facts, self._get)
 
@@ -190,7 +194,7 @@ class Client:
         except ApiError as failure:
             if not self.renew_session(failure, auth):
                 raise
-        return self._read(operation, request, self._choose_auth(operation))
+        return self._read(operation, request, _choose_auth(self, operation))
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
         response = self._transport.send(request, operation.name, auth, {}, self.limits)
@@ -227,7 +231,8 @@ class Client:
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         self.names.forget(find_changed_types(operation))
-        job = Job(uuid, format_job_path(uuid, self.connection.path_prefix), name, label, auth=auth, sent_uuid=uuid)
+        path = format_job_path(uuid, self.connection.path_prefix)
+        job = Job(uuid, path, name, label, auth=auth, sent_uuid=uuid, is_guessed=True)
         job.credential = self.sessions.credential
         # A task that is interrupted now reports no job.
         self.hooks.before_send()
@@ -237,7 +242,7 @@ class Client:
             response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self.limits)
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
-            apply_response(job, response, self.connection.path_prefix, self.prefix.is_known)
+            apply_response(job, response, self.connection.path_prefix, self.prefix.is_known, request.path)
             self.prefix.note(operation)
             return job
         except ResponseLost as lost:
@@ -253,17 +258,23 @@ class Client:
 
         Raise TransportError when the response proves neither that it has ended nor that it is running.
         """
+        self.send_poll(job)
+        if job.state == FAILED and job.is_guessed and _answers_unknown_ids_like(self, job):
+            job.state, job.failure = UNKNOWN, JobNotFound(job)
+        return job.state != RUNNING
+
+    def send_poll(self, job: Job) -> None:
+        """Send a poll and update the job from the response."""
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
-        auth = self._authorize_call() if job.needs_auth else None
+        auth = self.authorize_call() if job.needs_auth else None
         response = self._transport.send(request, label, auth, {}, self.limits)
         if response.status in (401, 403) and self.connection.can_query and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = self._transport.send(request, label, self._authorize_call(), {}, self.limits)
+            response = self._transport.send(request, label, self.authorize_call(), {}, self.limits)
         apply_poll(job, response)
-        return job.state != RUNNING
 
     def renew_session(self, failure: ApiError, auth: Authorization) -> bool:
         """Return whether a call failed because its session had expired, and can be repeated with a new one.
@@ -288,15 +299,7 @@ class Client:
         pool = self._pools.get(connections) or self._pools.setdefault(connections, ThreadPoolExecutor(connections))
         return list(pool.map(function, items))
 
-    def _choose_auth(self, operation: Operation) -> Authorization:
-        """Return what a call is authorized with; None for an operation that needs nothing."""
-        if operation.is_public:
-            return None
-        if auth := _build_bearer(self.connection) if operation.uses_token else self._authorize_call():
-            return auth
-        raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if operation.uses_token else SESSION_OPTIONS}")
-
-    def _authorize_call(self) -> Authorization:
+    def authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""
         session_id = None if self.connection.access_key else self.sessions.get_session()
         return self.connection.access_key or (f"OAuth {session_id}" if session_id else None)
@@ -320,6 +323,30 @@ def _encode(connection: ConnectionOptions, operation: Operation, params: Mapping
     return operation.request(params, connection.path_prefix)
 
 
+def _choose_auth(client: Client, operation: Operation) -> Authorization:
+    """Return what a call is authorized with; None for an operation that needs nothing."""
+    if operation.is_public:
+        return None
+    if auth := _build_bearer(client.connection) if operation.uses_token else client.authorize_call():
+        return auth
+    raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if operation.uses_token else SESSION_OPTIONS}")
+
+
+def _answers_unknown_ids_like(client: Client, job: Job) -> bool:
+    """Return whether a job failed with the code with which the service answers polls of ids that it does not know.
+
+    Only an address that no service has given can be that of an unknown id.
+    """
+    code = client.facts.get(UNKNOWN_JOB)
+    if code is None:
+        uuid = generate_uuid()
+        unknown = Job(uuid, format_job_path(uuid, client.connection.path_prefix), needs_auth=job.needs_auth)
+        client.send_poll(unknown)
+        code = unknown.failure.code if unknown.state == FAILED and unknown.failure else NO_CODE
+        client.facts[UNKNOWN_JOB] = code
+    return job.failure is not None and job.failure.code == code
+
+
 def has_outdated_names(client: Client) -> bool:
     """Return whether a name of which the task uses the remembered uuid has become that of another object."""
     return not all(is_current() for is_current in client.name_checks)
@@ -339,7 +366,7 @@ def _build_bearer(connection: ConnectionOptions) -> str | None:
 
 def _describe_reuse(client: Client, job: Job) -> JobUuidUsed:
     """Return the failure that a job id was used for an earlier call, with the state of that call."""
-    earlier = Job(job.uuid, job.location)
+    earlier = Job(job.uuid, job.location, sent_uuid=job.uuid, is_guessed=True)
     with suppress(TransportError):
         client.poll(earlier)
     state = f"{earlier.state}: {str(earlier.failure).rstrip('.')}" if earlier.failure else earlier.state

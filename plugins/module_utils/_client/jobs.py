@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from .._api.errors import InvalidOptions, VirtinfraError
 from .._api.operations import get_operation
@@ -34,8 +34,9 @@ class Job:
 
     ``state`` is running, succeeded, failed, or unknown when the service no longer knows the job. ``result`` is the
     reply of the operation, ``failure`` what went wrong. ``needs_auth`` is True when the service refused a poll without
-    credentials. ``sent_uuid`` is the id that was sent with the call. ``auth`` is what the call was authorized with,
-    ``credential`` the kind of its credential, one of CREDENTIALS in ``_api/errors.py``.
+    credentials. ``sent_uuid`` is the id that was sent with the call in the header X-Job-UUID. ``is_guessed`` is True
+    unless the service has given the polling address. ``auth`` is what the call was authorized with, ``credential`` the
+    kind of its credential, one of CREDENTIALS in ``_api/errors.py``.
     """
 
     uuid: str
@@ -47,6 +48,7 @@ class Job:
     failure: VirtinfraError | None = None
     needs_auth: bool = False
     sent_uuid: str = ""
+    is_guessed: bool = False
     auth: Authorization = field(default=None, repr=False)
     credential: str = "started"
 
@@ -66,7 +68,8 @@ class Job:
 
     def copy_as_sent(self, prefix: str) -> Job:
         """Return the job with the id that was sent with the call, before its end."""
-        return replace(self.copy_pending(), uuid=self.sent_uuid, location=format_job_path(self.sent_uuid, prefix))
+        path = format_job_path(self.sent_uuid, prefix)
+        return replace(self.copy_pending(), uuid=self.sent_uuid, location=path, is_guessed=True)
 
     def update(self, other: Job) -> None:
         """Replace all values by those of another job."""
@@ -76,6 +79,7 @@ class Job:
         """Return the handle with which a later task can wait for the job."""
         return {
             "uuid": self.uuid or None,
+            "job_uuid": self.sent_uuid or None,
             "location": self.location or None,
             "operation": self.operation,
             "state": self.state,
@@ -106,8 +110,12 @@ def format_job_path(uuid: str, prefix: str) -> str:
     return get_operation("GetApiJob").request({"uuid": uuid}, prefix).path
 
 
-def parse_polling_path(location: Any) -> str | None:
-    """Return path and query of a polling address; None when it is missing or malformed.
+# A path by RFC 3986.
+_PATH = re.compile(r"/(?!/)([\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})*", re.ASCII | re.IGNORECASE)
+
+
+def parse_polling_path(location: Any, base: str = "/") -> str | None:
+    """Return path and query of a polling address, which is relative to the path ``base``; None if it is malformed.
 
     Its scheme, host and port are those that the service assumes for itself, and often wrong for the client.
     """
@@ -117,11 +125,21 @@ def parse_polling_path(location: Any) -> str | None:
         parts = urlsplit(location.strip())
     except ValueError:
         return None
-    if not re.fullmatch(r"/[\w./~%-]*[\w~%-]", parts.path, re.ASCII) or "//" in parts.path or ".." in parts.path:
+    if parts.scheme and not parts.netloc:
         return None
-    if not re.fullmatch(r"[\x21-\x7e]*", parts.query):
+    path = urljoin("/" if parts.netloc else base.partition("?")[0], parts.path)
+    path = path if path.startswith("/") else f"/{path}"
+    if not (_PATH.fullmatch(path) and re.fullmatch(r"[\x21-\x7e]*", parts.query)) or not (parts.path or parts.query):
         return None
-    return parts.path + (f"?{parts.query}" if parts.query else "")
+    if path == "/" and not parts.query:
+        return None
+    return path + (f"?{parts.query}" if parts.query else "")
+
+
+def extract_last_segment(path: str) -> str:
+    """Return the last segment of a polling address: the id of its job. A query without a path is the id, too."""
+    name, dummy, query = path.partition("?")
+    return name.rstrip("/").rpartition("/")[2] or query
 
 
 class WaitPolicy:

@@ -16,7 +16,10 @@ from itertools import chain, islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from .._api.errors import (
+    METHOD_NOT_ALLOWED,
+    NOT_FOUND,
     AmbiguousMatch,
+    ApiError,
     IncompleteList,
     TransportError,
     Unsupported,
@@ -399,16 +402,23 @@ def list_user_tags(
 
 
 def combine_finders(*readers: Callable[[Client, Record], Result]) -> Callable[[Client, Record], Result]:
-    """Return a finder that uses the first of several finders that the service and the credentials support."""
+    """Return a finder that uses the first of several finders that the service and the credentials support.
+
+    A gateway may report a missing operation with an ErrorCode. The error stands if no other finder can be used.
+    """
 
     def read(client: Client, desired: Record) -> Result:
-        reasons = []
+        reasons, refusal = [], None
         for reader in readers:
             try:
                 return reader(client, desired)
             except Unsupported as reason:
                 reasons.append(reason.reason)
-        raise Unsupported("; ".join(reasons))
+            except ApiError as error:
+                if refusal or error.status not in (NOT_FOUND, METHOD_NOT_ALLOWED) or not client.connection.api_token:
+                    raise
+                refusal = error
+        raise refusal or Unsupported("; ".join(reasons))
 
     return read
 

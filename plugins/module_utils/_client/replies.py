@@ -39,6 +39,7 @@ from .jobs import (
     UNKNOWN,
     Job,
     extract_job_uuid,
+    extract_last_segment,
     format_job_path,
     parse_polling_path,
 )
@@ -73,7 +74,9 @@ def extract_reply(
     started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object.
     """
     if response.status == 202 and operation.name != "GetApiJob":
-        raise ReadExecutedAsChange(operation.name, request.path, _identify_job(response, operation.name, prefix))
+        raise ReadExecutedAsChange(
+            operation.name, request.path, _identify_job(response, operation.name, prefix, request.path)
+        )
     if operation.name == "GetApiJob" and _is_unknown_job(response):
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
@@ -90,8 +93,8 @@ def extract_reply(
     return response.object
 
 
-def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: bool) -> None:
-    """Update the job of a call from the response to the call.
+def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: bool, path: str = "/") -> None:
+    """Update the job of a call from the response to the call, which was sent to ``path``.
 
     ``is_prefix_known`` says that an operation below the path prefix was found before. Raise Unsupported when the
     service lacks the operation, ApiError when it refused or failed the call, and ResponseLost when the response proves
@@ -100,7 +103,7 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
     if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
     if response.status == 202:
-        _follow_location(job, response, prefix)
+        _follow_location(job, response, prefix, path)
         return
     if is_duplicate(response):
         return
@@ -124,11 +127,14 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
     raise lost
 
 
-def _follow_location(job: Job, response: Response, prefix: str) -> None:
-    """Set uuid and path of a job to those in the polling address of a 202 response."""
+def _follow_location(job: Job, response: Response, prefix: str, base: str) -> None:
+    """Set uuid and path of a job to those in the polling address of a 202 response, which may be relative to a path."""
     location = _read_location(response)
-    job.location = parse_polling_path(location) or format_job_path(extract_job_uuid(location) or job.uuid, prefix)
-    job.uuid = job.location.rpartition("/")[2].partition("?")[0]
+    path = parse_polling_path(location, base)
+    job.location = path or format_job_path(extract_job_uuid(location) or job.uuid, prefix)
+    job.is_guessed = path is None
+    has_own_uuid = job.sent_uuid and job.sent_uuid in job.location
+    job.uuid = job.sent_uuid if has_own_uuid else extract_last_segment(job.location)
 
 
 def apply_poll(job: Job, response: Response) -> None:
@@ -142,7 +148,7 @@ def apply_poll(job: Job, response: Response) -> None:
     if _is_unknown_job(response):
         job.state = UNKNOWN
         job.failure = JobNotFound(job)
-    elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+    elif is_reported_failure(response):
         job.state = FAILED
         name = job.operation or "the operation"
         job.failure = ApiError(name, response.status, response.error, credential=job.credential)
@@ -154,7 +160,17 @@ def apply_poll(job: Job, response: Response) -> None:
         message = f"polling job {job.uuid} returned HTTP status {response.status}: {text}"
         if response.status in OVERLOAD_HINTS:
             raise Overloaded(message, response.status, response.read_retry_after())
-        raise TransportError(message)
+        unusable = TransportError(message)
+        unusable.status = response.status
+        raise unusable
+
+
+def is_reported_failure(response: Response) -> bool:
+    """Return whether a response to a poll is the failure of a job: an ErrorCode, or ``success: false, error: null``."""
+    if response.error_code is not None:
+        return response.status not in INCONCLUSIVE_STATUSES
+    reply = response.object or {}
+    return response.status == 200 and reply.get("success") is False and reply.get("error", "") is None
 
 
 def _describe_refusal(response: Response, credential: str) -> str:
@@ -223,11 +239,13 @@ def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
     return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
 
 
-def _identify_job(response: Response, operation: str, prefix: str) -> Job | None:
-    """Return the job of a 202 response, None if the response does not identify it."""
+def _identify_job(response: Response, operation: str, prefix: str, base: str) -> Job | None:
+    """Return the job of the 202 response to a request to the path ``base``, None if nothing identifies the job."""
     location = _read_location(response)
+    if path := parse_polling_path(location, base):
+        return Job(extract_last_segment(path), path, operation)
     uuid = extract_job_uuid(location)
-    return Job(uuid, parse_polling_path(location) or format_job_path(uuid, prefix), operation) if uuid else None
+    return Job(uuid, format_job_path(uuid, prefix), operation, is_guessed=True) if uuid else None
 
 
 def _read_location(response: Response) -> Any:

@@ -14,10 +14,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from .._api.errors import ApiError, TransportError, VirtinfraError, WaitTimeout
+from .._api.errors import SERVER_ERROR, ApiError, TransportError, VirtinfraError, WaitTimeout
 from .._http.adapter import MAX_CONNECTIONS
 from .client import Client
 from .jobs import BACKOFF_RATIO, FAILED, RUNNING, SHORTEST_INTERVAL, UNKNOWN, Job
+from .replies import INCONCLUSIVE_STATUSES
 
 Value = TypeVar("Value")
 
@@ -261,14 +262,16 @@ def find_own_job(client: Client, job: Job) -> bool | None:
     """Return whether the service knows the job with the id that was sent with a call, and if so, take its state.
 
     A response that names another job may be the response to another call, and so may a poll: two polls must find the
-    job. Return None if nothing shows which is right.
+    job. The polling address in the response stands if the service answers the poll with a page or a refusal. Return
+    None if nothing shows which is right, because no response arrives or the service is overloaded.
     """
     for dummy in range(2):
         sent_job = job.copy_as_sent(client.connection.path_prefix)
         try:
             poll_job(client, sent_job)
-        except TransportError:
-            return None
+        except TransportError as error:
+            is_answer = error.status and error.status not in INCONCLUSIVE_STATUSES and error.status < SERVER_ERROR
+            return False if is_answer or not error.transient else None
         if sent_job.state == UNKNOWN:
             return False
     job.update(sent_job)

@@ -40,10 +40,21 @@ from .._api.references import (
     is_reference,
     mark_nulls,
     normalize_references,
+    unify_uuid,
 )
 from .._api.resource_types import REFERS_TO
 from .._client.client import Client
-from .._client.jobs import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Job, format_job_path, parse_polling_path, predict_job
+from .._client.jobs import (
+    FAILED,
+    RUNNING,
+    SUCCEEDED,
+    UNKNOWN,
+    Job,
+    extract_last_segment,
+    format_job_path,
+    parse_polling_path,
+    predict_job,
+)
 from .._client.sessions import AccountSession, is_valid, log_out, refuse_access_key
 from .._client.waiting import ALL, ANY, poll_job, wait_for_jobs
 from .._engine.calls import (
@@ -290,7 +301,11 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
         item = item["job"]
     elif isinstance(item, Mapping) and "changed" in item:
         return None
-    members = [item.get(name) for name in ("uuid", "location", "operation")] if isinstance(item, Mapping) else [item]
+    members = (
+        [item.get(name) for name in ("uuid", "job_uuid", "location", "operation")]
+        if isinstance(item, Mapping)
+        else [item]
+    )
     if not all(member is None or isinstance(member, str) for member in members) or item is None:
         raise InvalidOptions(
             "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task. Pass for"
@@ -312,8 +327,10 @@ def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = Fals
         if check_mode:
             return predict_job(handle.get("operation") or "")
         raise InvalidOptions("each item of jobs needs a uuid or a location")
-    uuid = handle.get("uuid") or str(path).rpartition("/")[2]
-    return Job(uuid, path or format_job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
+    uuid = unify_uuid(handle.get("uuid") or "") or extract_last_segment(str(path))
+    job = Job(uuid, path or format_job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
+    job.sent_uuid, job.is_guessed = handle.get("job_uuid") or "", path is None
+    return job
 
 
 def format_job(job: Job) -> Record:

@@ -113,7 +113,7 @@ class Receiver:
         if uuid in self._confirming:
             raise web.HTTPServiceUnavailable(text="the same result is being confirmed")
         self._confirming.add(uuid)
-        job = Job(uuid, format_job_path(uuid, client.connection.path_prefix))
+        job = Job(uuid, format_job_path(uuid, client.connection.path_prefix), sent_uuid=uuid, is_guessed=True)
         try:
             deadline = client.hooks.clock.monotonic() + CONFIRM_TIMEOUT
             await asyncio.to_thread(client.with_deadline(deadline).poll, job)

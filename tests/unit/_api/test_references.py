@@ -87,8 +87,14 @@ def test_every_option_that_refers_to_an_object_takes_its_name_and_says_so() -> N
 def test_references_in_lists_and_in_lists_of_mappings_are_normalized() -> None:
     other = spell_differently(HEX)
     assert normalize_references(
-        {"tagUuids": [other], "jobs": [{"uuid": other, "state": "x"}], "name": other, "uuid": None, "host_uuids": [""]}
-    ) == {"tagUuids": [HEX], "jobs": [{"uuid": HEX, "state": "x"}], "name": other, "uuid": None, "host_uuids": []}
+        {
+            "tagUuids": [other],
+            "groups": [{"uuid": other, "state": "x"}],
+            "name": other,
+            "uuid": None,
+            "host_uuids": [""],
+        }
+    ) == {"tagUuids": [HEX], "groups": [{"uuid": HEX, "state": "x"}], "name": other, "uuid": None, "host_uuids": []}
 
 
 @pytest.mark.parametrize("null", ["", "  ", "None"])

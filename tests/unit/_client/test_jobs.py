@@ -162,10 +162,20 @@ def test_impossible_times(timeout: float, interval: float, message: str) -> None
         ("//elsewhere.example.com/service/v1/api-jobs/abc", "/service/v1/api-jobs/abc"),
         (" http://192.0.2.1/a/b?c=d&e=f \n", "/a/b?c=d&e=f"),
         ("http://192.0.2.1/a/b#frag", "/a/b"),
+        ("http://192.0.2.1/poll/", "/poll/"),
+        ("http://192.0.2.1/poll/a:b=c,d;e@f+g~h!i$j&k'l(m)n*o", "/poll/a:b=c,d;e@f+g~h!i$j&k'l(m)n*o"),
+        ("http://192.0.2.1/poll/%E4%B8%AD", "/poll/%E4%B8%AD"),
+        ("http://192.0.2.1/a//b", "/a//b"),
+        ("http://192.0.2.1/a/../../b", "/b"),
+        ("http://192.0.2.1?job=7", "/?job=7"),
+        ("/42", "/42"),
+        ("abc", "/service/v1/abc"),
+        ("../poll-me/j1", "/service/poll-me/j1"),
+        ("?job=7", "/service/v1/hosts?job=7"),
     ],
 )
 def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) -> None:
-    assert parse_polling_path(location) == path
+    assert parse_polling_path(location, "/service/v1/hosts?a=b") == path
 
 
 @pytest.mark.parametrize(
@@ -175,12 +185,11 @@ def test_path_and_query_of_a_polling_address_are_kept(location: str, path: str) 
         5,
         [],
         "",
-        "abc",
         "http://192.0.2.1",
         "http://192.0.2.1/",
         "http://[192.0.2.1:port/x",
         "http://192.0.2.1//x//y",
-        "http://192.0.2.1/a/../../b",
+        "http://192.0.2.1/a%zz",
         "http://192.0.2.1/a b",
         "http://192.0.2.1/a\r\nX-Header: v",
         "http://192.0.2.1/a\\b",
@@ -211,6 +220,7 @@ def test_hanging_job_times_out_and_can_be_waited_for_again(
     assert caught.value.message == message
     assert caught.value.result["job"] == {
         "uuid": job.uuid,
+        "job_uuid": job.uuid,
         "location": f"/service/v1/api-jobs/{job.uuid}",
         "operation": "ChangeHostState",
         "state": "running",

@@ -47,6 +47,7 @@ EXPIRED = (
     "The session is invalid or has expired: log in again and pass the new one as session_id, or pass account and"
     " account_password."
 )
+WITHOUT_REASON = "the service reports a failure without an error"
 AS_CHANGE = (
     "QueryHost: the service executed the read as a change: it answered GET /service/v1/hosts with HTTP status 202 and"
     " started {}. It may have changed or deleted the object. Check the job and the object, and do not run this again"
@@ -56,7 +57,8 @@ AS_CHANGE = (
 
 def handle_of(uuid: str, operation: str) -> dict[str, Any]:
     """Return the handle of a running job."""
-    return {"uuid": uuid, "location": f"/service/v1/api-jobs/{uuid}", "operation": operation, "state": "running"}
+    path = f"/service/v1/api-jobs/{uuid}"
+    return {"uuid": uuid, "job_uuid": None, "location": path, "operation": operation, "state": "running"}
 
 
 def describe(error: VirtinfraError | None) -> tuple[Any, ...]:
@@ -295,7 +297,7 @@ NOT_KNOWN = (
     f"the service does not know job {JOB}, or no longer knows it",
     None,
     0.0,
-    {"job": {**handle_of(JOB, CALL), "state": "unknown"}},
+    {"job": {**handle_of(JOB, CALL), "job_uuid": JOB, "state": "unknown"}},
 )
 
 # Status, headers and body of the response; the state of the job afterwards; its failure; the error of the poll.
@@ -307,6 +309,7 @@ POLLS: list[tuple[int, Headers, bytes, str, tuple[Any, ...], tuple[Any, ...]]] =
     (503, {}, ERROR, "failed", refused(CALL, 503, " (HOST.1001): no"), ()),
     (404, PAGE, b"<p>x</p>", "running", (), inconclusive(404, "x")),
     (502, {}, ERROR, "running", (), inconclusive(502, ERROR.decode())),
+    (200, {}, b'{"success": false, "error": null}', "failed", refused(CALL, 200, f": {WITHOUT_REASON}"), ()),
     (200, {}, b'{"x": 1}', "running", (), inconclusive(200, '{"x": 1}')),
     (201, {}, RESULT, "running", (), inconclusive(201, RESULT.decode())),
     (200, {}, b"", "running", (), inconclusive(200, "no body")),

