@@ -86,7 +86,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "bad number": (
             kvm_host(**NEW_HOST, ssh_port="many"),
-            r"argument 'ssh_port' is of type .* and we were unable to convert to int: .*",
+            "ssh_port must be a whole number, not 'many'",
         ),
         "unknown option": (
             kvm_host(name="host-1", nmae="host-1"),

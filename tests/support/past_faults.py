@@ -38,8 +38,8 @@ FAULTS = (
         "vms-stopped-without-permission",
         "a maintenance stops VMs although running_vms does not permit it",
         f"{_ENGINE}/reconciler.py",
-        "                self.dependents.require_permission(calls, current.record)\n",
-        "",
+        "    has_read = dependents.require_permission(calls, current.record)\n",
+        "    has_read = False\n",
         "modules/test_modules_hosts.py",
     ),
     Fault(
@@ -142,7 +142,7 @@ FAULTS = (
     Fault(
         "ended-jobs-count-as-late",
         "jobs that ended shortly before the deadline are reported as running",
-        f"{_CLIENT}/jobs.py",
+        f"{_CLIENT}/waiting.py",
         "            self._poll(self._running if self._waits_for_any else self._running[1:])",
         "            self._poll(self._running[:0])",
         "_client/test_jobs.py",
@@ -151,8 +151,8 @@ FAULTS = (
         "gateway-error-fails-a-job",
         "an error of a gateway during a poll counts as the failure of the job",
         f"{_CLIENT}/replies.py",
-        "    elif response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:",
-        "    elif response.error is not None:",
+        "        return response.status not in INCONCLUSIVE_STATUSES\n",
+        "        return True\n",
         "_client/test_jobs.py _client/test_client.py",
     ),
     Fault(

@@ -89,7 +89,8 @@ class ActionModule(ActionBase):
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments)
         except VirtinfraError as failure:
-            return describe_failure(failure)
+            masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))
+            return masked
         if self._can_run_in_process():
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)

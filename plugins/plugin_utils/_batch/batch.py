@@ -218,6 +218,7 @@ def _validate(
     name: str, spec: ModuleSpec, validator: ArgumentSpecValidator, arguments: Mapping[str, Any], hooks: Hooks
 ) -> dict[str, Any]:
     """Return the validated options of an object, and mask their secrets from now on. Raise InvalidOptions."""
+    hooks.masker.add(*collect_secrets(spec.argument_spec, arguments))
     check_forms(spec.all_options, arguments)
     validation = validator.validate(dict(arguments))
     params: dict[str, Any] = validation.validated_parameters
