@@ -47,10 +47,19 @@ _OVERWRITTEN, _SUPERSEDED = "overwritten", "superseded"
 _WITH_MEMORY = ("Running", "Paused")
 
 
+def list_vms_of_task(task: Record) -> list[str]:
+    """Return the uuids of the VMs of a CBT task.
+
+    While a backup session is open, a task also refers to the scratch volumes of the session, in any order.
+    """
+    refs = [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in (None, "VmInstanceVO")]
+    return [ref["resourceUuid"] for ref in refs if ref.get("resourceUuid")]
+
+
 def add_resources(task: Record) -> Record:
-    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has any."""
-    refs = [ref["resourceUuid"] for ref in task.get("resourceRefs") or [] if ref.get("resourceUuid")]
-    return {**task, "resourceUuids": refs, "vmInstanceUuid": refs[0]} if refs else task
+    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has VMs."""
+    vms = list_vms_of_task(task)
+    return {**task, "resourceUuids": vms, "vmInstanceUuid": vms[0]} if vms else task
 
 
 def protects(task: Record, vm_uuid: str) -> bool:

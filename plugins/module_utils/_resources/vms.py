@@ -60,6 +60,7 @@ from .._engine.plan import (
     replace_record,
 )
 from .finders import explain_unreadable, list_by_cursor
+from .protection import list_vms_of_task
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
@@ -585,8 +586,7 @@ def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
 
 def _warn_of_other_vms(task: Record, vm: str) -> str:
     """Return the warning that a CBT task also protects other VMs; empty for other records."""
-    protected = [ref.get("resourceUuid") for ref in task.get("resourceRefs") or []]
-    others = [uuid for uuid in protected if uuid not in (None, vm)]
+    others = [uuid for uuid in list_vms_of_task(task) if uuid != vm]
     return f"the CBT task {task.get('name')} also protects {', '.join(others)}" if others else ""
 
 
@@ -596,7 +596,7 @@ def _to_dependent(type_name: str, record: Record) -> Dependent:
 
 def _belongs_to(record: Record, vm: str) -> bool:
     """Return whether a snapshot group is one of a VM, or a CBT task protects it."""
-    return vm in (record.get("vmInstanceUuid"), *(ref.get("resourceUuid") for ref in record.get("resourceRefs") or []))
+    return vm in (record.get("vmInstanceUuid"), *list_vms_of_task(record))
 
 
 VM_DEPENDENTS = Guard(

@@ -134,6 +134,22 @@ def shared_task(sim: Simulator) -> list[str]:
     return vms
 
 
+def test_scratch_volumes_of_an_open_session_are_no_vms(run: ModuleRunner, sim: Simulator) -> None:
+    """While a backup session is open, servers also list its scratch volumes, in any order."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    (ref,) = task["resourceRefs"]
+    scratch = {"taskUuid": task["uuid"], "resourceUuid": sim.records("volume")[0]["uuid"], "resourceType": "VolumeVO"}
+    sim.change("cbttask", task["uuid"], resourceRefs=[scratch, ref, scratch], status="Running")
+    vm = ref["resourceUuid"]
+    found = run.idle("cbt_task", {"vm": vm, "state": "enabled"})
+    assert (found["cbt_task"]["vm_instance_uuid"], found["cbt_task"]["resource_uuids"]) == (vm, [vm])
+    ended = run("cbt_task", {"vm": vm, "state": "disabled"})
+    assert (ended.calls, ended.warnings) == (["DisableCbtTask"], [])
+    removed = run("vm", {"uuid": vm, "state": "absent"}, check=True)
+    assert (removed.failed, removed.warnings) == (False, [])
+
+
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_task_is_found_by_any_of_its_vms(
     run: ModuleRunner, sim: Simulator, shared_task: list[str], number: int
