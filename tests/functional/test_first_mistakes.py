@@ -151,6 +151,41 @@ INVENTORIES = {
     "misspelt value in the query of an inventory": Mistake(
         "vms", {"query": ["state=running"]}, ("Did you mean Running?",)
     ),
+    "prefix of a variable forgotten": Mistake(
+        "hosts",
+        {"keyed_groups": [{"key": "cluster_name"}]},
+        ("keyed_groups: no host has a variable cluster_name. Did you mean virtinfra_cluster_name?",),
+    ),
+    "keyed group without a key": Mistake(
+        "hosts", {"keyed_groups": [{"prefix": "c"}]}, ("keyed_groups: the entry {'prefix': 'c'} has no key.",)
+    ),
+    "user tags without the option": Mistake(
+        "vms", {"keyed_groups": [{"key": "virtinfra_user_tags"}]}, ("virtinfra_user_tags needs user_tags: true.",)
+    ),
+    "misspelt variable": Mistake(
+        "vms", {"groups": {"prod": "'prod' in virtinfra_tags"}}, ("groups: prod", "Did you mean virtinfra_user_tags?")
+    ),
+    "misspelt variable in a condition": Mistake(
+        "hosts", {"include": ["virtinfra_staet == 'Enabled'"]}, ("include: ", "Did you mean virtinfra_state?")
+    ),
+    "name in place of a text": Mistake(
+        "hosts", {"compose": {"ansible_user": "root"}}, ("compose: ansible_user", """write "'root'\"""")
+    ),
+    "composed variable in another": Mistake(
+        "hosts",
+        {"compose": {"first": "virtinfra_name", "second": "first | upper"}},
+        ("compose: second: no host has a variable first.", "first | default('')"),
+    ),
+    "braces around an expression": Mistake(
+        "hosts", {"compose": {"label": "{{ virtinfra_name }}"}}, ("compose: label", "without {{ }}")
+    ),
+    "name of the cluster in a query": Mistake(
+        "hosts", {"query": ["clusterName=cluster-1"]}, ("has no field clusterName. Did you mean cluster.name?",)
+    ),
+    "tag in a query": Mistake("vms", {"query": ["tag=prod"]}, ("Did you mean __userTag__?",)),
+    "shell pattern in a query": Mistake(
+        "vms", {"query": ["name~=vm-*"]}, ("'name~=vm-*': * matches only itself. Write % for any characters.",)
+    ),
     "unknown network": Mistake("vms", {"networks": ["l3-9"]}, ("no L3 network 'l3-9'", "l3-1, l3-2, l3-3")),
 }
 

@@ -50,6 +50,13 @@ _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
+# Names that users expect, and the fields with these values: those of other resources, and of tags.
+_FIELDS_ELSEWHERE = {
+    **{f"{name}Name": f"{name}.name" for name in ("cluster", "zone", "host")},
+    **{f"{name}_name": f"{name}.name" for name in ("cluster", "zone", "host")},
+    **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
+}
+
 # How many records a message about a wait names.
 MAX_PENDING = 5
 
@@ -338,7 +345,7 @@ def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
 
 
 def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
-    """Return a warning for each condition that compares a field with a value that is none of its documented ones.
+    """Return a warning for each condition whose value matches nothing or is none of the documented ones of its field.
 
     Texts that are no conditions, such as the filters of a service with another syntax, give no warning.
     """
@@ -350,6 +357,8 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
             problem = _describe_unknown_value(condition.field, values, record_type)
             if problem and condition.operator in ("=", "!=", "?=", "!?="):
                 warnings.append(f"the condition {text!r}: {problem}")
+            if "*" in condition.value and condition.operator in ("~=", "!~="):
+                warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
     return warnings
 
 
@@ -382,7 +391,9 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
-    if hint := suggest_name(to_camel_case(field), fields, _SIMILARITY):
+    meant = _FIELDS_ELSEWHERE.get(field)
+    hint = f" Did you mean {meant}?" if meant else suggest_name(to_camel_case(field), fields, _SIMILARITY)
+    if hint:
         raise InvalidOptions(
             f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"
             " query with the module api."

@@ -44,6 +44,7 @@ from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
 from .selection import ADDRESS, EXPRESSIONS, Selection, create_selection
 from .services import LAST_KNOWN, OPTIONS, Service, create_services
+from .unknown_names import check_names
 
 LISTS = ("hostnames", "include", "exclude", "query", "filters", "variables")
 
@@ -238,6 +239,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
         data, entries = reader.read_all(services, self._open_caches(services))
+        check_names(self, entries, hostvars)
         return self._complete_entries(entries, hostvars, data)
 
     def _complete_entries(

@@ -106,6 +106,8 @@ def check_syntax(plugin: Any) -> None:
         *((name, source, "condition") for name in ("include", "exclude") for source in plugin.get_option(name)),
     ]
     for label, source, kind in expressions:
+        if isinstance(source, str) and re.fullmatch(r"\s*{{.*}}\s*", source):
+            raise InvalidOptions(f"{label}: {source!r} is in braces. Write the expression without {{{{ }}}}.")
         if reason := find_syntax_error(source, kind):
             hint = " Write == to compare." if reason.endswith("got '='") else ""
             raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")

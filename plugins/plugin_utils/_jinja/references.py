@@ -13,9 +13,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jinja2 import Environment, TemplateError, nodes
+from jinja2.defaults import DEFAULT_NAMESPACE
+from jinja2.meta import find_undeclared_variables
 
 # Words of an expression that can reach a variable whose name is not in its text.
 INDIRECT = frozenset("lookup query q vars hostvars varnames include import extends".split())
+
+# The filters and tests that accept a variable that is missing.
+_GUARDS = frozenset("default d defined undefined ansible.builtin.default mandatory".split())
+
+# Names in every expression, of Jinja and of core.
+_GLOBALS = INDIRECT.union(DEFAULT_NAMESPACE, ("now", "omit", "undef"))
 
 _ENVIRONMENT = Environment(autoescape=True)
 
@@ -48,3 +56,24 @@ def find_names(texts: Iterable[str]) -> set[str]:
         except TemplateError:
             names |= find_words([text])
     return names
+
+
+def find_required_names(source: Any) -> set[str]:
+    """Return the variables without which an expression fails.
+
+    Those are not among them that it compares with ``is defined``, or gives to ``default``. An expression that is not
+    valid, or is no text, has none.
+    """
+    if not isinstance(source, str):
+        return set()
+    try:
+        tree = _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
+        return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS
+    except TemplateError:
+        return set()
+
+
+def _find_optional_names(tree: nodes.Template) -> set[str]:
+    """Return the names whose variables may be missing."""
+    guards = [node for node in tree.find_all((nodes.Filter, nodes.Test)) if node.name in _GUARDS]
+    return {node.name for guard in guards for node in guard.find_all(nodes.Name)}

@@ -228,7 +228,7 @@ def test_conditions_apply_before_names_are_assigned(sim: Simulator, fill: Fill, 
         "host-1"
     ]
     assert warnings == []
-    assert names(fill("hosts", include="virtinfra_state == 'Disabled'", exclude="nowhere == 1")) == ["host-1"]
+    assert names(fill("hosts", include="virtinfra_state == 'Disabled'", exclude="virtinfra_name > 1")) == ["host-1"]
     assert "include and exclude could not be evaluated 3 times" in warnings[0]
 
 

@@ -45,9 +45,9 @@ def expressions_on(plugin: str) -> list[str]:
         "(virtinfra_create_date | virtinfra.manager.to_datetime).year",
         "lookup('ansible.builtin.vars', 'virtinfra_' ~ 'state')",
         "inventory_hostname ~ virtinfra_description",
-        "virtinfra_nowhere",
+        "virtinfra_nowhere | default(virtinfra_name)",
         "virtinfra_nowhere is defined",
-        "virtinfra_name[:3] if virtinfra_state else composed",
+        "virtinfra_name[:3] if virtinfra_state else (composed | default('x'))",
     ]
 
 
@@ -164,8 +164,8 @@ def test_only_what_is_needed_is_requested(
     "options",
     [
         {"compose": {"x": "lookup('ansible.builtin.vars', 'virtinfra_name')"}},
-        {"compose": {"x": "virtinfra_not_documented"}},
-        {"compose": {"x": "undocumented"}, "hostvars_prefix": ""},
+        {"compose": {"x": "virtinfra_not_documented | default('')"}},
+        {"compose": {"x": "undocumented | default('')"}, "hostvars_prefix": ""},
     ],
 )
 def test_all_fields_are_read_if_any_may_be_needed(sim: Simulator, tmp_path: Path, options: dict[str, Any]) -> None:

@@ -1,0 +1,99 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Find names in the expressions of an inventory source that are no variable of any host.
+
+Without ``strict``, core makes no group and no variable for them, and says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ...module_utils._api.errors import InvalidOptions, suggest_name
+from .._jinja.compose import MAGIC
+from .._jinja.references import find_required_names
+from .hostvars import HostEntry, HostVars
+from .selection import ADDRESS
+
+# The options that add values to the records of hosts, by the API names of the values.
+OPTIONS_OF_VALUES = {
+    "userTags": "user_tags",
+    "clusterName": "related_names",
+    "zoneName": "related_names",
+    "bondings": "network_facts",
+    "nics": "network_facts",
+    "networkFactsError": "network_facts",
+    "primaryStorages": "primary_storages",
+}
+
+
+class _Place(NamedTuple):
+    """An expression, the option that contains it, and whether it can use composed variables."""
+
+    label: str
+    source: Any
+    sees_composed: bool
+
+
+def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
+    """Raise InvalidOptions for a name in an expression that no host has, unless the expression allows for that.
+
+    It does with ``default`` or ``is defined``. Nothing is checked without hosts.
+    """
+    if not entries:
+        return
+    fields = {hostvars.name_variable(field): field for field in hostvars.fields.values()}
+    composed = frozenset(plugin.get_option("compose") or {})
+    for place in _list_places(plugin):
+        known = composed if place.sees_composed else frozenset()
+        for name in sorted(find_required_names(place.source) - known):
+            if name in fields:
+                _check_option(plugin, place, name, fields[name])
+            elif not _is_known(plugin, name, entries):
+                hint = _suggest(plugin, place.source, name, known.union(fields))
+                raise InvalidOptions(f"{place.label}: no host has a variable {name}.{hint}")
+
+
+def _list_places(plugin: Any) -> Iterator[_Place]:
+    """Yield the expressions of a source that are evaluated for every host; raise InvalidOptions for a missing key."""
+    for option in ("include", "exclude"):
+        yield from (_Place(option, source, False) for source in plugin.get_option(option))
+    for name, source in (plugin.get_option("compose") or {}).items():
+        yield _Place(f"compose: {name}", source, False)
+    for name, source in (plugin.get_option("groups") or {}).items():
+        yield _Place(f"groups: {name}", source, True)
+    for entry in plugin.get_option("keyed_groups") or ():
+        if isinstance(entry, Mapping):
+            if entry.get("key") is None:
+                raise InvalidOptions(f"keyed_groups: the entry {dict(entry)} has no key. Give an expression as key.")
+            yield _Place("keyed_groups", entry["key"], True)
+
+
+def _is_known(plugin: Any, name: str, entries: Sequence[HostEntry]) -> bool:
+    """Return whether a host of the source, or of an earlier source, has the variable, or core adds it."""
+    if name in (*MAGIC, ADDRESS) or name in (plugin._vars or ()):
+        return True
+    if any(name in entry.variables for entry in entries):
+        return True
+    return any(name in host.vars for host in plugin.inventory.hosts.values())
+
+
+def _check_option(plugin: Any, place: _Place, name: str, field: str) -> None:
+    """Raise InvalidOptions if only an option adds the variable, and the option is off."""
+    option = OPTIONS_OF_VALUES.get(field)
+    if option in plugin.option_definitions and plugin.get_option(option) is False:
+        raise InvalidOptions(f"{place.label}: the variable {name} needs {option}: true.")
+
+
+def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str:
+    """Return sentences that say what the user probably meant."""
+    affixed = f"{plugin.get_option('hostvars_prefix')}{name}{plugin.get_option('hostvars_suffix')}"
+    hint = f" Did you mean {affixed}?" if affixed in known else suggest_name(name, known)
+    if not hint and str(source).strip() == name:
+        return f""" To give the text {name}, write "'{name}'", with both kinds of quotes."""
+    return hint or f" Where a variable may be missing, write {name} | default('')."
