@@ -74,7 +74,10 @@ class LookupModule(LookupBase):
             connection = ConnectionOptions.from_params(self.get_options())
             refuse_access_key(connection)
             if not connection.account:
-                raise InvalidOptions("account and account_password are needed to log in")
+                raise InvalidOptions(
+                    "account and account_password are needed to log in. Give them, or set VIRTINFRA_ACCOUNT and"
+                    " VIRTINFRA_ACCOUNT_PASSWORD"
+                )
             hooks = Hooks(connection.create_masker(), on_request=display.vvv)
             return [AccountSession(connection, hooks, FileStore(connection)).get_valid_session()]
         except VirtinfraError as failure:

@@ -90,11 +90,11 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "unknown option": (
             kvm_host(name="host-1", nmae="host-1"),
-            r"Unsupported parameters for \(virtinfra\.manager\.kvm_host\) module: nmae\. Supported .* include: .*",
+            r"there is no option nmae\. Did you mean name\?",
         ),
         "unknown option instead of the name": (
             kvm_host(nmae="host-1", state="enabled"),
-            r"Unsupported parameters for \(virtinfra\.manager\.kvm_host\) module: nmae\. Supported .* include: .*",
+            r"there is no option nmae\. Did you mean name\?",
         ),
         "nothing to find it by": (
             kvm_host(state="enabled"),

@@ -186,6 +186,18 @@ INVENTORIES = {
     "shell pattern in a query": Mistake(
         "vms", {"query": ["name~=vm-*"]}, ("'name~=vm-*': * matches only itself. Write % for any characters.",)
     ),
+    "other word for an option of a service": Mistake(
+        "hosts",
+        {"services": [{"url": "http://127.0.0.1:1"}]},
+        ("services[0]: there is no option url. Did you mean base_url?",),
+    ),
+    "unknown value of an option": Mistake(
+        "hosts", {"on_failure": "ignore"}, ("on_failure must be one of fail, skip, last_known, not 'ignore'",)
+    ),
+    "unknown source": Mistake("hosts", {"source": "session"}, ("source must be one of query, cursor",)),
+    "cache without a place": Mistake(
+        "hosts", {"cache": True, "cache_plugin": "ansible.builtin.jsonfile"}, ("Set cache_connection",)
+    ),
     "unknown network": Mistake("vms", {"networks": ["l3-9"]}, ("no L3 network 'l3-9'", "l3-1, l3-2, l3-3")),
 }
 

@@ -195,8 +195,8 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
         vars={"hook": HOOK},
     )
     assert [played.status for played in run] == ["ok", "ok", "failed", "failed", "ok"], run.output
-    assert "Unsupported parameters for (virtinfra.manager.host_info) module: webhook_url" in run.results[2]["msg"]
-    assert "Unsupported parameters for (virtinfra.manager.host_info) module: webhok_url" in run.results[3]["msg"]
+    assert "there is no option webhook_url. The options are uuid" in run.results[2]["msg"]
+    assert "there is no option webhok_url." in run.results[3]["msg"]
     assert hooks_of(run) == [HOOK]
     assert "a-secret-path" not in run.output
 

@@ -117,6 +117,13 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         {"vm": "vm-5", "l3_network": "l3-1", "custom_mac": 41135036},
         "must be an address such as 52:54:00:12:34:56, not '41135036'. Put it in quotes",
     ),
+    ("vm_info", {"vm_name": "vm-1"}, "there is no option vm_name. Did you mean name?"),
+    ("vm_info", {"state": "Running"}, "there is no option state. Did you mean query?"),
+    ("vm_info", {"wait_timeout": 5}, "there is no option wait_timeout. Did you mean wait_for?"),
+    ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),
+    ("kvm_host", {"ip": "10.0.0.1"}, "there is no option ip. Did you mean management_ip?"),
+    ("kvm_host", {"user": "root"}, "there is no option user. Did you mean username?"),
+    ("vm_nic", {"vm": "vm-5", "network": "l3-1"}, "there is no option network. Did you mean l3_network?"),
     ("batch", {"module": "vm", "objects": ["vm-2"]}, "each item of objects must be a mapping, such as [{name: vm-2}"),
     ("batch", {"module": "vm", "objects": [{"name": ["vm-2"]}]}, "objects[0]: name must be one string, not ['vm-2']"),
 ]

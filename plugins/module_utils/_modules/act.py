@@ -394,7 +394,10 @@ def _log_in(context: ModuleContext) -> str | None:
     sessions = context.client.sessions
     if not isinstance(sessions, AccountSession):
         reason = ": session_id is invalid or has expired" if context.params["session_id"] else ""
-        raise InvalidOptions(f"account and account_password are needed to log in{reason}")
+        raise InvalidOptions(
+            f"account and account_password are needed to log in{reason}. Give them, or set VIRTINFRA_ACCOUNT and"
+            " VIRTINFRA_ACCOUNT_PASSWORD"
+        )
     session_id = None if context.check_mode else sessions.create_session()
     context.changed = True
     return session_id

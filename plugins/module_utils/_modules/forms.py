@@ -2,12 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The form of option values. Ansible converts a list to a string without a word, and names Python types in messages."""
+"""The names and the form of options.
+
+Ansible names all options after a misspelling, and Python types in messages, and converts a list to a string without a
+word.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.module_utils.common.validation import (
@@ -18,7 +22,8 @@ from ansible.module_utils.common.validation import (
     check_type_int,
 )
 
-from .._api.errors import InvalidOptions
+from .._api.errors import InvalidOptions, suggest_name
+from .options import CONNECTION
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -37,16 +42,34 @@ _EXAMPLES = {
     "user_tags": "such as ['env::prod']",
     "wait_for": "such as {field: state, values: [Running]}",
 }
+
+# Words that users expect as names of options, and the options that they may mean.
+_OTHER_WORDS = {
+    "cpu": ("cpu_num",),
+    "ip": ("management_ip", "static_ip", "query"),
+    "ip_address": ("management_ip", "static_ip", "query"),
+    "mac": ("custom_mac",),
+    "memory": ("memory_size",),
+    "network": ("l3_network",),
+    "state": ("query",),
+    "status": ("query",),
+    "timeout": ("wait_timeout", "request_timeout"),
+    "token": ("api_token",),
+    "url": ("base_url",),
+    "user": ("username", "account"),
+    "wait_timeout": ("wait_for",),
+}
 _SECONDS = ("timeout", "interval")
 _SHOWN = 60
 
 
 def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str = "") -> None:
-    """Raise InvalidOptions if a value cannot be meant in the type of its option, or if that of the environment cannot.
+    """Raise InvalidOptions for an unknown option, and for a value, or one of the environment, of another form.
 
     ``specs`` is an argument spec, ``values`` are options by their names or aliases. ``place`` precedes the names of
     suboptions in messages.
     """
+    check_names(specs, values, place)
     for name, spec in specs.items():
         for given in (name, *spec.get("aliases", ())):
             if values.get(given) is not None:
@@ -54,6 +77,27 @@ def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str 
         variables = [] if values.get(name) is not None else _list_variables(spec)
         for variable in variables:
             _check_form(variable, spec, os.environ[variable], name)
+
+
+def check_names(specs: Mapping[str, Any], names: Iterable[str], place: str = "") -> None:
+    """Raise InvalidOptions, with the option that was probably meant, for a name that no option or alias has."""
+    known = {each: None for name, spec in specs.items() for each in (name, *spec.get("aliases", ()))}
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        place = f"{place.rstrip('.')}: " if place else ""
+        raise InvalidOptions(f"{place}there is no option {unknown}.{_suggest_option(str(unknown), known)}")
+
+
+def _suggest_option(name: str, known: Iterable[str]) -> str:
+    """Return a sentence with the option that was probably meant, or with all but those of the connection."""
+    known = list(known)
+    endings = (name[position + 1 :] for position, character in enumerate(name) if character == "_")
+    meant = next((option for option in (*_OTHER_WORDS.get(name, ()), *endings) if option in known), "")
+    if hint := f" Did you mean {meant}?" if meant else suggest_name(name, known):
+        return hint
+    own = [option for option in known if option not in CONNECTION]
+    others = ", and those of the connection" if len(own) < len(known) else ""
+    return f" The options are {', '.join(own)}{others}."
 
 
 def _list_variables(spec: Mapping[str, Any]) -> list[str]:
@@ -82,7 +126,7 @@ def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "")
             unit = " of seconds" if name.endswith(_SECONDS) and kind != "dict" else ""
             raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name)}{shown}") from None
         if kind == "dict":
-            check_forms(spec.get("options") or {}, converted, f"{label}.")
+            _check_suboptions(f"{label}.", spec, converted)
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
@@ -96,7 +140,13 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
             converted = check_type_dict(item)
         except (TypeError, ValueError):
             raise InvalidOptions(f"each item of {name} must be a mapping{_show_example(name)}{shown}") from None
-        check_forms(spec.get("options") or {}, converted, f"{label}.")
+        _check_suboptions(f"{label}.", spec, converted)
+
+
+def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Check the suboptions of an option, unless it has members of any name."""
+    if "options" in spec:
+        check_forms(spec["options"], values, place)
 
 
 def _show_example(name: str) -> str:

@@ -96,6 +96,9 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
                 value = plugin.templar.template(value)
             except AnsibleError as error:
                 raise InvalidOptions(f"{name}: {error}") from error
+        choices = known[name].get("choices")
+        if choices and value is not None and value not in choices:
+            raise InvalidOptions(f"{name} must be one of {', '.join(choices)}, not {value!r}")
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
     return Profiles.from_loader(plugin.loader).complete(rendered, known)
 
@@ -184,7 +187,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
                 self._read_config_data(path)
             check_syntax(self)
         except (VirtinfraError, AnsibleError) as error:
-            raise AnsibleParserError(f"{path}: {error}") from error
+            raise AnsibleParserError(f"{path}: {error}{suggest_cache_connection(self)}") from error
         try:
             with pause_gc():
                 self._add_hosts(self._create_entries(cache))
@@ -307,6 +310,12 @@ def check_cache(plugin: Any) -> None:
             "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
             " ansible.builtin.jsonfile with cache_connection"
         )
+
+
+def suggest_cache_connection(plugin: Any) -> str:
+    """Return a sentence if the cache of a plugin has no place, which only some cache plugins need."""
+    has_place = not plugin.get_option("cache") or plugin.get_option("cache_connection")
+    return "" if has_place else " Set cache_connection, if the cache plugin needs it."
 
 
 def add_defaults(variables: dict[str, Any], host: Host) -> dict[str, Any]:

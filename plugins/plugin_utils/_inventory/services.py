@@ -34,6 +34,7 @@ from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor, prefetch
 from ...module_utils._http.connection import ConnectionOptions
+from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import CONNECTION, Options
 from .._run.profiles import Profiles
 
@@ -319,9 +320,9 @@ def _convert_option(name: str, value: Any) -> Any:
 
 def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -> Service:
     """Return the service that these options describe; raise VirtinfraError if they are invalid."""
-    validation = ArgumentSpecValidator(spec).validate(
-        {name: value for name, value in options.items() if value is not None}
-    )
+    given = {name: value for name, value in options.items() if value is not None}
+    check_forms(spec, given)
+    validation = ArgumentSpecValidator(spec).validate(given)
     if validation.error_messages:
         raise InvalidOptions("; ".join(validation.error_messages))
     values = validation.validated_parameters

@@ -113,6 +113,9 @@ class Profiles:
         if name not in profiles:
             names = f"It has {', '.join(sorted(profiles))}." if profiles else "It has none."
             raise InvalidOptions(f"{path} has no profile {name}.{suggest_name(name, profiles)} {names}")
+        flat = next((key for key in profiles if key in OPTION_KEYS and not isinstance(profiles[key], Mapping)), None)
+        if flat is not None:
+            raise InvalidOptions(f"{path} has {flat} in place of a profile. Indent it below its profile")
         profile = Profile(f"{path}: profile {name}", profiles[name])
         profile.check()
         return profile

@@ -195,7 +195,7 @@ def test_stop_starts_no_further_object(sim: Simulator) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stat": "enabled"}, "objects[1]: Unsupported parameters for (virtinfra.manager.kvm_host) module: stat."),
+        ({"stat": "enabled"}, "objects[1]: there is no option stat. Did you mean state?"),
         ({"state": "on"}, "objects[1]: value of state must be one of"),
         ({"cluster": ""}, "objects[1]: cluster must not be empty"),
         ({"wait_interval": 0}, "objects[1]: wait_interval must be at least 0.05 seconds"),

@@ -246,6 +246,10 @@ def test_file_that_does_not_exist(file: ProfilesFile) -> None:
         (f"profiles:\n  prod:\n    session_id: '{SECRET}", "is not valid YAML in line 3, column 39"),
         (f"profiles:\n  prod:\n    session_id: *{SECRET}", "is not valid YAML in line 3, column 17"),
         ("profiles: 2024-99-99", "is not valid YAML"),
+        (
+            "profiles:\n  prod:\n  account: admin",
+            "has account in place of a profile. Indent it below its profile",
+        ),
         ("profiles: !!python/object/apply:os.getcwd []", "is not valid YAML in line 1, column 11"),
     ],
 )
