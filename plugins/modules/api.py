@@ -4,11 +4,11 @@
 
 DOCUMENTATION = r"""
 module: api
-short_description: Call an operation of the service by its name
+short_description: Call any operation of the service
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Calls one operation by its name, waits for its job and returns its reply unchanged.
+  - Calls one operation by its name, or by its method and path, waits for its job and returns its reply unchanged.
   - It builds the request, authenticates, waits and reports errors. It does not know what the operation does, so it
     neither compares nor predicts. If a module for the object exists, use that module.
 extends_documentation_fragment:
@@ -35,8 +35,28 @@ options:
       - The name of the operation, for example V(GetHostNetworkFacts).
       - The operations that log in and out are refused. Use M(virtinfra.manager.session), which keeps the session
         secret.
+      - Either this option or O(path) is required.
     type: str
-    required: true
+  path:
+    description:
+      - The path of the operation below the path prefix, for example V(v1/volumes/data). It contains the uuids that are
+        part of it, and no query string.
+      - Use it for operations of the service that O(operation) does not know. Their calls are authenticated, sent once,
+        awaited and masked in the same way. What they need is not checked before they are sent.
+      - A C(GET) of a path that ends with a uuid is refused, unless it is known to be a read. Services that have no read
+        at the path may take it for C(DELETE).
+    type: str
+  method:
+    description:
+      - The HTTP method of O(path). Only C(GET) is sent in check mode.
+    type: str
+    choices: [GET, POST, PUT, DELETE]
+  body_key:
+    description:
+      - The member of the request's body that contains O(params). By default it is C(params), as in operations that
+        create. C(PUT) needs it. In actions it is the name of the operation with a small first letter, for example
+        V(resizeDataVolume).
+    type: str
   params:
     description:
       - The parameters of the operation, by the API's own names, including those of the path. References must be uuids.
@@ -55,6 +75,15 @@ EXAMPLES = r"""
     operation: GetHostNetworkFacts
     params:
       hostUuid: a0000003000040008000000000000001
+
+- name: Create a data volume, which no module does
+  virtinfra.manager.api:
+    method: POST
+    path: v1/volumes/data
+    params:
+      name: data-1
+      diskSize: 10737418240
+      resourceUuid: "{{ 'data-1' | virtinfra.manager.resource_uuid }}"
 
 - name: Disable a host
   virtinfra.manager.api:
@@ -101,13 +130,20 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._api.unlisted import METHODS
 from ..module_utils._modules.act import generic_module
 
 MODULE = generic_module(
     options={
-        "operation": {"type": "str", "required": True},
+        "operation": {"type": "str"},
+        "path": {"type": "str"},
+        "method": {"type": "str", "choices": list(METHODS)},
+        "body_key": {"type": "str", "no_log": False},
         "params": {"type": "dict", "default": {}, "no_log": True},
-    }
+    },
+    required_one_of=[("operation", "path")],
+    mutually_exclusive=[("operation", "path"), ("operation", "method"), ("operation", "body_key")],
+    required_together=[("path", "method")],
 )
 
 

@@ -33,8 +33,13 @@ options:
         V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone). A service can lack some of these
         queries. Underscores can be omitted; cursor queries always use the type without them.
       - Any other type is sent unchanged in a cursor query. The API does not document which types exist.
+      - Either this option or O(path) is required.
     type: str
-    required: true
+  path:
+    description:
+      - The path of a collection below the path prefix, for example V(v1/images), to list resources of types that
+        O(resource_type) does not know. Their fields are not documented, so conditions on them are sent unchecked.
+    type: str
   sort:
     description:
       - The field to sort by, with its API name. If it is given, the module uses the cursor query, as with O(filters).
@@ -71,6 +76,13 @@ EXAMPLES = r"""
     query:
       - zoneUuid={{ clusters.resources[0].zone_uuid }}
 
+- name: List the images that can be used
+  virtinfra.manager.resource_info:
+    path: v1/images
+    query:
+      - state=Enabled
+      - status=Ready
+
 - name: List all volumes, sorted by name, with a token
   virtinfra.manager.resource_info:
     resource_type: volume
@@ -104,6 +116,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._api.by_path import choose_by_path
 from ..module_utils._api.errors import ApiError, InvalidOptions, suggest_name
 from ..module_utils._api.resource_types import LISTED_TYPES
 from ..module_utils._client.lists import PAGE_SIZE
@@ -115,9 +128,12 @@ from ..module_utils._modules.spec import ModuleSpec
 def list_resources(context: ModuleContext) -> dict[str, Any]:
     """List the resources of a type, with its query if one is known."""
     desired = dict(context.desired)
-    requested = desired.pop("resourceType")
+    requested = desired.pop("resourceType", "")
     if desired["pageSize"] < 1:
         raise InvalidOptions("page_size must be at least 1")
+    if not requested:
+        operation = choose_by_path("GET", desired.pop("path"))
+        return list_module(operation.name, returns="resources").run(replace(context, desired=desired))
     resource_type = LISTED_TYPES.get(requested.replace("_", ""))
     if resource_type:
         listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
@@ -135,10 +151,15 @@ MODULE = ModuleSpec(
     list_resources,
     {
         **BY_CURSOR.options,
-        "resource_type": {"type": "str", "required": True},
+        "resource_type": {"type": "str"},
+        "path": {"type": "str"},
         "sort": {"type": "str"},
         "order": {"type": "str", "choices": ["asc", "desc"]},
         "page_size": {"type": "int", "default": PAGE_SIZE},
+    },
+    constraints={
+        "required_one_of": [("resource_type", "path")],
+        "mutually_exclusive": [("path", name) for name in ("resource_type", "filters", "sort", "order")],
     },
     selecting_options=BY_CURSOR.selecting_options,
 )

@@ -89,6 +89,21 @@ def _format_parameter(parameter: Parameter) -> str:
     return f"{parameter.name}{'!' if parameter.required else ''}{values}"
 
 
+def build_all_operations() -> str:
+    """Return the table of all operations, with their requests and parameters."""
+    rows = [
+        (
+            name,
+            f"``{row.method} {row.path}``",
+            ", ".join(
+                filter(None, (_format_parameter(item) for item in row.parameters.values() if item.where != "path"))
+            ),
+        )
+        for name, row in sorted(operations().items())
+    ]
+    return _format_table(("Operation", "Request", "Parameters"), rows)
+
+
 def build_environment() -> str:
     """Return the table of the environment variables, with the options for which they stand."""
     documented = {
@@ -121,6 +136,7 @@ def build_operations() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "all operations": build_all_operations,
     "companions": build_companions,
     "environment variables": build_environment,
     "operations and versions": build_operations,

@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class StubServer:
         """The base URL."""
         return f"{self._scheme}://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> StubServer:
+    def __enter__(self) -> Self:
         """Serve."""
         self._thread.start()
         return self

@@ -53,11 +53,15 @@ def load(*parts: str) -> Any:
 
 
 def find_role(playbook: str) -> str | None:
-    """Return the role that a playbook lists or imports in its first play, None if there is none."""
-    play = load("playbooks", f"{playbook}.yml")[0]
-    names = [role["role"] for role in play.get("roles", ())]
-    names += [task[IMPORT]["name"] for task in play.get("tasks", ()) if IMPORT in task]
+    """Return the role that a playbook lists or imports, None if there is none."""
+    names = [name for play in load("playbooks", f"{playbook}.yml") for name in list_roles(play)]
     return str(names[0]).removeprefix(PREFIX) if names else None
+
+
+def list_roles(play: dict[str, Any]) -> list[str]:
+    """Return the roles that a play lists or imports."""
+    names = [role["role"] for role in play.get("roles", ())]
+    return names + [task[IMPORT]["name"] for task in play.get("tasks", ()) if IMPORT in task]
 
 
 # The playbooks of roles. The others are the demo and those that rulebooks run.
@@ -269,7 +273,8 @@ def test_each_playbook_of_a_role_ends_with_a_summary(role: str) -> None:
     """The summary comes before the task that fails because of failed objects, which ends the play."""
     tasks = [task for task in tasks_of(role) if "ansible.builtin.debug" in task or "ansible.builtin.fail" in task]
     (playbook,) = (name for name in PLAYBOOKS if find_role(name) == role)
-    last_plays = load("playbooks", f"{playbook}.yml")[1:]
+    plays = load("playbooks", f"{playbook}.yml")
+    last_plays = plays[[bool(list_roles(play)) for play in plays].index(True) + 1 :]
     summaries = [
         task for task in (*tasks, *(task for play in last_plays for task in play["tasks"])) if is_summary(task)
     ]

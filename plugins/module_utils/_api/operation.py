@@ -365,10 +365,7 @@ class Operation:
                 values[parameter.alias] = values[parameter.name]
         if self.method == "GET":
             return self._build_read(path, values)
-        tags = {name: values.pop(name) for name in TAG_PARAMS if name in values}
-        if self.method == "DELETE":
-            return Request(self.method, path, _flatten({**values, **tags}), {**values, **tags})
-        return Request(self.method, path, (), {self.body_key: values, **tags})
+        return encode_write(self.method, path, self.body_key, values)
 
     def _build_read(self, path: str, params: dict[str, Any]) -> Request:
         """Build the GET request for a path; the ``uuid`` of a query becomes part of the path, or a condition."""
@@ -377,7 +374,7 @@ class Operation:
             return Request("GET", f"{path}/{uuid}")
         if uuid is not None:
             params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
-        return Request("GET", path, _flatten(params))
+        return encode_read(path, params)
 
     def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type.
@@ -396,6 +393,22 @@ class Operation:
         if self.is_write:
             parameter.check_bounds(self.name, value)
         return value
+
+
+def encode_read(path: str, params: Mapping[str, Any]) -> Request:
+    """Return the request that reads, with its parameters in the query string."""
+    return Request("GET", path, _flatten(params))
+
+
+def encode_write(method: str, path: str, body_key: str, params: Mapping[str, Any]) -> Request:
+    """Return the request of a write: ``body_key`` contains its parameters, beside the tags.
+
+    DELETE has all of them in the query string, and repeats them in the body.
+    """
+    if method == "DELETE":
+        return Request(method, path, _flatten(params), dict(params))
+    tags = {name: params[name] for name in TAG_PARAMS if name in params}
+    return Request(method, path, (), {body_key: {k: v for k, v in params.items() if k not in tags}, **tags})
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:

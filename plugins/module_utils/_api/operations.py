@@ -18,6 +18,7 @@ from typing import Any
 
 from .errors import InvalidOptions, suggest_name
 from .operation import Operation, Parameter, optional, required
+from .unlisted import parse_unlisted
 
 _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
 _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
@@ -928,8 +929,13 @@ COMPANIONS = frozenset(row.name for row in (*_COMPANIONS, *_SUBSTITUTES))
 
 
 def get_operation(name: str) -> Operation:
-    """Return the operation ``name``. Raise InvalidOptions, with a similar name, if it does not exist."""
+    """Return the operation ``name``, which may be an unlisted one with method and path.
+
+    Raise InvalidOptions, with a similar name, if it does not exist.
+    """
     if name in OPERATIONS:
         return OPERATIONS[name]
+    if " " in name:
+        return parse_unlisted(name)
     hint = suggest_name(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."
     raise InvalidOptions(f"no operation {name}.{hint}")

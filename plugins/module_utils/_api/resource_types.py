@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .operation import Operation
 from .operations import OPERATIONS
 from .records import Record
+from .unlisted import UnlistedOperation
 
 
 class ResourceType(NamedTuple):
@@ -94,6 +95,8 @@ def find_changed_types(operation: Operation) -> set[str]:
     """Return the types of the objects that a call can create, rename or remove."""
     if not operation.is_write or operation.keeps_names:
         return set()
+    if isinstance(operation, UnlistedOperation):
+        return set(RESOURCE_TYPES)
     targets = [*operation.path_params, *filter(None, [operation.parameters.get("uuid")])]
     created = {row.name for row in RESOURCE_TYPES.values() if row.query and row.record == operation.record}
     return created | {target.refers_to for target in targets if target.refers_to}

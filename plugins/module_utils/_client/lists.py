@@ -371,7 +371,8 @@ def request_by_attribute(
     # A module process that reads objects by their uuids does not load the code for conditions.
     from .._api.conditions import format_equality
 
-    is_known = attribute in RECORD_FIELDS.get(get_operation(name).record, ())
+    record_type = get_operation(name).record
+    is_known = not record_type or attribute in RECORD_FIELDS.get(record_type, ())
     condition = format_equality(attribute, value) if is_known else None
     return query(client, name, [*conditions, *([condition] if condition else [])])
 

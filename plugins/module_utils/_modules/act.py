@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from .._api.by_path import choose_by_path
 from .._api.errors import (
     NO_SUCH_OBJECT,
     ApiError,
@@ -180,12 +181,12 @@ def _exist(client: Client, params: Record) -> bool:
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:
-    """Return the module that calls the operation in its option ``operation`` with its option ``params``."""
+    """Return the module that calls any operation, by its name or its path, with its option ``params``."""
 
     def run(context: ModuleContext) -> dict[str, Any]:
         tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
-        name = context.desired["operation"]
-        row = get_operation(name)
+        row = _choose_operation(context.desired)
+        name = row.name
         if row.is_public:
             raise InvalidOptions(
                 f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
@@ -205,6 +206,13 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             return {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
 
     return ModuleSpec(run, options, (WAIT, TAGS), rules)
+
+
+def _choose_operation(desired: Record) -> Operation:
+    """Return the operation that the options name, or describe by method and path."""
+    if "operation" in desired:
+        return get_operation(desired["operation"])
+    return choose_by_path(desired["method"], desired["path"], desired.get("bodyKey"))
 
 
 def _drop_optional_nulls(row: Operation, params: Record) -> Record:

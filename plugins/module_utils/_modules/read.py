@@ -211,7 +211,7 @@ class Listing(NamedTuple):
             conditions, local_conditions = parse_conditions(texts, self.record_type)
         if not equal and not local_conditions:
             return _collect_pages(paginate(client, self.operation, {"q": conditions}, limit=limit, connections=1))
-        if "uuid" in equal and not conditions:
+        if "uuid" in equal and not conditions and self.record_type:
             records = get_by_uuid(client, self.operation, equal["uuid"])
         elif equal:
             field = next(iter(equal))

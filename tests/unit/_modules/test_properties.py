@@ -401,7 +401,7 @@ READING: dict[str, Case] = {
 }
 
 # Options that select listed records by uuid, by name or by number, and the wait for them.
-CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for"}
+CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for", "path"}
 
 # Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.
 SET_BY_SEVERAL_CALLS = {"topics", "tags"}

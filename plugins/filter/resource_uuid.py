@@ -1,0 +1,66 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: resource_uuid
+short_description: Make the uuid of a new object from a text
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Returns the same uuid for the same text each time, in the form that services demand of C(resourceUuid), which is 32
+    hexadecimal digits of a uuid of version 4.
+  - A service refuses a second object with this uuid, so a task that runs twice creates one object. Use a text that is
+    unique in the service, such as the type and the name of the object.
+positional: _input
+options:
+  _input:
+    description: The text, for example V(volume data-1).
+    type: str
+    required: true
+seealso:
+  - module: virtinfra.manager.api
+"""
+
+EXAMPLES = r"""
+- name: Create a data volume once
+  virtinfra.manager.api:
+    method: POST
+    path: v1/volumes/data
+    params:
+      name: data-1
+      diskSize: 10737418240
+      resourceUuid: "{{ 'volume data-1' | virtinfra.manager.resource_uuid }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The uuid.
+  type: str
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID, uuid5
+
+from ansible.errors import AnsibleFilterError
+
+# The namespace of the uuids, so that they differ from those that others make from the same texts.
+NAMESPACE = UUID("6f3d0f3c-5a1e-4f0b-9c1d-7b1f2f6f1b52")
+
+
+def make_resource_uuid(text: Any) -> str:
+    """Return the uuid for a text; raise AnsibleFilterError for an empty text and for other values."""
+    if not isinstance(text, str) or not text.strip():
+        raise AnsibleFilterError(f"resource_uuid needs a text, not {text!r}")
+    return UUID(bytes=uuid5(NAMESPACE, str(text)).bytes, version=4).hex
+
+
+class FilterModule:
+    """The filter resource_uuid."""
+
+    def filters(self) -> dict[str, Callable[[Any], str]]:
+        """Return the filter by its name."""
+        return {"resource_uuid": make_resource_uuid}

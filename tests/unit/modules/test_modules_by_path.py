@@ -1,0 +1,146 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Operations and collections that the table does not have, which the user describes by method and path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.filter.resource_uuid import make_resource_uuid
+
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+from support.module_runner import ModuleRun, ModuleRunner
+from support.other_service import OtherService
+
+HOST = seeded_uuid("host", 1)
+
+
+@pytest.fixture
+def other() -> Iterator[OtherService]:
+    with OtherService() as service:
+        yield service
+
+
+def call(run: ModuleRunner, other: OtherService, method: str, path: str, **options: Any) -> ModuleRun:
+    check = options.pop("check", False)
+    return run("api", {"method": method, "path": path, **options}, check, base_url=other.url)
+
+
+def create(run: ModuleRunner, other: OtherService, **options: Any) -> ModuleRun:
+    params = {"name": "data-1", "diskSize": 1 << 30, "resourceUuid": make_resource_uuid("volume data-1")}
+    return call(run, other, "POST", "v1/volumes/data", params=params, **options)
+
+
+def test_object_is_created_once(run: ModuleRunner, other: OtherService) -> None:
+    created = create(run, other, system_tags=["a::b"])
+    assert created.changed
+    assert created["reply"]["inventory"]["name"] == "data-1"
+    assert json.loads(other.requests[0].body).keys() == {"params", "systemTags"}
+    again = create(run, other)
+    assert again.failed
+    assert "POST volumes/data failed (SYS.1007)" in again.message
+    assert list(other.records["volumes"]) == [make_resource_uuid("volume data-1")]
+
+
+def test_lost_answer_makes_no_second_object(run: ModuleRunner, other: OtherService) -> None:
+    other.lost = 1
+    params = {"name": "data-1"}
+    created = call(run, other, "POST", "volumes/data", params=params)
+    assert created.changed, created.message
+    assert other.performed == ["POST volumes/data"]
+
+
+def test_action_and_removal(run: ModuleRunner, other: OtherService) -> None:
+    uuid = other.add("volumes", name="data-1", size=1)
+    resized = call(run, other, "PUT", f"/v1/volumes/{uuid}/actions", body_key="resizeDataVolume", params={"size": 2})
+    assert resized["reply"]["inventory"]["size"] == 2
+    assert json.loads(other.requests[0].body) == {"resizeDataVolume": {"size": 2}}
+    removed = call(run, other, "DELETE", f"v1/volumes/{uuid}", params={"deleteMode": "Permissive"})
+    assert removed.changed
+    assert [request.query for request in other.requests if request.method == "DELETE"] == [
+        {"deleteMode": ["Permissive"]}
+    ]
+    assert call(run, other, "DELETE", f"v1/volumes/{uuid}").message.startswith("DELETE volumes/")
+
+
+def test_job_is_taken_up_later(run: ModuleRunner, other: OtherService) -> None:
+    started = create(run, other, wait=False)
+    assert started["job"]["operation"] == "POST volumes/data"
+    waited = run("job_wait", {"jobs": [started["job"]]}, base_url=other.url)
+    assert waited["jobs"][0]["result"]["inventory"]["name"] == "data-1"
+
+
+def test_check_mode_sends_reads_only(run: ModuleRunner, other: OtherService) -> None:
+    other.add("images", name="image-1")
+    assert create(run, other, check=True).changed
+    read = call(run, other, "GET", "v1/images", check=True)
+    assert not read.changed
+    assert read["reply"]["total"] == 1
+    assert {request.method for request in other.requests} == {"GET"}
+
+
+def test_known_operation_by_its_path(run: ModuleRunner, sim: Simulator) -> None:
+    params = {"method": "PUT", "path": f"v1/hosts/{HOST}/actions", "body_key": "changeHostState"}
+    ran = run("api", {**params, "params": {"stateEvent": "disable"}})
+    assert ran["reply"]["inventory"]["state"] == "Disabled"
+    read = run("api", {"method": "GET", "path": f"v1/hosts/{HOST}"})
+    assert read["reply"]["inventories"][0]["uuid"] == HOST
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "GET", "path": f"v1/volumes/data/{HOST}"}, "Services that have no read at this path may take it"),
+        ({"method": "GET", "path": f"v1/images/{HOST}/"}, "is not sent"),
+        ({"method": "PUT", "path": f"v1/volumes/{HOST}/actions"}, "PUT needs body_key"),
+        ({"method": "PUT", "path": "v1/accounts/login", "body_key": "logInByAccount"}, "Use virtinfra.manager.session"),
+        ({"method": "POST", "path": "v1/volumes?x=1"}, "a path such as v1/volumes/data, without query string"),
+        ({"method": "POST", "path": "v1/../volumes"}, "a path such as"),
+        ({"method": "POST", "path": "v1/a b"}, "a path such as"),
+        ({"method": "POST", "path": "v1//volumes"}, "a path such as"),
+        ({"method": "POST", "path": "v1/volumes/%2e%2e"}, "a path such as"),
+        ({"method": "PUT", "path": "v1/volumes", "body_key": 'a": {}'}, "a path such as"),
+        ({"method": "GET", "path": "v1/images", "params": {"q": {"a": 1}}}, "must be a scalar or a list of scalars"),
+    ],
+)
+def test_refused_before_sending(run: ModuleRunner, sim: Simulator, options: dict[str, Any], message: str) -> None:
+    ran = run("api", options)
+    assert ran.failed
+    assert message in ran.message
+    assert ran.log == []
+
+
+def test_any_collection_is_listed_whole(run: ModuleRunner, other: OtherService) -> None:
+    for number in range(1200):
+        other.add(
+            "images", name=f"image-{number}", state="Enabled" if number % 2 else "Disabled", uuid=f"{number:032x}"
+        )
+    listed = run("resource_info", {"path": "v1/images"}, base_url=other.url)
+    assert listed["total"] == len(listed["resources"]) == 1200
+    enabled = run("resource_info", {"path": "v1/images", "query": ["state=Enabled"]}, base_url=other.url)
+    assert len(enabled["resources"]) == 600
+    found = run("resource_info", {"path": "v1/images", "uuid": f"{7:032x}"}, base_url=other.url)
+    assert [image["name"] for image in found["resources"]] == ["image-7"]
+    assert "q" in other.requests[-1].query
+    named = run("resource_info", {"path": "v1/images", "name": "image-9", "limit": 5}, base_url=other.url)
+    assert [image["name"] for image in named["resources"]] == ["image-9"]
+
+
+def test_condition_that_services_misread_is_refused(run: ModuleRunner, other: OtherService) -> None:
+    other.add("images", name="image-1")
+    ran = run("resource_info", {"path": "v1/images", "query": ["name==image-1"]}, base_url=other.url)
+    assert "Write =" in ran.message
+    assert other.requests == []
+
+
+def test_uuids_of_texts() -> None:
+    uuid = make_resource_uuid("volume data-1")
+    assert uuid == make_resource_uuid("volume data-1") != make_resource_uuid("volume data-2")
+    assert len(uuid) == 32
+    assert uuid[12] == "4"
