@@ -21,7 +21,7 @@ options:
       - The result of a task that started no job is skipped.
       - The job that a module returned has the members C(uuid), in the form that the service gave it, C(job_uuid), the
         id that was sent with the call, C(location), of which only path and query are used, at O(base_url),
-        C(operation), which messages mention, and C(state), which is ignored. At least C(uuid) or
+        C(operation) and C(object), which messages mention, and C(state), which is ignored. At least C(uuid) or
         C(location) is needed. In check mode a job without both gets the state V(unknown) instead of a failure, because
         it was not started.
     type: list

@@ -108,6 +108,10 @@ job:
       type: str
       sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
     operation: {description: The operation., type: str, sample: DeleteNicQos}
+    object:
+      description: "The object of the call as messages name it, null if the call names none."
+      type: str
+      sample: host host-1
     state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 

@@ -105,6 +105,11 @@ def _job(operation: str) -> Fields:
             "sample": f"/service/v1/api-jobs/{uuid}",
         },
         "operation": {"description": "The operation.", "type": "str", "sample": operation},
+        "object": {
+            "description": "The object of the call as messages name it, null if the call names none.",
+            "type": "str",
+            "sample": "host host-1",
+        },
         "state": {
             "description": "The state of the job: V(running) or V(unknown).",
             "type": "str",

@@ -40,6 +40,9 @@ from typing import Any
 
 # The remedies for codes of the service.
 HINTS = {
+    "HOST.1001": "An operation on the host failed: look at the host and the log of the service's agent on it.",
+    "HOST.1002": "The host is not connected to the service: check the host, then reconnect it.",
+    "HOST.1003": "The service cannot connect to the host: check its address, SSH port, login and firewall.",
     "ID.1000": "Check account and account_password.",
     "ID.1001": "The {credential} is invalid or has expired: {remedy}.",
     "ID.1002": "The account of this {credential} lacks the permission: use another account or grant the permission.",
@@ -54,6 +57,7 @@ HINTS = {
     "LOGIN_CONTROL.1005": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
     "SYS.1001": "A timeout occurred in the service: check the object before you repeat the call.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
+    "VM.1010": "The state of the VM does not permit the call. Change the state, or wait until it has changed.",
 }
 
 # The terms in HINTS for the credential of a call: the session, the access key or the token of an option; the session of

@@ -82,6 +82,7 @@ class Job:
             "job_uuid": self.sent_uuid or None,
             "location": self.location or None,
             "operation": self.operation,
+            "object": self.label or None,
             "state": self.state,
         }
 

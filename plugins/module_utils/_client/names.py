@@ -314,6 +314,16 @@ def _to_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def name_objects(message: str, given: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
+    """Return a message with the names that the user gave before the first occurrence of their uuids."""
+    for option, value in given.items():
+        for name, uuid in zip(_to_list(value), _to_list(resolved.get(option)), strict=False):
+            if not (isinstance(name, str) and isinstance(uuid, str)) or uuid in ("", name) or name in message:
+                continue
+            message = message.replace(uuid, f"{name} ({uuid})", 1)
+    return message
+
+
 def add_names(client: Client, message: str, references: Mapping[str, str]) -> str:
     """Return a message with the names of objects beside their uuids.
 

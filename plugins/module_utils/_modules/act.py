@@ -266,6 +266,9 @@ def _label_errors(params: Record) -> Iterator[str]:
         raise failure.with_label(label) from None
 
 
+# How many failed jobs the message of a task names.
+MAX_FAILED_JOBS = 10
+
 WAIT_FOR: Options = {**JOB_HANDLES, "wait_for": {"type": "str", "choices": [ALL, ANY], "default": ALL}}
 
 
@@ -284,12 +287,27 @@ def job_module(wait: bool) -> ModuleSpec:
         except WaitTimeout as late:
             late.result = format_jobs(jobs)
             raise
-        if failures := [job.failure for job in jobs if job.failure]:
-            count = f"{len(failures)} of {len(jobs)} jobs did not succeed, the first: " if len(jobs) > 1 else ""
-            raise SeveralFailed(f"{count}{failures[0]}", failures[0].error, **format_jobs(jobs))
+        if failed := [job for job in jobs if job.failure]:
+            raise _describe_failed_jobs(failed, jobs)
         return format_jobs(jobs)
 
     return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+
+
+def _describe_failed_jobs(failed: list[Job], jobs: list[Job]) -> SeveralFailed:
+    """Return the failure of a task that waited for jobs: why each failed one did, and the states of the others.
+
+    Ansible shows the result of a failed task, so it contains no replies of jobs that succeeded.
+    """
+    states = format_jobs(jobs)
+    reasons = [str(job.failure) for job in failed[:MAX_FAILED_JOBS] if job.failure]
+    count = f"{len(failed)} of {len(jobs)} jobs did not succeed: " if len(jobs) > 1 else ""
+    more = f" And {len(failed) - len(reasons)} more." if len(failed) > len(reasons) else ""
+    for job in states["jobs"]:
+        job.pop("result", None)
+    first = failed[0].failure.error if failed[0].failure else {}
+    message = reasons[0] if len(jobs) == 1 else " ".join(f"{reason.rstrip('.')}." for reason in reasons)
+    return SeveralFailed(f"{count}{message}{more}", first, **states)
 
 
 def format_jobs(jobs: list[Job]) -> Record:
@@ -310,7 +328,7 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
     elif isinstance(item, Mapping) and "changed" in item:
         return None
     members = (
-        [item.get(name) for name in ("uuid", "job_uuid", "location", "operation")]
+        [item.get(name) for name in ("uuid", "job_uuid", "location", "operation", "object")]
         if isinstance(item, Mapping)
         else [item]
     )
@@ -336,13 +354,20 @@ def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = Fals
             return predict_job(handle.get("operation") or "")
         raise InvalidOptions("each item of jobs needs a uuid or a location")
     uuid = unify_uuid(handle.get("uuid") or "") or extract_last_segment(str(path))
-    job = Job(uuid, path or format_job_path(uuid, client.connection.path_prefix), handle.get("operation") or "")
+    job = Job(
+        uuid,
+        path or format_job_path(uuid, client.connection.path_prefix),
+        handle.get("operation") or "",
+        handle.get("object") or "",
+    )
     job.sent_uuid, job.is_guessed = handle.get("job_uuid") or "", path is None
     return job
 
 
 def format_job(job: Job) -> Record:
     """Return a job in the form of the result; ``msg`` and ``error`` are like those of a failed task."""
+    if job.failure:
+        job.failure.with_label(job.label)
     record_type = OPERATIONS[job.operation].record if job.operation in OPERATIONS else ""
     result = {"result": mask_webhooks(job.result, record_type)} if job.state == SUCCEEDED else {}
     failure = {"msg": escape_controls(str(job.failure)), "error": job.failure.error} if job.failure else {}

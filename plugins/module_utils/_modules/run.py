@@ -132,6 +132,7 @@ def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], c
 def _run_with_client(task: Task, client: Client) -> ModuleResult:
     """Run a task and return the result with its secrets."""
     context, spec, given = None, task.spec, task.params
+    params: Mapping[str, Any] = given
     try:
         params = _resolve_names(client, spec, given)
         has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
@@ -146,7 +147,12 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
     except VirtinfraError as failure:
         if task.check_mode and isinstance(failure, NotFound):
             failure.use_check_mode_remedy()
-        return _build_failure(context, failure)
+        failed = _build_failure(context, failure)
+        if params is not given:
+            from .._client.names import name_objects
+
+            failed.result["msg"] = name_objects(failed.result["msg"], given, params)
+        return failed
     except Exception as mistake:
         return _build_failure(context, _describe_bug(mistake))
     except BaseException as stop:

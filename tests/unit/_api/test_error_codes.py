@@ -249,12 +249,14 @@ def test_jobs_have_the_error_of_a_failed_task(run: ModuleRunner, sim: Simulator,
     known, unknown = ran["jobs"]
     assert known["error"]["code"] == CONNECTION["code"]
     assert [cause["details"] for cause in known["error"]["causes"]] == [SSH["details"]]
-    assert known["msg"].endswith(SSH["details"])
+    assert known["msg"].startswith("host host-1: ChangeHostState failed (HOST.1003")
+    assert SSH["details"] in known["msg"]
+    assert known["msg"].endswith("check its address, SSH port, login and firewall.")
     assert (unknown["error"]["code"], unknown["error"]["details"]) == ("JOB_NOT_FOUND", unknown["msg"])
     assert unknown["error"]["description"] == "The service does not know the job, or no longer knows it."
     if module == "job_wait":
         assert ran["error"] == known["error"]
-        assert ran.message == f"2 of 2 jobs did not succeed, the first: {known['msg']}"
+        assert ran.message == f"2 of 2 jobs did not succeed: {known['msg']} {unknown['msg']}."
 
 
 @pytest.mark.parametrize(

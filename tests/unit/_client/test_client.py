@@ -544,7 +544,7 @@ def test_polling_tolerates(sim: Simulator, no_wait_client: Client, fault: dict[s
     assert len(requests_of(sim, "ChangeHostState")) == 1
 
 
-ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
+ERROR = {"error": {"code": "SYS.1006", "details": "no"}}
 
 
 @pytest.mark.parametrize(
@@ -554,11 +554,11 @@ ERROR = {"error": {"code": "HOST.1001", "details": "no"}}
         (202, b"", "running", None),
         (200, {"inventory": {"uuid": HOST}}, "succeeded", None),
         (200, {}, "succeeded", None),
-        (200, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
-        (503, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
-        (400, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (200, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
+        (503, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
+        (400, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
         (404, b"", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
-        (404, ERROR, "failed", r"ChangeHostState failed \(HOST\.1001\): no"),
+        (404, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
         (404, b"unable to find job", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
     ],
 )
@@ -633,7 +633,7 @@ def test_job_of_an_unknown_operation() -> None:
     with StubServer(lambda request: StubResponse(503, ERROR)) as service:
         job = Job(JOB, f"/service/v1/api-jobs/{JOB}")
         client_of(service).poll(job)
-    assert str(job.failure) == "the operation failed (HOST.1001): no"
+    assert str(job.failure) == "the operation failed (SYS.1006): no"
 
 
 # ---------------------------------------------------------------------------------------------- what is sent once only

@@ -223,6 +223,7 @@ def test_hanging_job_times_out_and_can_be_waited_for_again(
         "job_uuid": job.uuid,
         "location": f"/service/v1/api-jobs/{job.uuid}",
         "operation": "ChangeHostState",
+        "object": "host-1",
         "state": "running",
     }
     assert clock.now - 1000 <= 60 + 5

@@ -33,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.response i
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
 OTHER = "b" * 32
 CALL = "ChangeHostState"
-ERROR = b'{"error": {"code": "HOST.1001", "details": "no"}}'
+ERROR = b'{"error": {"code": "SYS.1006", "details": "no"}}'
 RESULT = b'{"inventory": {"uuid": "a"}}'
 BUSY = {"Retry-After": "3"}
 PAGE = {"Content-Type": "text/html"}
@@ -58,7 +58,14 @@ AS_CHANGE = (
 def handle_of(uuid: str, operation: str) -> dict[str, Any]:
     """Return the handle of a running job."""
     path = f"/service/v1/api-jobs/{uuid}"
-    return {"uuid": uuid, "job_uuid": None, "location": path, "operation": operation, "state": "running"}
+    return {
+        "uuid": uuid,
+        "job_uuid": None,
+        "location": path,
+        "operation": operation,
+        "object": None,
+        "state": "running",
+    }
 
 
 def describe(error: VirtinfraError | None) -> tuple[Any, ...]:
@@ -178,7 +185,7 @@ READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
         refused("QueryHost", 403, " with HTTP status 403: requestTimeTooSkewed"),
     ),
     (401, {}, b"", "session_id", False, refused("QueryHost", 401, f" with HTTP status 401. {EXPIRED}")),
-    (503, {}, ERROR, "session_id", False, refused("QueryHost", 503, " (HOST.1001): no")),
+    (503, {}, ERROR, "session_id", False, refused("QueryHost", 503, " (SYS.1006): no")),
     (
         202,
         {},
@@ -246,7 +253,7 @@ CALLS: list[tuple[int, Headers, bytes, tuple[Any, ...], tuple[str, str, str]]] =
     (502, BUSY, b"bad", lost(502, "bad", 3.0), (JOB, "", "running")),
     (502, {}, ERROR, lost(502, ERROR.decode()), (JOB, "", "running")),
     (400, PAGE, b"wrong", lost(400, "wrong"), (JOB, "", "running")),
-    (503, {}, ERROR, refused(CALL, 503, " (HOST.1001): no"), (JOB, "", "running")),
+    (503, {}, ERROR, refused(CALL, 503, " (SYS.1006): no"), (JOB, "", "running")),
     (400, {}, b"wrong", refused(CALL, 400, " with HTTP status 400: wrong"), (JOB, "", "running")),
     (500, {}, b"oops", refused(CALL, 500, " with HTTP status 500: oops"), (JOB, "", "running")),
     (
@@ -306,7 +313,7 @@ POLLS: list[tuple[int, Headers, bytes, str, tuple[Any, ...], tuple[Any, ...]]] =
     (200, {}, RESULT, "succeeded", (), ()),
     (200, {}, b"{}", "succeeded", (), ()),
     (404, {}, b"", "unknown", NOT_KNOWN, ()),
-    (503, {}, ERROR, "failed", refused(CALL, 503, " (HOST.1001): no"), ()),
+    (503, {}, ERROR, "failed", refused(CALL, 503, " (SYS.1006): no"), ()),
     (404, PAGE, b"<p>x</p>", "running", (), inconclusive(404, "x")),
     (502, {}, ERROR, "running", (), inconclusive(502, ERROR.decode())),
     (200, {}, b'{"success": false, "error": null}', "failed", refused(CALL, 200, f": {WITHOUT_REASON}"), ()),
@@ -337,4 +344,4 @@ def test_failure_of_the_job_with_the_id_that_was_sent(sent: str, is_own: bool) -
     job = Job(JOB, f"/service/v1/api-jobs/{JOB}", sent_uuid=sent)
     apply_poll(job, Response(503, {}, ERROR))
     assert isinstance(job.failure, ApiError)
-    assert (job.failure.message, job.failure.is_of_own_job) == ("the operation failed (HOST.1001): no", is_own)
+    assert (job.failure.message, job.failure.is_of_own_job) == ("the operation failed (SYS.1006): no", is_own)

@@ -139,6 +139,7 @@ def test_a_read_that_starts_a_job_fails(name: str) -> None:
         "job_uuid": None,
         "location": f"/service/v1/api-jobs/{JOB}",
         "operation": name,
+        "object": None,
         "state": "running",
     }
 

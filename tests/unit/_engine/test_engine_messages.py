@@ -469,6 +469,7 @@ def test_task_that_ends_during_a_call(sim: Simulator, state: str) -> None:
             "job_uuid": job["uuid"],
             "location": f"/service/v1/api-jobs/{job['uuid']}",
             "operation": operation,
+            "object": "host host-91",
             "state": "running",
         },
         **({"done": ["AddKVMHost"]} if state == "maintenance" else {}),

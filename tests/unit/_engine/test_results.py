@@ -63,10 +63,24 @@ def test_object_in_a_message(params: Record, noun: str, label: str) -> None:
 
 
 def test_handle_of_a_job_is_returned_while_it_runs() -> None:
-    handle = {"uuid": UUID, "job_uuid": None, "location": "/jobs/1", "operation": "AddKVMHost", "state": "running"}
+    handle = {
+        "uuid": UUID,
+        "job_uuid": None,
+        "location": "/jobs/1",
+        "operation": "AddKVMHost",
+        "object": None,
+        "state": "running",
+    }
     assert format_pending_job(Job(UUID, "/jobs/1", "AddKVMHost")) == {"job": handle}
     assert format_pending_job(Job(UUID, "/jobs/1", "AddKVMHost", state=SUCCEEDED)) == {}
-    unknown = {"uuid": None, "job_uuid": None, "location": None, "operation": "AddKVMHost", "state": "unknown"}
+    unknown = {
+        "uuid": None,
+        "job_uuid": None,
+        "location": None,
+        "operation": "AddKVMHost",
+        "object": None,
+        "state": "unknown",
+    }
     assert format_predicted_job("AddKVMHost", wait=False) == {"job": unknown}
     assert format_predicted_job("AddKVMHost", wait=True) == {}
 

@@ -67,6 +67,7 @@ def test_silent_polls_do_not_prolong_the_waiting() -> None:
         "job_uuid": caught.value.result["job"]["job_uuid"],
         "location": f"/service/v1/api-jobs/{JOB}",
         "operation": "ChangeHostState",
+        "object": None,
         "state": "running",
     }
 

@@ -112,13 +112,14 @@ def test_call_that_is_not_waited_for(run: ModuleRunner, sim: Simulator, operatio
         "job_uuid": None,
         "location": None,
         "operation": operation,
+        "object": None,
         "state": "unknown",
     }
     for module in ("job_wait", "job_info"):
         assert run(module, {"jobs": [checked["job"]]}, check=True)["jobs"] == [checked["job"]]
     ran = run(name, options, wait=False)
     assert ran.calls == [operation]
-    assert ran["job"].keys() == {"uuid", "job_uuid", "location", "operation", "state"}
+    assert ran["job"].keys() == {"uuid", "job_uuid", "location", "operation", "object", "state"}
     assert (ran["job"]["operation"], ran["job"]["state"]) == (operation, "running")
     assert ran.changed == checked.changed
     assert {*ran.result, "check_mode"} == {*checked.result}
