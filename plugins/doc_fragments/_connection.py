@@ -63,6 +63,7 @@ options:
     description:
       - The id of an access key of an account. With an access key every request is signed, so it needs no login, no
         session and no renewal. The clocks of this machine and of the service must not differ by more than 15 minutes.
+        See O(access_key_time_zone) if the service is in another time zone.
       - It takes precedence over O(session_id) and O(account). The cursor operations need an O(api_token) nevertheless.
       - The environment variable E(VIRTINFRA_ACCESS_KEY_ID) is used when the option is not given.
     type: str
@@ -71,6 +72,16 @@ options:
     description:
       - The secret of the access key O(access_key_id). It is not sent.
       - The environment variable E(VIRTINFRA_ACCESS_KEY_SECRET) is used when the option is not given.
+    type: str
+    version_added: 1.0.0
+  access_key_time_zone:
+    description:
+      - The time zone of the service, as an offset such as V(+08:00) or as a name such as V(Asia/Shanghai), which this
+        machine must know. By default it is the zone of this machine. Services compare the local time in a signature
+        with their own.
+      - If the service refuses the time, the others are tried, and the rest of the run uses the zone that it accepts.
+        With this option no request is refused.
+      - The environment variable E(VIRTINFRA_ACCESS_KEY_TIME_ZONE) is used when the option is not given.
     type: str
     version_added: 1.0.0
   api_token:

@@ -69,6 +69,17 @@ options:
     version_added: 1.0.0
     env:
       - name: VIRTINFRA_ACCESS_KEY_SECRET
+  access_key_time_zone:
+    description:
+      - The time zone of the service, as an offset such as V(+08:00) or as a name such as V(Asia/Shanghai), which this
+        machine must know. By default it is the zone of this machine. Services compare the local time in a signature
+        with their own.
+      - If the service refuses the time, the others are tried, and the rest of the run uses the zone that it accepts.
+        With this option no request is refused.
+    type: str
+    version_added: 1.0.0
+    env:
+      - name: VIRTINFRA_ACCESS_KEY_TIME_ZONE
   validate_certs:
     description:
       - Whether to verify the TLS certificate of the service.

@@ -54,6 +54,7 @@ class Service:
         self.jobs.cancel()
         self.webhooks.cancel()
         self.log.entries.clear()
+        self.log.recent.clear()
         self._initialize(seed, switches)
 
     def configure(self, overrides: dict[str, Any]) -> None:

@@ -29,6 +29,7 @@ from .._api.errors import (
 from .._api.operation import Operation, Request, parse_version
 from .._api.operations import get_operation
 from .._api.resource_types import find_changed_types
+from .._http.access_keys import AccessKey
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
     Authorization,
@@ -37,6 +38,7 @@ from .._http.connection import (
     SessionSource,
 )
 from .._http.hooks import Hooks, NameStore, ServerFacts, SessionStore
+from .._http.response import Response
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
 from .jobs import (
@@ -59,6 +61,7 @@ from .substitutes import (
     read_either,
     start_either,
 )
+from .time_zones import choose_zone, send_in_any_zone
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -197,7 +200,7 @@ class Client:
         return self._read(operation, request, _choose_auth(self, operation))
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
-        response = self._transport.send(request, operation.name, auth, {}, self.limits)
+        response = _send(self, request, operation.name, auth)
         credential = "api_token" if operation.uses_token else self.sessions.credential
         prefix = self.connection.path_prefix
         reply = extract_reply(operation, request, response, prefix, self.prefix.is_known, credential)
@@ -239,7 +242,7 @@ class Client:
         self.jobs.append(job)
         self.hooks.on_job(job)
         try:
-            response = self._transport.send(request, name, auth, self.options.build_headers(uuid), self.limits)
+            response = _send(self, request, name, auth, self.options.build_headers(uuid))
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
             apply_response(job, response, self.connection.path_prefix, self.prefix.is_known, request.path)
@@ -268,12 +271,12 @@ class Client:
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         auth = self.authorize_call() if job.needs_auth else None
-        response = self._transport.send(request, label, auth, {}, self.limits)
+        response = _send(self, request, label, auth)
         if response.status in (401, 403) and self.connection.can_query and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = self._transport.send(request, label, self.authorize_call(), {}, self.limits)
+            response = _send(self, request, label, self.authorize_call())
         apply_poll(job, response)
 
     def renew_session(self, failure: ApiError, auth: Authorization) -> bool:
@@ -301,15 +304,24 @@ class Client:
 
     def authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""
-        session_id = None if self.connection.access_key else self.sessions.get_session()
-        return self.connection.access_key or (f"OAuth {session_id}" if session_id else None)
+        if key := self.connection.access_key:
+            return choose_zone(key, self.facts)
+        return f"OAuth {session}" if (session := self.sessions.get_session()) else None
 
     @property
-    def _transport(self) -> Transport:
+    def transport(self) -> Transport:
         """The transport of this client, created for its first request."""
         if not self._transports:
             self._transports.append(Transport(self.connection, self.hooks, self._connections))
         return self._transports[0]
+
+
+def _send(
+    client: Client, request: Request, label: str, auth: Authorization, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Send a request and return the response; with an access key, in the time zone that the service accepts."""
+    send = partial(client.transport.send, request, label, headers=headers or {}, limits=client.limits)
+    return send_in_any_zone(send, auth, client.facts) if isinstance(auth, AccessKey) else send(auth=auth)
 
 
 def _encode(connection: ConnectionOptions, operation: Operation, params: Mapping[str, Any]) -> Request:

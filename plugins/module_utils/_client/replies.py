@@ -31,6 +31,7 @@ from .._api.operation import (
     is_success,
 )
 from .._api.operations import OPERATIONS, get_operation
+from .._http.access_keys import is_skewed
 from .._http.response import Response
 from .._masking.terminal import make_printable
 from .jobs import (
@@ -54,7 +55,6 @@ REFUSALS = (400, 403, 404, 405, 429, 500)
 ACCESS_KEY_REFUSED = 403
 
 # What a service says about a request whose signature has a time that differs too much from its own.
-_CLOCK_SKEW = b"requestTimeTooSkewed"
 
 # The texts with which services refuse a known path, because it has no operation for the verb or the body.
 _NO_OPERATION = {
@@ -180,12 +180,13 @@ def _describe_refusal(response: Response, credential: str) -> str:
     """
     if response.status != ACCESS_KEY_REFUSED or credential != "access_key":
         return response.format_text()
-    if _CLOCK_SKEW not in response.body:
+    if not is_skewed(response):
         return f"{response.format_text()}. {CREDENTIALS[credential]['remedy'].capitalize()}"
     service_time = make_printable(response.headers.get("Date", ""))[:40] or "not in its response"
     return (
-        f"{response.format_text()}. The clock of this machine differs from that of the service by more than 15 minutes:"
-        f" it is {formatdate(usegmt=True)} here, and the time of the service is {service_time}. Correct the clock"
+        f"{response.format_text()}. The clock of this machine differs from that of the service by more than 15 minutes,"
+        f" in whichever time zone the service is: it is {formatdate(usegmt=True)} here, and the time of the service is"
+        f" {service_time}. Correct the clock"
     )
 
 

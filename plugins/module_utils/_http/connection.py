@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import base64
-import hmac
 import os
 import re
 import socket
@@ -18,15 +16,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
-from email.utils import formatdate
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
-from .._api.operation import remove_prefix
 from .._masking.masker import Masker, list_url_secrets
+from .access_keys import AccessKey, parse_zone
 
 # The timeout, in seconds, of a connection that only checks the TLS of the service.
 HANDSHAKE_TIME = 5.0
@@ -49,6 +46,7 @@ class ConnectionOptions:
     account_password: str | None = field(default=None, repr=False)
     access_key_id: str | None = None
     access_key_secret: str | None = field(default=None, repr=False)
+    access_key_time_zone: str | None = None
     api_token: str | None = field(default=None, repr=False)
     validate_certs: bool = True
     ca_path: str | None = None
@@ -118,6 +116,7 @@ class ConnectionOptions:
                 "access_key_id and access_key_secret (or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in the"
                 " environment) are needed together"
             )
+        parse_zone(self.access_key_time_zone)
         if self.account and not (self.account_password or self.session_id or self.access_key_id):
             raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
 
@@ -139,7 +138,8 @@ class ConnectionOptions:
     def access_key(self) -> AccessKey | None:
         """The access key, which takes precedence over a session and an account; None without one."""
         if self.access_key_id and self.access_key_secret:
-            return AccessKey(self.access_key_id, self.access_key_secret, self.path_prefix)
+            zone = parse_zone(self.access_key_time_zone)
+            return AccessKey(self.access_key_id, self.access_key_secret, self.path_prefix, zone)
         return None
 
     @property
@@ -279,25 +279,6 @@ class Proxy:
     def needs_socks(self) -> bool:
         """Whether the library PySocks is needed."""
         return self.url.startswith("socks")
-
-
-@dataclass(frozen=True)
-class AccessKey:
-    """An access key, with which each request is signed, and the path prefix, which the signature does not cover."""
-
-    key_id: str
-    secret: str = field(repr=False)
-    path_prefix: str
-
-    def sign(self, method: str, path: str) -> dict[str, str]:
-        """Return the headers Authorization and Date of a request that is sent now.
-
-        The service accepts them for 15 minutes. ``path`` may have a query, which is not signed.
-        """
-        date = formatdate(usegmt=True)
-        text = f"{method}\n{date}\n{remove_prefix(path, self.path_prefix)}"
-        signature = base64.b64encode(hmac.new(self.secret.encode(), text.encode(), "sha1").digest()).decode()
-        return {"Authorization": f"ZStack {self.key_id}:{signature}", "Date": date}
 
 
 # What a request is authorized with: an Authorization header, an access key, or nothing.

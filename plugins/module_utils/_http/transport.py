@@ -29,6 +29,7 @@ from .._api.operation import Request
 from .._masking.masker import list_url_secrets
 from .._masking.patterns import MASK, is_secret_name
 from .._masking.terminal import make_printable
+from .access_keys import AccessKey
 from .adapter import (
     HAS_REQUESTS,
     Adapter,
@@ -37,7 +38,7 @@ from .adapter import (
     ExchangeFailed,
     has_socks,
 )
-from .connection import AccessKey, Authorization, ConnectionOptions
+from .connection import Authorization, ConnectionOptions
 from .hooks import Hooks
 from .response import Response
 

@@ -41,6 +41,7 @@ CONNECTION = _add_fallbacks(
         "account_password": {"type": "str", "no_log": True},
         "access_key_id": {"type": "str", "no_log": False},
         "access_key_secret": {"type": "str", "no_log": True},
+        "access_key_time_zone": {"type": "str", "no_log": False},
         "api_token": {"type": "str", "no_log": True},
         "validate_certs": {"type": "bool", "default": True},
         "ca_path": {"type": "path"},

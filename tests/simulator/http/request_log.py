@@ -29,6 +29,8 @@ class RequestLog:
 
     def __init__(self) -> None:
         self.entries: collections.deque[Entry] = collections.deque(maxlen=MAX_ENTRIES)
+        # The times of the last requests of each client, for the limit of their rate.
+        self.recent: dict[str, collections.deque[float]] = collections.defaultdict(collections.deque)
 
     def add(self, scope: Scope) -> Entry:
         """Add the entry of a request; its status stays null until a response is sent."""
@@ -86,7 +88,6 @@ class RequestLogMiddleware:
         self._app = app
         self._log = log
         self._switches = switches
-        self._recent: dict[str, collections.deque[float]] = collections.defaultdict(collections.deque)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -113,7 +114,7 @@ class RequestLogMiddleware:
         limit = self._switches().rate_limit
         if not limit:
             return False
-        now, recent = time.monotonic(), self._recent[client]
+        now, recent = time.monotonic(), self._log.recent[client]
         while recent and recent[0] <= now - 1:
             recent.popleft()
         if len(recent) >= limit:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Access keys: the signatures of requests."""
+"""Access keys: the signatures of requests, and the local time in their dates."""
 
 from __future__ import annotations
 
@@ -10,37 +10,61 @@ import base64
 import hashlib
 import hmac
 import time
-from datetime import datetime
+from datetime import datetime, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
+from urllib.parse import unquote
 
 from starlette.requests import Request
 
 from ..errors import RequestRejected
 from ..switches.options import Switches
 
-MAX_SKEW = 15 * 60
+MAX_SKEW = timedelta(minutes=15)
 
 
 def check_signature(switches: Switches, request: Request) -> None:
     """Raise RequestRejected unless the headers Authorization and Date are those of the access key, and current."""
     date = request.headers.get("date", "")
-    if abs(_parse_date(date) - time.time() - switches.clock_ahead) > MAX_SKEW:
+    given, now = _parse_date(date, switches.accepts_iso_dates), _read_clock(switches)
+    if not switches.check_time_zone:
+        given, now = given.replace(tzinfo=None), now.replace(tzinfo=None)
+    if abs(given - now) > MAX_SKEW:
         raise RequestRejected(403, "requestTimeTooSkewed")
     key_id, dummy, signature = request.headers["authorization"].partition(" ")[2].strip().partition(":")
     if key_id != switches.access_key_id or switches.access_key_disabled:
-        raise RequestRejected(403, f"the access key[{key_id}] does not exist or is disabled")
-    path = request.scope["raw_path"].decode("ascii").partition("?")[0].removeprefix(switches.root)
+        raise RequestRejected(403, f"access key id: {key_id} does not existed or disabled")
+    path = unquote(request.scope["raw_path"].decode("ascii").partition("?")[0].removeprefix(switches.root))
     text = f"{request.method}\n{date}\n{path}"
     expected = hmac.new(switches.access_key_secret.encode(), text.encode(), hashlib.sha1).digest()
     if not hmac.compare_digest(base64.b64encode(expected), signature.encode()):
-        raise RequestRejected(403, "the signature does not match")
+        raise RequestRejected(403, "wrong accessKey signature")
 
 
-def _parse_date(text: str) -> float:
-    """Return a date in seconds since 1970; its form is that of RFC 1123 or ISO 8601."""
-    for parse in (parsedate_to_datetime, datetime.fromisoformat):
-        try:
-            return parse(text).timestamp()
-        except ValueError:
-            continue
-    raise RequestRejected(403, f"the header Date[{text}] is not a date")
+def _read_clock(switches: Switches) -> datetime:
+    """Return the local time of the service."""
+    zone: tzinfo | None = None
+    if switches.time_zone:
+        zone = datetime.fromisoformat(f"2000-01-01T00:00:00{switches.time_zone}").tzinfo
+    return datetime.fromtimestamp(time.time() + switches.clock_ahead, timezone.utc).astimezone(zone)
+
+
+def _parse_date(text: str, accepts_iso: bool) -> datetime:
+    """Return a date with its offset; its form is that of RFC 1123, which may have an offset behind GMT, or ISO 8601."""
+    words, dummy, zone = text.partition(" GMT")
+    try:
+        if dummy:
+            offset = zone.replace(":", "") or "+0000"
+            return parsedate_to_datetime(f"{words} {offset}").replace(tzinfo=_parse_offset(offset))
+        if accepts_iso:
+            try:
+                return datetime.fromisoformat(text)
+            except ValueError:
+                return parsedate_to_datetime(text)
+    except ValueError:
+        pass
+    raise RequestRejected(400, "'Date' format error")
+
+
+def _parse_offset(text: str) -> timezone:
+    minutes = int(text[1:3]) * 60 + int(text[3:5])
+    return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))

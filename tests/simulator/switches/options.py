@@ -125,6 +125,15 @@ class Switches:
     )
     access_key_secret: Annotated[str, OptionInfo("its secret")] = "simulator-key-secret"
     access_key_disabled: Annotated[bool, OptionInfo("the access key is disabled")] = False
+    time_zone: Annotated[
+        str, OptionInfo("time zone of the service, as an offset such as +08:00; empty: that of this machine")
+    ] = ""
+    check_time_zone: Annotated[
+        bool, OptionInfo("the dates of signatures are compared as instants, and not as local times")
+    ] = False
+    accepts_iso_dates: Annotated[
+        bool, OptionInfo("the dates of signatures may have the form of ISO 8601, or an offset such as +0800")
+    ] = True
     clock_ahead: Annotated[
         float, OptionInfo("seconds by which the clock of the service is ahead; negative: behind", least=-1e9)
     ] = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from email.utils import formatdate
+from datetime import timezone
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,13 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http import connection as connection_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import AccessKey, ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http import access_keys
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.access_keys import (
+    AccessKey,
+    format_date,
+    parse_zone,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_options
 
 from simulator.launch import Simulator
@@ -26,7 +31,7 @@ from support.module_runner import ModuleRunner, run_module
 from support.scenarios import HOST
 
 KEY: dict[str, Any] = {"access_key_id": Simulator.access_key_id, "access_key_secret": Simulator.access_key_secret}
-DATE = "Mon, 23 Nov 2026 12:00:00 GMT"
+DATE, NOON = "Mon, 23 Nov 2026 12:00:00 GMT", 1795435200.0
 
 
 @pytest.fixture
@@ -52,8 +57,8 @@ def schemes(log: list[dict[str, Any]]) -> dict[str, str | None]:
 )
 def test_a_signature_covers_method_date_and_path(monkeypatch: pytest.MonkeyPatch, prefix: str, path: str) -> None:
     """The expected signature was computed with openssl."""
-    monkeypatch.setattr(connection_module, "formatdate", lambda usegmt: DATE)
-    headers = AccessKey("key-id", "key-secret", prefix).sign("GET", path)
+    monkeypatch.setattr("time.time", lambda: NOON)
+    headers = AccessKey("key-id", "key-secret", prefix, timezone.utc).sign("GET", path)
     assert headers == {"Authorization": "ZStack key-id:P+TEx4ujZOgH/Uo4c03FXqIKoAI=", "Date": DATE}
 
 
@@ -70,9 +75,9 @@ def test_reads_writes_and_cursor_queries(run: ModuleRunner) -> None:
 
 def test_each_attempt_is_signed(sim: Simulator, run: ModuleRunner, monkeypatch: pytest.MonkeyPatch) -> None:
     """A retry after a long wait would be refused with the date of the first attempt."""
-    dates = [formatdate(time.time() + seconds, usegmt=True) for seconds in (0, 60)]
+    dates = [format_date(time.time() + seconds, None) for seconds in (0, 60)]
     remaining = iter(dates)
-    monkeypatch.setattr(connection_module, "formatdate", lambda usegmt: next(remaining))
+    monkeypatch.setattr(access_keys, "format_date", lambda seconds, zone: next(remaining))
     sim.fault("status", "QueryHost", status=502)
     ran = run("host_info", {"name": "host-1"}, **KEY)
     assert not ran.failed, ran.message
@@ -82,8 +87,8 @@ def test_each_attempt_is_signed(sim: Simulator, run: ModuleRunner, monkeypatch: 
 @pytest.mark.parametrize(
     ("switches", "options", "words"),
     [
-        ({}, {"access_key_secret": "wrong-secret"}, "signature does not match. Check access_key_id and"),
-        ({"access_key_disabled": True}, {}, "is disabled. Check access_key_id and access_key_secret"),
+        ({}, {"access_key_secret": "wrong-secret"}, "wrong accessKey signature. Check access_key_id and"),
+        ({"access_key_disabled": True}, {}, "or disabled. Check access_key_id and access_key_secret"),
     ],
 )
 @pytest.mark.parametrize(("name", "task"), [("host_info", {}), ("sns_snmp_test", {"platform": "snmp-platform-1"})])
@@ -110,7 +115,54 @@ def test_a_clock_that_differs_too_much(sim: Simulator, run: ModuleRunner, ahead:
     assert not run("host_info", {}, **KEY).failed
 
 
-@pytest.mark.parametrize("name", KEY)
+def zones_of(log: list[dict[str, Any]]) -> list[str]:
+    """Return the zones in the dates of the requests, in the order in which they were tried."""
+    return [entry["headers"]["date"].partition("GMT")[2] for entry in log if "date" in entry["headers"]]
+
+
+@pytest.mark.parametrize("service_zone", ["+08:00", "-03:30", "+10:30", "+14:00"])
+def test_zone_of_the_service_is_found(sim: Simulator, run: ModuleRunner, service_zone: str) -> None:
+    """The task remembers the zone that the service accepts: each other one is tried once."""
+    sim.configure(time_zone=service_zone)
+    ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, access_key_time_zone="+00:00", **KEY)
+    assert ran.changed, ran.message
+    tried = zones_of(ran.log)
+    found = tried.index(service_zone)
+    assert set(tried[found:]) == {service_zone}
+    assert len(set(tried)) == found + 1
+    assert ran.calls == ["ChangeHostState"]
+    sim.clear_log()
+    ran = run("host_info", {}, access_key_time_zone=service_zone, **KEY)
+    assert zones_of(ran.log) == [service_zone]
+
+
+def test_zones_are_tried_for_services_that_compare_instants(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(time_zone="+08:00", check_time_zone=True, accepts_iso_dates=False)
+    assert zones_of(run("host_info", {}, access_key_time_zone="-05:00", **KEY).log) == ["-05:00"]
+
+
+@pytest.mark.parametrize("name", ["Mars/Olympus", "+8", "+25:00", "../etc/passwd"])
+def test_zone_that_does_not_exist(name: str) -> None:
+    with pytest.raises(InvalidOptions, match=r"access_key_time_zone must be an offset such as '\+08:00'"):
+        ConnectionOptions("https://manager.example.com", access_key_time_zone=name)
+
+
+def test_date_has_the_local_time_of_the_zone() -> None:
+    assert format_date(NOON, parse_zone("+08:00")) == "Mon, 23 Nov 2026 20:00:00 GMT+08:00"
+    assert format_date(NOON, parse_zone("-03:30")) == "Mon, 23 Nov 2026 08:30:00 GMT-03:30"
+    assert format_date(NOON, parse_zone("UTC")) == DATE
+
+
+@pytest.mark.parametrize("user_id", ["a@b", "a b", "ou_\u5f20", "50%"])
+def test_decoded_path_is_signed(sim: Simulator, run: ModuleRunner, user_id: str) -> None:
+    """The service decodes the path before it compares the signature."""
+    endpoint = next(row for row in sim.records("endpoint") if row["type"] == "TeamChat")
+    params = {"endpointUuid": endpoint["uuid"], "userId": user_id}
+    ran = run("api", {"operation": "RemoveSNSFeiShuAtPerson", "params": params}, **KEY)
+    assert not ran.failed, ran.message
+
+
+@pytest.mark.parametrize("name", ["access_key_id", "access_key_secret"])
 def test_half_of_a_key_is_refused(name: str) -> None:
     with pytest.raises(InvalidOptions, match="are needed together"):
         ConnectionOptions("https://manager.example.com", **{name: KEY[name]})

@@ -455,6 +455,7 @@ def test_options_of_a_profile_are_those_of_the_connection(file: ProfilesFile) ->
         "path_prefix": "api",
         "account": "admin",
         "access_key_id": "k",
+        "access_key_time_zone": "+08:00",
         "validate_certs": True,
         "ca_path": "/ca",
         "client_cert": "/c",
