@@ -172,6 +172,14 @@ class Planner:
         return f" Then remove {names} with the module api, because the task does not find them again." if lost else ""
 
 
+# Why a call may have been refused although the object is in the requested state.
+EITHER = (
+    "Either another run, task or user made the same call at the same time, or a proxy delivered this call twice. The"
+    " task reports a change, because the service does not identify calls by their job ids, which would distinguish the"
+    " two cases."
+)
+
+
 class Reconciler:
     """One run: read, plan, make the first call, read again, plan again, until no call is left to make."""
 
@@ -317,26 +325,20 @@ class Reconciler:
         current = before
         with suppress(VirtinfraError):
             current = self.reader.read()
-            if call.must_reach:
-                # The service may still perform the first delivery of the call, such as a migration.
-                current = self.reader.wait_until_stable(current, self._list_fields_after(call), deadline)
+            # The service may still perform the same call of another run, or the first delivery of this one.
+            current = self.reader.wait_until_stable(current, self._list_fields_after(call), deadline)
             if _is_created_by_another(self.resource, call, current.record, error):
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
-            is_reached = not find_unreached_fields(call, current)
-            if can_answer_second_delivery(error) and is_reached and self._is_still_needed(call, deadline) is False:
+            if is_removed_by_another(call, current, error):
+                return current
+            is_reached = not find_unreached_fields(call, current) and self._is_still_needed(call, deadline) is False
+            if is_reached and (can_answer_second_delivery(error) or _moves(self.resource, call, before)):
                 self._add_extras(extract_extras(self.resource, call.operation, {}))
-                warning = (
-                    f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
-                    " Either another run, task or user made the same call at the same time, or a proxy delivered this"
-                    " call twice. The task reports a change, because the service does not identify calls by their job"
-                    " ids, which would distinguish the two cases."
-                )
-                self.context.record_call(call.operation, warnings=[warning])
+                self._warn_of_reached(call, error)
                 return self.reader.read()
-            is_tagged = is_refused_tag(call, error) and self._is_still_needed(call, deadline) is False
-            if is_tagged or is_removed_by_another(call, current, error):
+            if is_reached and is_refused_tag(call, error):
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
                 error.add_sentence(f" {remaining}")
@@ -345,6 +347,14 @@ class Reconciler:
             error.result["changed"] = True
             self.context.warnings.append(warning)
         raise error
+
+    def _warn_of_reached(self, call: PlannedCall, error: VirtinfraError) -> None:
+        """Warn that a refused call was not needed, and count it if the service may have accepted it before."""
+        warning = f"{self.reader.label}: {error.message.rstrip('.')}, but the object is in the requested state."
+        if can_answer_second_delivery(error):
+            self.context.record_call(call.operation, warnings=[f"{warning} {EITHER}"])
+        else:
+            self.context.warnings.append(f"{warning} Another run, task or user was faster.")
 
     def _warn(self, call: PlannedCall) -> None:
         if call.warning:
@@ -447,6 +457,12 @@ def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | 
     expected = call.expected or {**before, "state": None}
     names = (name for name, value in expected.items() if value != before.get(name))
     return any(now.get(name) != before.get(name) for name in names)
+
+
+def _moves(resource: ResourceSpec, call: PlannedCall, before: Current) -> bool:
+    """Return whether a call changes a state through which the object passes on its way to another."""
+    expected, record = call.expected or {}, before.record or {}
+    return any(expected.get(name) != record.get(name) for name in resource.transitional_values)
 
 
 def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRun, ModuleRunner, run_module
 
 
 @pytest.fixture
@@ -201,6 +201,34 @@ def test_hidden_vm_of_a_task(run: ModuleRunner, sim: Simulator, state: str) -> N
 
 def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> None:
     run.idle("cbt_task", {"vm": vm, "state": "absent"})
+
+
+@pytest.mark.parametrize("seconds", [0.0, 30.0])
+def test_task_that_another_run_enables_meanwhile(sim: Simulator, run: ModuleRunner, seconds: float) -> None:
+    """The other run's call arrives between the read and the call of this one, which waits for its end."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    vm = str(task["resourceRefs"][0]["resourceUuid"])
+    sim.change("cbttask", task["uuid"], status="Stopped")
+    sim.change("vm", vm, state="Running")
+    sim.configure(latencies={"EnableCbtTask": seconds})
+    others: list[ModuleRun] = []
+
+    def enable_first(job: Any) -> None:
+        if not others:
+            others.append(run("api", {"operation": "EnableCbtTask", "params": {"uuid": task["uuid"]}}, wait=False))
+
+    def end_other(line: str) -> None:
+        if others and line.startswith("GET"):
+            sim.advance()
+
+    options = {"base_url": sim.url, "session_id": sim.session, "uuid": task["uuid"], "state": "enabled"}
+    ran = run_module("cbt_task", options, on_job=enable_first, on_request=end_other)
+    assert others[0].changed
+    assert not ran.result.get("failed"), ran.result
+    assert ran.result["cbt_task"]["status"] == "Running"
+    assert "is Starting already" in ran.warnings[0] or "is Running already" in ran.warnings[0]
+    assert "Another run, task or user was faster." in ran.warnings[0]
 
 
 def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simulator) -> None:
