@@ -302,7 +302,7 @@ def find_vm(client: Client, desired: Record) -> Record | None:
     if "dataVolumeUuids" in desired:
         volumes = _read_remaining_volumes(client, desired["dataVolumeUuids"], uuid)
     elif vm is None or vm.get("state") == _DESTROYED:
-        volumes = _list_freed_volumes(client, uuid) if uuid else []
+        volumes = _list_freed_volumes(client, uuid, vm) if uuid else []
     else:
         volumes = _list_data_volumes(client, vm)
     volumes = [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
@@ -371,17 +371,25 @@ def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
     return [volume for volume in attached if _is_own_data_volume(volume) and volume["uuid"] != vm.get("rootVolumeUuid")]
 
 
-def _list_freed_volumes(client: Client, vm: str) -> list[Record]:
-    """Return the data volumes that a VM had when it was destroyed, also deleted ones, unless others use them now.
+def _list_freed_volumes(client: Client, uuid: str, vm: Record | None) -> list[Record]:
+    """Return the data volumes that a VM had when it was destroyed, unless others use them now.
 
-    Servers set the date of the detachment only if a volume is detached from a VM that exists. A volume with such a date
-    may have been detached to keep it, so it is left out.
+    ``vm`` is its record, None if it has none. Servers set the date of the detachment only if a volume is detached from
+    a VM that exists. A volume with such a date may have been detached to keep it, so it is left out. So is a volume
+    that may have been deleted before the VM was destroyed, because that was no part of the removal of the VM.
     """
-    volumes = query(client, VOLUME.query, [f"lastVmInstanceUuid={vm}"])
+    volumes = query(client, VOLUME.query, [f"lastVmInstanceUuid={uuid}"])
     freed = [
-        volume for volume in volumes if volume.get("lastVmInstanceUuid") == vm and not volume.get("vmInstanceUuid")
+        volume for volume in volumes if volume.get("lastVmInstanceUuid") == uuid and not volume.get("vmInstanceUuid")
     ]
-    return [volume for volume in freed if _is_own_data_volume(volume) and not _was_detached(volume)]
+    own = [volume for volume in freed if _is_own_data_volume(volume) and not _was_detached(volume)]
+    return [volume for volume in own if VOLUME.is_usable(volume) or _was_deleted_after(volume, vm)]
+
+
+def _was_deleted_after(volume: Record, vm: Record | None) -> bool:
+    """Return whether a volume was deleted after its VM was destroyed. Without the record of the VM, it is not known."""
+    destroyed, deleted = (parse_timestamp((record or {}).get("lastOpDate")) for record in (vm, volume))
+    return destroyed is not None and deleted is not None and deleted >= destroyed
 
 
 def _is_own_data_volume(volume: Record) -> bool:
@@ -562,7 +570,12 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
     ]
     exists = remaining is not vm
     is_vm_found_again = has_record or "uuid" in desired
-    lost = {v["uuid"] for v in volumes if not exists and (_was_detached(v) or not is_vm_found_again)}
+    lost = {
+        volume["uuid"]
+        for volume in volumes
+        if not exists
+        and (_was_detached(volume) or not is_vm_found_again or not (has_record or VOLUME.is_usable(volume)))
+    }
     return [replace(call, is_found_again=call.params["uuid"] not in lost) for call in calls]
 
 
@@ -600,5 +613,7 @@ def _belongs_to(record: Record, vm: str) -> bool:
 
 
 VM_DEPENDENTS = Guard(
-    _find_vm_dependents, option="", operations=("DestroyVmInstance", "DeleteDataVolume", "ExpungeVmInstance")
+    _find_vm_dependents,
+    option="",
+    operations=("DestroyVmInstance", "DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance"),
 )

@@ -269,6 +269,42 @@ def test_volume_that_was_detached_before_stays(run: ModuleRunner, sim: Simulator
         assert get_volume(sim)["status"] == "Ready"
 
 
+def remove_volume_and_recover_vm(run: ModuleRunner, sim: Simulator) -> None:
+    """Remove the VM with its data volume, and recover the VM alone."""
+    sim.change("volume", DATA_VOLUME, lastDetachDate=None)
+    run("vm", remove_vm())
+    sim.advance(5)
+    assert not run("vm", {"uuid": VM, "state": "stopped", "recover": True}).failed
+    assert get_volume(sim)["status"] == "Deleted"
+
+
+@pytest.mark.parametrize("failing", [None, "ExpungeVmInstance"])
+def test_volume_that_was_deleted_before_the_vm_can_still_be_recovered(
+    run: ModuleRunner, sim: Simulator, failing: str | None
+) -> None:
+    """It was no volume of the VM when that was removed, neither with a record of the VM nor without one."""
+    remove_volume_and_recover_vm(run, sim)
+    if failing:
+        # The first call tries whether the service has the operation.
+        sim.fault("fail", failing, skip=1)
+    first = run("vm", remove_vm(expunge=True))
+    assert first.failed == bool(failing)
+    for dummy in range(2):
+        again = run("vm", remove_vm(expunge=True))
+        assert not again.failed, again.message
+        assert "ExpungeDataVolume" not in again.calls
+    assert get_volume(sim)["status"] == "Deleted"
+
+
+def test_volume_that_is_only_expunged_is_named(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("volume", DATA_VOLUME, lastDetachDate=None)
+    run("vm", remove_vm())
+    for check in (True, False):
+        ran = run("vm", remove_vm(expunge=True), check)
+        assert DATA_VOLUME in [item["uuid"] for item in ran["also_removed"]]
+    assert "ExpungeDataVolume" in ran.calls
+
+
 def test_options_are_compared_with_a_destroyed_vm(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("volume", DATA_VOLUME, vmInstanceUuid=None, lastDetachDate=None)
     sim.change("vm", VM, state="Destroyed")
