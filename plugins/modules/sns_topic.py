@@ -53,7 +53,7 @@ options:
     description: The description of the topic. An empty string removes it.
     type: str
   locale:
-    description: The language of the messages. The API cannot change it, so the module fails if it differs.
+    description: The language of the messages.
     type: str
     choices: [zh_CN, en_US]
   force:

@@ -84,6 +84,7 @@ class Parameter(NamedTuple):
     whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
     False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
     are. With ``ignores_case``, a choice may be spelt in small or capital letters; it is sent as ``choices`` has it.
+    ``longest`` is the limit of characters of the operation, if it is not the usual one of the name.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Parameter(NamedTuple):
     field: str = ""
     is_compared: bool = True
     ignores_case: bool = False
+    longest: int = 0
 
     def coerce(self, operation: str, value: Any) -> Any:
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
@@ -131,9 +133,9 @@ class Parameter(NamedTuple):
                 f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML"
                 " reads some addresses as numbers"
             )
-        if self.name in _MAX_LENGTHS:
+        if longest := self.longest or _MAX_LENGTHS.get(self.name):
             for text in value if isinstance(value, (list, dict)) else [value]:
-                _check_length(label, text, _MAX_LENGTHS[self.name])
+                _check_length(label, text, longest)
             for remark in value.values() if isinstance(value, dict) else ():
                 _check_length(label, remark, _REMARK)
         if self.name in _RANGES:

@@ -26,6 +26,9 @@ _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
 # How a server removes an object that others depend on: Permissive, the default, stops at the first failure.
 _DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"), ignores_case=True)
 
+# The languages of the messages of a topic.
+_LOCALES = ("zh_CN", "en_US")
+
 _CREATE_PARAMS = (
     optional("resourceUuid"),
     optional("tagUuids", "list", refers_to="tag_pattern"),
@@ -118,7 +121,7 @@ def _webhook_change(name: str, kind: str, *params: Parameter) -> Operation:
         optional("name"),
         optional("description"),
         optional("platformUuid", refers_to="platform"),
-        optional("url"),
+        optional("url", longest=256),
         *params,
     )
 
@@ -619,6 +622,7 @@ _COMPANIONS = (
     _vm_action(
         "MigrateVm",
         optional("hostUuid", refers_to="host"),
+        optional("strategy"),
         is_idempotent=False,
         duplicate_codes=("SYS.1006", "VM.1010"),
     ),
@@ -783,8 +787,8 @@ _COMPANIONS = (
         record="SNSWorkchatEndpointInventory",
     ),
     _webhook_change("UpdateSNSFeiShuEndpoint", "feishu", optional("atAll", "bool"), optional("secret")),
-    _webhook_change("UpdateSNSDingTalkEndpoint", "ding-talk", optional("atAll", "bool")),
-    _webhook_change("UpdateSNSHttpEndpoint", "http"),
+    _webhook_change("UpdateSNSDingTalkEndpoint", "ding-talk", optional("atAll", "bool"), optional("secret")),
+    _webhook_change("UpdateSNSHttpEndpoint", "http", optional("username"), optional("password")),
     _webhook_change("UpdateSNSMicrosoftTeamsEndpoint", "microsoft-teams"),
     Operation(
         "CreateSNSSnmpPlatform",
@@ -819,13 +823,20 @@ _COMPANIONS = (
         params=(
             required("name"),
             optional("description"),
-            optional("locale", choices=("zh_CN", "en_US")),
+            optional("locale", choices=_LOCALES),
             *_CREATE_PARAMS,
         ),
         result=("inventory",),
         record="SNSTopicInventory",
     ),
-    _sns_change("UpdateSNSTopic", "sns/topics", "topic", optional("name"), optional("description")),
+    _sns_change(
+        "UpdateSNSTopic",
+        "sns/topics",
+        "topic",
+        optional("name"),
+        optional("description"),
+        optional("locale", choices=_LOCALES),
+    ),
     _sns_change("ChangeSNSTopicState", "zwatch/topics", "topic", _STATE_EVENT),
     _deletion("DeleteSNSTopic", "sns/topics/{uuid}", "topic"),
     Operation(
@@ -850,7 +861,7 @@ _COMPANIONS = (
         is_idempotent=False,
         duplicate_codes=("SYS.1007",),
         params=(
-            required("userId"),
+            required("userId", longest=64),
             required("endpointUuid", refers_to="endpoint"),
             optional("remark"),
             *_CREATE_PARAMS,

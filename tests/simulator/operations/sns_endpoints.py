@@ -111,13 +111,13 @@ def update_endpoint(call: Call) -> Reply:
 def _update_webhook(call: Call, kind: str) -> Record:
     """Change the given members of an endpoint of a type, also those that UpdateSNSApplicationEndpoint does not change.
 
-    A secret is stored, but never shown.
+    Secrets are stored, but never shown.
     """
     endpoint = call.store["endpoint"].get(call["uuid"])
     if endpoint["type"] != kind:
         raise not_found(f"{kind} endpoint", endpoint["uuid"])
     members = call.select("name", "description", "platformUuid", "url", "atAll")
-    hidden = {f"_{name}": value for name, value in call.select("secret").items()}
+    hidden = {f"_{name}": value for name, value in call.select("secret", "username", "password").items()}
     return call.store.change("endpoint", endpoint["uuid"], **members, **hidden)
 
 

@@ -35,7 +35,7 @@ def create_topic(call: Call) -> Reply:
 @operation("UpdateSNSTopic")
 def update_topic(call: Call) -> Reply:
     """Change the given members of a topic."""
-    return {"inventory": call.store.change("topic", call["uuid"], **call.select("name", "description"))}
+    return {"inventory": call.store.change("topic", call["uuid"], **call.select("name", "description", "locale"))}
 
 
 @operation("ChangeSNSTopicState")

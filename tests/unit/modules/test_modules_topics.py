@@ -243,3 +243,35 @@ def test_platform_with_the_address_of_another_one(run: ModuleRunner, sim: Simula
 
 def test_person_of_an_endpoint_that_does_not_exist(run: ModuleRunner) -> None:
     run.idle("sns_teamchat_person", {**COLLEAGUE, "endpoint": "nowhere", "state": "absent"})
+
+
+def test_language_of_the_messages_is_changed(run: ModuleRunner, sim: Simulator) -> None:
+    topic = sim.records("topic")[0]
+    changed = run.twice("sns_topic", {"name": topic["name"], "locale": "zh_CN"})
+    assert changed.sent("UpdateSNSTopic") == {"locale": "zh_CN"}
+    assert sim.records("topic")[0]["locale"] == "zh_CN"
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "message"),
+    [
+        (
+            "UpdateSNSWeComEndpoint",
+            {"url": f"https://{'x' * 249}"},
+            "url of UpdateSNSWeComEndpoint must have at most 256",
+        ),
+        (
+            "AddSNSFeiShuAtPerson",
+            {"userId": "u" * 65},
+            "userId of AddSNSFeiShuAtPerson must have at most 64 characters",
+        ),
+    ],
+)
+def test_limits_of_an_operation(
+    run: ModuleRunner, sim: Simulator, operation: str, params: dict[str, str], message: str
+) -> None:
+    endpoint = str(sim.records("endpoint")[0]["uuid"])
+    key = "endpointUuid" if operation.startswith("Add") else "uuid"
+    ran = run("api", {"operation": operation, "params": {**params, key: endpoint}})
+    assert message in ran.message
+    assert ran.log == []
