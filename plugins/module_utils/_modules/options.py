@@ -214,6 +214,7 @@ class TaskOptions:
         for a null reference that cannot be omitted.
         """
         self._refuse_contradictions(params)
+        self._refuse_without_key(params)
         known_params = {name: params.get(name) for name in self.argument_spec}
         options = {**params, **normalize_references(known_params, self.parameters)}
         for name, value in options.items():
@@ -230,6 +231,15 @@ class TaskOptions:
             if params.get(name) and params[name] != self.options[name].get("default"):
                 rule = "cannot be used with" if is_absent else "can only be used with"
                 raise InvalidOptions(f"{name} {rule} state {ABSENT}. Remove {name}, or change state")
+
+    def _refuse_without_key(self, params: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions if all options of a group are null, one of which is required: null is not given.
+
+        Ansible itself counts a null option as given.
+        """
+        for names in self.constraints.get("required_one_of", ()):
+            if all(params.get(name) is None for name in names):
+                raise InvalidOptions(f"one of the following is required: {', '.join(names)}")
 
     def _refuse_null_references(self, params: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for a null reference that cannot be omitted. ``params`` are the options as given."""

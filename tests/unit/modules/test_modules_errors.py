@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 
 from simulator.launch import Simulator
+from support.collection import MODULES, load_spec
 from support.module_runner import ModuleRunner
 from support.scenarios import SCENARIOS
 
@@ -234,3 +235,26 @@ def test_texts_of_the_service_do_not_control_the_terminal(run: ModuleRunner, sim
     created = run("kvm_host", second, check=True)
     assert created.warnings
     assert all(warning.isprintable() for warning in created.warnings)
+
+
+WITH_KEYS = [
+    name
+    for name in MODULES
+    if name not in ("api", "resource_info") and load_spec(name).constraints.get("required_one_of")
+]
+
+
+@pytest.mark.parametrize("name", WITH_KEYS)
+def test_null_is_not_given(run: ModuleRunner, name: str) -> None:
+    """Templates of missing values return null. No module succeeds, or calls it a bug, because of it."""
+    spec = load_spec(name)
+    needed = {option: row.get("choices", ["x"])[0] for option, row in spec.options.items() if row.get("required")}
+    needed |= {option: "x" for names in spec.constraints.get("required_by", {}).values() for option in names}
+    state = {"state": "absent"} if "absent" in spec.options.get("state", {}).get("choices", ()) else {}
+    groups = spec.constraints["required_one_of"]
+    for key in {option for names in groups for option in names}:
+        others = {names[-1]: "x" for names in groups if key not in names}
+        ran = run(name, {**needed, **state, **others, key: None})
+        assert ran["error"]["code"] == "INVALID", ran.message
+        assert re.search("one of the following is required|must not be null", ran.message)
+        assert ran.log == []
