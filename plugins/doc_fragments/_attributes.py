@@ -28,7 +28,8 @@ attributes:
     support: full
     details:
       - It runs inside the controller's process, which is much faster than a module process. With another connection,
-        C(async) or C(become) it runs as a module process on the target.
+        or the keyword C(async) or C(become), it runs as a module process on the target. With a local connection,
+        C(ansible_become) and other defaults for all hosts do not matter.
 """
 
     ACTIONGROUP_API = r"""

@@ -98,7 +98,8 @@ attributes:
       - It is idempotent if the module is.
   connection:
     details:
-      - It runs only inside the controller's process. With another connection, C(async) or C(become) it fails.
+      - It runs only inside the controller's process. With another connection, or the keyword C(async) or
+        C(become), it fails.
 seealso:
   - module: virtinfra.manager.job_wait
 """

@@ -55,6 +55,47 @@ def test_controller_or_module_process(playbook_runner: PlaybookRunner) -> None:
     assert {played.result["hosts"][0]["name"] for played in run if played.task != "no_log"} == {"host-1"}
 
 
+# There is no such program, so that whatever becomes another user fails.
+NO_SUDO = {"ansible_become_exe": "/no/sudo", "ansible_become_user": "nobody"}
+INVENTORY = {"ansible_become": True, **NO_SUDO}
+BATCH = {"virtinfra.manager.batch": {"module": "kvm_host", "objects": [{"name": "host-1"}]}}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "the variable": {"vars": INVENTORY},
+    "the command line": {"vars": NO_SUDO, "arguments": ["--become"]},
+    "the environment": {"vars": NO_SUDO, "environment": {"ANSIBLE_BECOME": "true"}},
+}
+
+
+@pytest.mark.parametrize("default", DEFAULTS)
+def test_a_default_become_for_all_hosts_is_not_for_the_controller(
+    playbook_runner: PlaybookRunner, default: str
+) -> None:
+    run = playbook_runner.play(READ, {**READ, "become": False}, BATCH, {**BATCH, "become": False}, **DEFAULTS[default])
+    assert [played.status for played in run] == ["ok"] * 4, run.output
+
+
+def test_the_keyword_become_is_refused_by_what_runs_only_in_the_controller(playbook_runner: PlaybookRunner) -> None:
+    same_user = {"ansible_become_method": "same_user"}
+    asked = ({**BATCH, **BECOME}, {"block": [BATCH], "become": True, "vars": same_user})
+    play = playbook_runner.build_play(BATCH, {**BATCH, "become": False}, become=True, vars=same_user)
+    run = playbook_runner.playbook([playbook_runner.build_play(*asked), play])
+    refused = (
+        "batch runs only inside the controller, but the keyword become is true for the task, its block or its play. Set"
+        " become: false for the task"
+    )
+    messages = [played.result["msg"].rstrip(".") for played in run]
+    assert messages == [*[refused] * 3, "1 unchanged"], run.output
+
+
+def test_a_module_process_names_the_variable_that_asks_for_become(playbook_runner: PlaybookRunner) -> None:
+    run = playbook_runner.play(
+        {**READ, "async": 30, "poll": 1, "vars": INVENTORY}, {**READ, "vars": {**INVENTORY, **ELSEWHERE}}
+    )
+    assert [played.status for played in run] == ["failed"] * 2, run.output
+    for played in run:
+        assert "because of the variable ansible_become" in played.result["msg"]
+
+
 def test_items_of_a_loop_and_attempts_share_a_connection(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     with Relay(sim.port) as relay:
         playbook_runner.defaults = {**playbook_runner.defaults, "base_url": relay.url}
@@ -82,6 +123,7 @@ class TestEnvironment:
             "account_password": "a-password-by-environment",
             "access_key_id": "",
             "access_key_secret": "",
+            "access_key_time_zone": "UTC",
             "api_token": "a-token-by-environment",
             "validate_certs": "no",
             "ca_path": "/nowhere/ca.pem",

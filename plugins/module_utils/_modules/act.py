@@ -380,13 +380,10 @@ def batch_module(options: Options, **rules: Any) -> ModuleSpec:
     def run(context: ModuleContext) -> dict[str, Any]:
         run_objects = context.client.hooks.run_objects
         if run_objects is None:
-            raise InvalidOptions(
-                "batch runs only inside the controller, with the library requests: remove become and async, and use a"
-                " local connection or delegate_to localhost"
-            )
+            raise InvalidOptions("batch runs only inside the controller, as a task of Ansible")
         return run_objects(context)
 
-    return ModuleSpec(run, options, (WAIT, TAGS), rules)
+    return ModuleSpec(run, options, (WAIT, TAGS), rules, only_in_controller=True)
 
 
 class SessionSpec(ModuleSpec):

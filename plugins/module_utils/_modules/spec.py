@@ -25,6 +25,7 @@ class ModuleSpec(TaskOptions):
     required, but select the object of the module when they have a value. ``secret_results`` are members of the result
     for later tasks: they are not masked, but the result of a success is not shown. The state
     absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
+    A module that is ``only_in_controller`` cannot run in a module process.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -35,6 +36,7 @@ class ModuleSpec(TaskOptions):
     secret_results: tuple[str, ...] = ()
     only_absent: tuple[str, ...] = ()
     never_absent: tuple[str, ...] = ()
+    only_in_controller: bool = False
 
     @property
     def can_change_objects(self) -> bool:

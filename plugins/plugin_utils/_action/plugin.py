@@ -16,6 +16,8 @@ from functools import partial
 from typing import Any
 
 import ansible.constants
+import ansible.context
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -91,14 +93,24 @@ class ActionModule(ActionBase):
         except VirtinfraError as failure:
             masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))
             return masked
-        if self._can_run_in_process():
+        obstacle = self._find_obstacle()
+        if obstacle is None:
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments)
+        elif spec.only_in_controller:
+            return describe_failure(InvalidOptions(f"{name} runs only inside the controller, but {obstacle}"))
         else:
             if spec.can_change_objects:
                 suspend_names()
             process = ModuleProcess(self, spec, self._label, Hooks(Masker(), on_request=self._choose_request_log()))
-            result = process.run(full_name, arguments, variables, task_vars)
+            try:
+                result = process.run(full_name, arguments, variables, task_vars)
+            except AnsibleConnectionFailure:
+                raise
+            except AnsibleError as error:
+                raise AnsibleError(f"{error}{self._explain_become()}") from error
+            if result.get("failed") and "error" not in result:
+                result["msg"] = f"{result.get('msg', '')}{self._explain_become()}"
         if spec.secret_results and not result.get("failed"):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
@@ -150,10 +162,36 @@ class ActionModule(ActionBase):
             defaults.update(self._templar.template(module_defaults.get(name)) or {})
         return defaults
 
-    def _can_run_in_process(self) -> bool:
-        """Return whether the task may run in the controller's process, which must have the library requests."""
-        is_local = str(getattr(self._connection, "transport", "")).rpartition(".")[2] == "local"
-        return HAS_REQUESTS and is_local and not (self._task.async_val or self._connection.become)
+    def _find_obstacle(self) -> str | None:
+        """Return why the task must run in a module process, with what to do, or None if it runs in the controller.
+
+        A default for all hosts, such as the variable C(ansible_become), reaches localhost, too. A module needs the
+        rights of no other user there, so only the keyword asks for a module process.
+        """
+        connection = str(getattr(self._connection, "transport", "")).rpartition(".")[2]
+        if self._task.async_val:
+            return "the task has the keyword async. Remove it"
+        if connection != "local":
+            return f"the connection of the task is {connection}. Set connection: local or delegate_to: localhost"
+        if self._connection.become and self._is_become_a_keyword:
+            return "the keyword become is true for the task, its block or its play. Set become: false for the task"
+        if not HAS_REQUESTS:
+            return "its Python lacks the library requests. Install it with pip install requests"
+        return None
+
+    @property
+    def _is_become_a_keyword(self) -> bool:
+        """Whether the keyword asks for become, not a variable, the command line or the configuration."""
+        return bool(self._task.become) and not ansible.context.CLIARGS.get("become")
+
+    def _explain_become(self) -> str:
+        """Return a sentence for the failure of a process that did not start, which names the default for become."""
+        if not self._connection.become or self._is_become_a_keyword:
+            return ""
+        return (
+            " This task uses become because of the variable ansible_become, the command line or the configuration. If"
+            " it needs no become, set ansible_become to false for its host."
+        )
 
     def _run_in_process(self, name: str, spec: ModuleSpec, arguments: dict[str, Any]) -> dict[str, Any]:
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)

@@ -299,7 +299,7 @@ def test_progress_is_one_line(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -
 def test_module_process_says_that_it_cannot_run(sim: Simulator) -> None:
     options = {"base_url": sim.url, "session_id": sim.session, "module": "kvm_host", "objects": []}
     ran = run_module("batch", options).result
-    assert ran["msg"].startswith("batch runs only inside the controller, with the library requests: remove become")
+    assert ran["msg"].startswith("batch runs only inside the controller, as a task of Ansible")
 
 
 def test_threads_wait_for_what_one_of_them_reads(sim: Simulator) -> None:
