@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from .._api.errors import (
@@ -89,6 +90,7 @@ class Planner:
         self.done: list[PlannedCall] = []
         self.planned: list[PlannedCall] = []
         self._planned_once: list[PlannedCall] = []
+        self._expected_finally: Record | None = None
         self._probed: set[str] = set()
 
     def plan(self, current: Current) -> list[PlannedCall]:
@@ -119,9 +121,17 @@ class Planner:
             self.context.client.build_request(call.operation, {**unknown, **known})
         if not self.done:
             self._planned_once = [call for call in calls if not call.is_visible]
+            self._expected_finally = calls[-1].expected if calls else None
             return calls
         calls = [call for call in calls if call.is_visible or _contains(self._planned_once, call)]
         return [*(call for call in self._planned_once if not _contains(calls, call)), *calls]
+
+    def expect_finally(self, calls: list[PlannedCall]) -> list[PlannedCall]:
+        """Return calls with what is expected at the end of the task of those that no record shows.
+
+        Later calls have changed the object since, for example its state.
+        """
+        return [call if call.is_visible else replace(call, expected=self._expected_finally) for call in calls]
 
     def find_next_call(self, calls: list[PlannedCall]) -> PlannedCall | None:
         """Return the first planned call that was not made yet."""
@@ -375,7 +385,8 @@ class Reconciler:
 
     def _check_converged(self, current: Record | None, remaining: list[PlannedCall]) -> None:
         """Warn about values that successful calls did not change; raise VirtinfraError if the state did not change."""
-        for message, is_state in find_unmet_expectations(self.resource, self.state, current, remaining):
+        expected = self.planner.expect_finally(remaining)
+        for message, is_state in find_unmet_expectations(self.resource, self.state, current, expected):
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")

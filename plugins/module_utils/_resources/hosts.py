@@ -155,7 +155,8 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
     properties = _omit_login(desired)
     calls = build_default_plan(resource, "present" if state == RECONNECTED else state, properties, current)
     updates = [call for call in calls if call.operation == resource.update]
-    login = _plan_login(resource, desired, current, updates[-1].expected or record if updates else record)
+    before = updates[-1].expected or record if updates else record
+    login = _plan_login(resource, desired, current, before)
     is_reached_anew = bool(login) or any("managementIp" in call.params for call in updates)
     updates += login
     if state == RECONNECTED or (is_reached_anew and not _is_in_maintenance(record)):
@@ -164,7 +165,11 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
         updates.append(replace(reconnect, is_visible=False))
     elif is_reached_anew:
         updates[-1] = replace(updates[-1], warning="the service connects with the change when maintenance ends")
-    return [*updates, *(call for call in calls if call.operation != resource.update)]
+    others = [call for call in calls if call.operation != resource.update]
+    if not updates:
+        return others
+    reached = {name: value for name, value in (updates[-1].expected or {}).items() if value != before.get(name)}
+    return [*updates, *(replace(call, expected=call.expected and {**call.expected, **reached}) for call in others)]
 
 
 def _omit_login(desired: Record) -> Record:

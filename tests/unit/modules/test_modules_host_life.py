@@ -302,3 +302,25 @@ def test_first_call_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
     ran = run("kvm_host", {"name": "host-1", "state": "absent", "force": True}, wait=False)
     assert ran["job"]["operation"] == "ChangeHostState"
     assert any("the task did not call DeleteHost, because wait is false" in warning for warning in ran.warnings)
+
+
+@pytest.mark.parametrize("state", ["present", "enabled", "disabled", "maintenance"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"management_ip": "10.9.9.9"},
+        {"update_password": "always", "password": "new-password"},
+        {"update_password": "always", "password": "new-password", "username": "admin", "name": "renamed"},
+    ],
+)
+def test_check_mode_predicts_what_follows_a_reconnection(
+    run: ModuleRunner, sim: Simulator, state: str, changes: dict[str, Any]
+) -> None:
+    """A call that no record shows is not compared with the state before later calls."""
+    uuid = sim.records("host")[0]["uuid"]
+    options = {"uuid": uuid, "state": state, "running_vms": "any", **changes}
+    checked, ran = run("kvm_host", options, check=True), run("kvm_host", options)
+    assert not ran.failed, ran.message
+    assert (checked.changed, checked.failed) == (ran.changed, False), checked.message
+    compared = ("name", "management_ip", "state", "status", "username")
+    assert [checked["host"].get(name) for name in compared] == [ran["host"].get(name) for name in compared]
