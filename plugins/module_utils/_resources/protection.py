@@ -52,14 +52,22 @@ def list_vms_of_task(task: Record) -> list[str]:
 
     While a backup session is open, a task also refers to the scratch volumes of the session, in any order.
     """
-    refs = [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in (None, "VmInstanceVO")]
-    return [ref["resourceUuid"] for ref in refs if ref.get("resourceUuid")]
+    return [ref["resourceUuid"] for ref in _list_vm_references(task) if ref.get("resourceUuid")]
+
+
+def _list_vm_references(task: Record) -> list[Record]:
+    return [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in (None, "VmInstanceVO")]
 
 
 def add_resources(task: Record) -> Record:
-    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has VMs."""
+    """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has VMs.
+
+    Its ``resourceRefs`` are then those to VMs: nobody can predict the scratch volumes of a session.
+    """
     vms = list_vms_of_task(task)
-    return {**task, "resourceUuids": vms, "vmInstanceUuid": vms[0]} if vms else task
+    if not vms:
+        return task
+    return {**task, "resourceRefs": _list_vm_references(task), "resourceUuids": vms, "vmInstanceUuid": vms[0]}
 
 
 def protects(task: Record, vm_uuid: str) -> bool:

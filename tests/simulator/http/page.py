@@ -25,6 +25,7 @@ from starlette.routing import BaseRoute, Route
 from ..operations import OPERATIONS
 from ..registry import Call
 from ..service import Service
+from ..state.backup_sessions import list_scratch_volumes, list_vms
 from ..state.jobs import PENDING, Job
 from ..state.store import Record
 from ..switches.faults import FAULTS, GARBAGE
@@ -98,8 +99,10 @@ class Overview:
         return {"name": vm["name"], "state": vm["state"], "host": host, "addresses": addresses}
 
     def _cbt_task(self, task: Record) -> Row:
-        vms = [self._name("vm", ref["resourceUuid"]) for ref in task["resourceRefs"]]
-        return {"name": task["name"], "status": task["status"], "vms": vms}
+        vms = [self._name("vm", uuid) for uuid in list_vms(task)]
+        scratch = [self._service.store.find("volume", uuid) for uuid in list_scratch_volumes(task)]
+        size = sum(volume["size"] for volume in scratch if volume)
+        return {"name": task["name"], "status": task["status"], "vms": vms, "scratch": size}
 
     def _endpoint(self, endpoint: Record) -> Row:
         platform = self._name("platform", endpoint.get("platformUuid"))

@@ -6,19 +6,21 @@
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Iterable
 from typing import Any
 
-from ..errors import OperationError, invalid_argument, operation_refused
+from ..errors import OperationError, invalid_argument, not_found, operation_refused
 from ..params import is_known
 from ..registry import Call, Reply, Steps, operation
-from ..state.store import Record
+from ..state import backup_sessions
+from ..state.backup_sessions import list_vms
+from ..state.store import Record, Store
 from . import creation
 
 INVENTORY_SINCE = "5.3.20"
 """Version that added the members of the reply of CreateCbtTask."""
-NBD_SERVER = "192.0.2.10"
-FIRST_NBD_PORT = 10809
+OFF = ("Created", "Stopping", "Stopped", "Crashed", "Destroyed")
+"""States of VMs that have no process on a host."""
 
 
 @operation("CreateCbtTask")
@@ -28,7 +30,7 @@ def create_cbt_task(call: Call) -> Reply:
     uuid = creation.generate_uuid(call, "cbttask")
     vms = [store["vm"].get(vm_uuid)["uuid"] for vm_uuid in _vm_uuids(call)]
     for task in store["cbttask"].all():
-        for vm_uuid in set(vms) & {ref["resourceUuid"] for ref in task["resourceRefs"]}:
+        for vm_uuid in set(vms) & set(list_vms(task)):
             raise operation_refused(f"vm[uuid: {vm_uuid}] has the cbt task[uuid: {task['uuid']}] already")
     task = Record(
         "cbttask",
@@ -65,96 +67,112 @@ def _vm_uuids(call: Call) -> list[str]:
 
 @operation("EnableCbtTask", timeout_minutes=180)
 def enable_cbt_task(call: Call) -> Steps:
-    """Start a task whose VMs are running. It is Starting until the job ends, then Running or Failed."""
+    """Open the backup session of a task whose VMs are running. It is Starting, and at the end Running or Failed.
+
+    The scratch volumes exist from the start; those of a session that cannot be opened are removed.
+    """
     store, uuid = call.store, call["uuid"]
     task = store["cbttask"].get(uuid)
     if task["status"] in ("Running", "Starting"):
         raise operation_refused(f"cbt task[uuid: {uuid}] is {task['status']} already")
-    vms = [store["vm"].get(ref["resourceUuid"]) for ref in task["resourceRefs"]]
-    for vm in vms:
-        if vm["state"] != "Running":
-            raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
+    _require_running(store, task)
+    backup_sessions.add_scratch_volumes(store, task)
     store.change("cbttask", uuid, status="Starting")
     try:
         yield 0.0
         if store["cbttask"].get(uuid)["status"] != "Starting":
             raise operation_refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
+        _require_running(store, task)
+        infos = backup_sessions.open_session(store, store["cbttask"].get(uuid), call.get("bitmapName"))
     except OperationError:
         task_now = store["cbttask"].find(uuid)
         if task_now and task_now["status"] == "Starting":
+            backup_sessions.close_session(store, task_now)
             store.change("cbttask", uuid, status="Failed")
         raise
     task = store.change("cbttask", uuid, status="Running")
-    infos = [_backup_info(volume, call.get("bitmapName")) for vm in vms for volume in vm["allVolumes"]]
     full = {"inventory": task, "volumeCbtBackupInfos": infos}
     reply_form = call.switches.enable_reply
     return {name: value for name, value in full.items() if reply_form in ("both", name)}
 
 
-def _backup_info(volume: Record, bitmap: str | None) -> dict[str, Any]:
-    """Return the NBD export of a volume and the bitmap of its changed blocks."""
-    name = bitmap or f"bitmap-{volume['uuid'][-8:]}"
-    return {
-        "volume": {
-            "volumeUuid": volume["uuid"],
-            "installPath": volume["installPath"],
-            "deviceId": volume["deviceId"],
-            "deviceType": "file",
-        },
-        "bitmapName": name,
-        "bitmapBase64": base64.b64encode(name.encode()).decode(),
-        "target": f"drive-virtio-disk{volume['deviceId']}",
-        "scratchNodeName": f"scratch-{volume['uuid'][-8:]}",
-        "metadata": None,
-        "nbdServer": NBD_SERVER,
-        "nbdPort": FIRST_NBD_PORT + volume["deviceId"],
-        "mode": "full",
-    }
+def _require_running(store: Store, task: Record) -> None:
+    for vm_uuid in list_vms(task):
+        vm = store["vm"].get(vm_uuid)
+        if vm["state"] != "Running":
+            raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running")
 
 
 @operation("DisableCbtTask")
 def disable_cbt_task(call: Call) -> Reply:
-    """Stop a task, whatever its status."""
-    task = call.store.change("cbttask", call["uuid"], status="Stopped")
+    """End the session of a task, whatever its status. That fails while a VM does not run; then nothing changes."""
+    task = _end_session(call, call.store["cbttask"].get(call["uuid"]))
     return {} if call.switches.disable_reply == "empty" else {"inventory": task}
+
+
+def _end_session(call: Call, task: Record) -> Record:
+    for vm_uuid in list_vms(task):
+        if call.store["vm"].get(vm_uuid)["state"] in OFF:
+            raise operation_refused(f"cannot disable cbt task[uuid: {task['uuid']}]: vm[uuid: {vm_uuid}] not found")
+    backup_sessions.close_session(call.store, task)
+    return call.store.change("cbttask", task["uuid"], status="Stopped")
 
 
 @operation("DeleteCbtTask", has_envelope=False)
 def delete_cbt_task(call: Call) -> Reply:
-    """Delete a task."""
-    if not call.store["cbttask"].find(call["uuid"]):
+    """Delete a task, after the end of its session. If a VM does not run, the scratch volumes stay as data volumes."""
+    store = call.store
+    task = store["cbttask"].find(call["uuid"])
+    if not task:
         raise operation_refused(f"cbt task[uuid: {call['uuid']}] does not exist")
-    call.store["cbttask"].remove(call["uuid"])
+    is_on = not any(store["vm"].get(vm_uuid)["state"] in OFF for vm_uuid in list_vms(task))
+    if task["status"] == "Running" and is_on:
+        _end_session(call, task)
+    backup_sessions.forget_session(store, task)
+    store["cbttask"].remove(task["uuid"])
     return {}
 
 
 @operation("ExportNbdVolumes", timeout_minutes=180, has_envelope=False)
 def export_nbd_volumes(call: Call) -> Reply:
-    """Export volumes of a VM that is not running."""
+    """Export volumes, writable. The VM must not be running; servers do not check that the volumes are its own."""
     store = call.store
     vm = store["vm"].get(call["vmInstanceUuid"])
-    volumes = {volume["uuid"]: volume for volume in vm["allVolumes"]}
-    all_volumes = {volume["uuid"] for volume in store.records("volume")[1]}
-    for uuid in call["volumeUuids"]:
-        if uuid not in volumes and uuid in all_volumes:
-            raise invalid_argument(f"volume[uuid: {uuid}] is not one of vm[uuid: {vm['uuid']}]")
-        if uuid not in volumes:
-            raise OperationError("SYS.1003", f"resource[type: volume, uuid: {uuid}] not found")
+    volumes = {uuid: store.find("volume", uuid) for uuid in call["volumeUuids"]}
+    for uuid, volume in volumes.items():
+        if volume is None:
+            raise not_found("volume", uuid)
     if vm["state"] == "Running":
         raise operation_refused(f"vm[uuid: {vm['uuid']}] is running")
-    exported = store.exported.setdefault(vm["uuid"], set())
-    already_exported = exported & set(call["volumeUuids"])
+    already_exported = set().union(*store.exported.values()) & volumes.keys()
     if already_exported and not call.get("force"):
         raise operation_refused(f"volumes {sorted(already_exported)} are exported already")
-    exported |= set(call["volumeUuids"])
-    if not call.switches.extra_members:
-        return {}
-    return {"volumeInfos": [_backup_info(volumes[uuid], None) for uuid in dict.fromkeys(call["volumeUuids"])]}
+    _end_exports(store, volumes.keys())
+    store.exported.setdefault(vm["uuid"], set()).update(volumes)
+    infos = [_export_info(store, vm, volume) for volume in volumes.values() if volume]
+    return {"volumeInfos": infos} if call.switches.extra_members else {}
+
+
+def _export_info(store: Store, vm: Record, volume: Record) -> dict[str, Any]:
+    """Return where an exported volume is served: each by a process with its own port."""
+    return {
+        "volume": backup_sessions.describe_volume(store, volume),
+        "nbdServer": backup_sessions.host_address(store, vm),
+        "nbdPort": backup_sessions.take_port(store, volume["uuid"]),
+        "scratchNodeName": volume["uuid"],
+    }
+
+
+def _end_exports(store: Store, uuids: Iterable[str]) -> None:
+    for exported in store.exported.values():
+        exported.difference_update(uuids)
+    for uuid in uuids:
+        store.nbd_ports.pop(uuid, None)
 
 
 @operation("UnexportNbdVolumes", has_envelope=False)
 def unexport_nbd_volumes(call: Call) -> Reply:
-    """Remove the exports of volumes of a VM."""
-    vm = call.store["vm"].get(call["vmInstanceUuid"])
-    call.store.exported.get(vm["uuid"], set()).difference_update(call["volumeUuids"])
+    """Remove the exports of volumes."""
+    call.store["vm"].get(call["vmInstanceUuid"])
+    _end_exports(call.store, call["volumeUuids"])
     return {}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import OperationError, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, Steps, operation
+from ..state.backup_sessions import lose_checkpoints
 from ..state.store import Record, Store
 from .nics import restore_addresses
 
@@ -94,6 +95,7 @@ def reboot_vm(call: Call) -> Reply:
     """Restart the guest of a VM."""
     vm = call.store["vm"].get(call["uuid"])
     _require_state(vm, REBOOTABLE, "reboot")
+    lose_checkpoints(call.store, vm)
     return {"inventory": call.store.change("vm", vm["uuid"], state="Running", _reboots=vm.get("_reboots", 0) + 1)}
 
 
@@ -145,6 +147,7 @@ def _move(store: Store, vm: Record, host: Record) -> Record:
 
 
 def _stop(store: Store, vm: Record) -> Record:
+    lose_checkpoints(store, vm)
     return store.change("vm", vm["uuid"], state="Stopped", hostUuid=None, lastHostUuid=vm["hostUuid"])
 
 

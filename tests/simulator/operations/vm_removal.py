@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import OperationError, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, operation
+from ..state.backup_sessions import forget_session, list_vms, lose_checkpoints
 from ..state.deletion import find_to_delete, remove_vm
 from ..state.store import Record
 from .nics import release_addresses
@@ -24,14 +25,19 @@ def destroy_vm(call: Call) -> Reply:
 
 
 def destroy(call: Call, vm: Record) -> None:
-    """Destroy a VM with its CBT task. Its data volumes are detached, and other NICs can get its addresses."""
+    """Destroy a VM with its CBT task, whose scratch volumes stay.
+
+    Its data volumes are detached, and other NICs can get its addresses.
+    """
     store, uuid = call.store, vm["uuid"]
     for volume in vm["allVolumes"]:
         if volume["uuid"] != vm["rootVolumeUuid"]:
             freed = free_volume(store, volume)
             if call.switches.delete_data_volumes:
                 delete_volume(call, freed)
-    store["cbttask"].remove_where(lambda task: any(ref["resourceUuid"] == uuid for ref in task["resourceRefs"]))
+    lose_checkpoints(store, vm)
+    for task in store["cbttask"].remove_where(lambda task: uuid in list_vms(task)):
+        forget_session(store, task)
     if call.switches.deletion_policy == "Direct":
         remove_vm(store, uuid)
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import invalid_argument, not_found, operation_refused
 from ..registry import Call, Reply, operation
-from ..state.deletion import find_to_delete
+from ..state.deletion import find_to_delete, remove_volume
 from ..state.store import Record, Store
 
 
@@ -35,7 +35,7 @@ def free_volume(store: Store, volume: Record) -> Record:
 def delete_volume(call: Call, volume: Record) -> None:
     """Delete a volume that is attached to no VM; its record remains for some time, unless the policy is Direct."""
     if call.switches.deletion_policy == "Direct":
-        call.store["volume"].remove(volume["uuid"])
+        remove_volume(call.store, volume["uuid"])
     else:
         call.store.change("volume", volume["uuid"], status="Deleted")
 
@@ -75,5 +75,5 @@ def expunge_data_volume(call: Call) -> Reply:
     volume = find_to_delete(call.store, "volume", call["uuid"])
     if volume:
         _require_deleted(volume, "expunge")
-        call.store["volume"].remove(volume["uuid"])
+        remove_volume(call.store, volume["uuid"])
     return {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..state import records as record_builders
+from ..state.backup_sessions import seed_session
 from ..state.records import NICS_PER_HOST
 from ..state.store import Record, Store, Table, seeded_uuid
 from ..switches.options import Seed
@@ -53,6 +54,9 @@ class Seeder:
         store.tables["templatedvminstance"] = Table("templatedvminstance")
         for number in range(max(seed.vms - seed.templates, 0) + 1, seed.vms + 1):
             store["templatedvminstance"].put(vms.template(number))
+        for number in range(1, min(seed.cbt_tasks, seed.vms) + 1):
+            if (task := vms.cbt_task(number))["status"] == "Running":
+                seed_session(store, task)
         if seed.ragged_nics:
             for number in range(2, seed.hosts + 1, 2):
                 store["hostnic"].put(hosts.host_nic_of(number, NICS_PER_HOST))

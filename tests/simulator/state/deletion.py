@@ -33,6 +33,15 @@ def remove_vm(store: Store, uuid: str) -> None:
     store["templatedvminstance"].remove_where(lambda template: bool(template["uuid"] == uuid))
 
 
+def remove_volume(store: Store, uuid: str) -> None:
+    """Remove the record of a detached volume; the capacity that a scratch volume took is free again."""
+    volume = store["volume"].get(uuid)
+    store["volume"].remove(uuid)
+    storage = store["primarystorage"].find(volume["primaryStorageUuid"])
+    if storage and (taken := volume.get("_taken")):
+        store["primarystorage"].change(storage["uuid"], availableCapacity=storage["availableCapacity"] + taken)
+
+
 def expunge_deleted(store: Store, switches: Switches) -> None:
     """Remove the VMs and volumes that were deleted longer ago than their period, unless the policy is Never."""
     if switches.deletion_policy == "Never":
@@ -42,7 +51,7 @@ def expunge_deleted(store: Store, switches: Switches) -> None:
             remove_vm(store, vm["uuid"])
     for volume in store["volume"].all():
         if volume["status"] == "Deleted" and _is_due(store, volume, switches.volume_expunge_period):
-            store["volume"].remove(volume["uuid"])
+            remove_volume(store, volume["uuid"])
 
 
 def _is_due(store: Store, record: Record, period: float) -> bool:

@@ -167,6 +167,10 @@ class Store:
         """Bandwidth limits by direction (in, out), by NIC uuid."""
         self.exported: dict[str, set[str]] = {}
         """Volume uuids that are exported, by virtual machine uuid."""
+        self.checkpoints: dict[str, list[str]] = {}
+        """The checkpoints that the hosts have, oldest first, by volume uuid."""
+        self.nbd_ports: dict[str, int] = {}
+        """The ports of open sessions by task uuid, and of exports by volume uuid."""
         self.tags: dict[str, dict[str, Any]] = {}
         """The uuids of tags and the system tags given at creation, by resource uuid."""
         self.traps: list[dict[str, Any]] = []

@@ -52,7 +52,7 @@ def test_tables_have_totals_and_the_last_rows(api: HttpClient) -> None:
     assert (hosts["total"], hosts["states"]) == (61, {"Connected": 60, "Disconnected": 1})
     assert [host["name"] for host in hosts["rows"]] == [*(f"host-{number}" for number in range(37, 61)), "\udcff"]
     assert [vm["host"] for vm in parts["vms"]["rows"]] == ["host-1", ""]
-    assert parts["cbt_tasks"]["rows"][1] == {"name": "cbt-task-2", "status": "Stopped", "vms": ["vm-2"]}
+    assert parts["cbt_tasks"]["rows"][1] == {"name": "cbt-task-2", "status": "Stopped", "vms": ["vm-2"], "scratch": 0}
 
 
 def test_jobs_and_calls_start_with_the_newest(api: HttpClient) -> None:

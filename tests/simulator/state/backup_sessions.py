@@ -1,0 +1,188 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Backup sessions of CBT tasks: scratch volumes, checkpoints, and where the volumes are served.
+
+A session ends only when its task is disabled. Nothing else ends it, and nothing removes what it leaves.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+from ..errors import operation_refused
+from .deletion import remove_volume
+from .records import build_volume
+from .store import Record, Store
+
+NBD_PORTS = range(10501, 11000)
+"""The ports of the setting host/nbd.port.range."""
+BLOCK = 65536
+
+
+def list_vms(task: Record) -> list[str]:
+    """Return the uuids of the VMs of a task. Its other references are the scratch volumes of an open session."""
+    return _list_references(task, "VmInstanceVO")
+
+
+def list_scratch_volumes(task: Record) -> list[str]:
+    """Return the uuids of the scratch volumes of a task."""
+    return _list_references(task, "VolumeVO")
+
+
+def _list_references(task: Record, resource_type: str) -> list[str]:
+    refs = task["resourceRefs"] or ()
+    return [ref["resourceUuid"] for ref in refs if ref["resourceType"] == resource_type]
+
+
+def add_scratch_volumes(store: Store, task: Record) -> Record:
+    """Create a scratch volume for each volume of the VMs, and return the task, which refers to them.
+
+    Raise OperationError if a primary storage has no room for them. Shareable volumes have none.
+    """
+    volumes = _list_volumes(store, task)
+    needed: dict[str, int] = {}
+    for volume in volumes:
+        storage = volume["primaryStorageUuid"]
+        needed[storage] = needed.get(storage, 0) + volume["size"]
+    for storage, size in needed.items():
+        if size > store["primarystorage"].get(storage)["availableCapacity"]:
+            raise operation_refused(f"primary storage[uuid: {storage}] has not enough capacity: {size} bytes needed")
+    scratch = [_add_scratch_volume(store, volume, store.generate_uuid()) for volume in volumes]
+    return set_references(store, task, [volume["uuid"] for volume in scratch])
+
+
+def set_references(store: Store, task: Record, scratch: list[str]) -> Record:
+    """Let a task refer to its VMs and to these scratch volumes; servers promise no order."""
+    refs = [
+        {"taskUuid": task["uuid"], "resourceUuid": uuid, "resourceType": resource_type}
+        for resource_type, uuids in (("VolumeVO", scratch), ("VmInstanceVO", list_vms(task)))
+        for uuid in uuids
+    ]
+    return store["cbttask"].change(task["uuid"], resourceRefs=refs)
+
+
+def _list_volumes(store: Store, task: Record) -> list[Record]:
+    volumes = [volume for vm_uuid in list_vms(task) for volume in store["vm"].get(vm_uuid)["allVolumes"]]
+    return [volume for volume in volumes if volume["status"] == "Ready" and not volume["isShareable"]]
+
+
+def _add_scratch_volume(store: Store, volume: Record, uuid: str) -> Record:
+    """Create the scratch volume of a volume. It takes as much of the capacity as the volume has bytes."""
+    storage = store["primarystorage"].get(volume["primaryStorageUuid"])
+    taken = min(volume["size"], storage["availableCapacity"])
+    store["primarystorage"].change(storage["uuid"], availableCapacity=storage["availableCapacity"] - taken)
+    identity = {
+        "uuid": uuid,
+        "name": f"Cbt-volume-of-{volume['name']}",
+        "description": f"cbt-volume-for-{volume['uuid']}",
+        "type": "Data",
+        "deviceId": None,
+        "vmInstanceUuid": None,
+        "primaryStorageUuid": storage["uuid"],
+        "size": volume["size"],
+        "actualSize": 0,
+        "_taken": taken,
+    }
+    return store["volume"].put(build_volume(identity, store.dates()))
+
+
+def open_session(store: Store, task: Record, base: str | None) -> list[dict[str, Any]]:
+    """Return how each volume can be read. It is incremental if the host still has its checkpoint `base`.
+
+    The new checkpoint of each volume starts now; those before the base are gone.
+    """
+    checkpoint = f"checkpoint-{store.new_id()}"
+    scratch = {store["volume"].get(uuid)["description"]: uuid for uuid in list_scratch_volumes(task)}
+    infos = []
+    for volume in _list_volumes(store, task):
+        if target := scratch.get(f"cbt-volume-for-{volume['uuid']}"):
+            is_incremental = bool(base) and base in store.checkpoints.get(volume["uuid"], ())
+            store.checkpoints[volume["uuid"]] = [*([str(base)] if is_incremental else []), checkpoint]
+            infos.append(_describe_session(store, task, volume, target, is_incremental))
+    return infos
+
+
+def _describe_session(store: Store, task: Record, volume: Record, scratch: str, is_incremental: bool) -> dict[str, Any]:
+    extents = {"0": BLOCK if is_incremental else volume["actualSize"]}
+    return {
+        "volume": describe_volume(store, volume),
+        "bitmapName": store.checkpoints[volume["uuid"]][-1],
+        "bitmapBase64": encode_extents(extents),
+        "target": store["volume"].get(scratch)["installPath"],
+        "scratchNodeName": f"scratch-{scratch[-12:]}",
+        "metadata": None,
+        "nbdServer": host_address(store, store["vm"].get(volume["vmInstanceUuid"])),
+        "nbdPort": take_port(store, task["uuid"]),
+        "mode": "incremental" if is_incremental else "full",
+    }
+
+
+def encode_extents(extents: dict[str, int]) -> str:
+    """Return changed or allocated extents, lengths by offsets in bytes, as replies have them."""
+    return base64.b64encode(zlib.compress(json.dumps(extents).encode())).decode()
+
+
+def describe_volume(store: Store, volume: Record) -> dict[str, Any]:
+    """Return a volume in the form in which the agents of hosts get it."""
+    storage = store["primarystorage"].find(volume["primaryStorageUuid"])
+    return {
+        "volumeUuid": volume["uuid"],
+        "resourceUuid": volume["uuid"],
+        "installPath": volume["installPath"],
+        "deviceId": volume["deviceId"],
+        "deviceType": "file",
+        "format": volume["format"],
+        "primaryStorageType": storage["type"] if storage else None,
+        "shareable": volume["isShareable"],
+        "wwn": f"0x000f{volume['uuid'][-12:]}",
+    }
+
+
+def host_address(store: Store, vm: Record) -> str | None:
+    """Return the management address of the host on which a VM runs or ran."""
+    host = store["host"].find(vm["hostUuid"] or vm["lastHostUuid"] or "")
+    return host["managementIp"] if host else None
+
+
+def take_port(store: Store, owner: str) -> int:
+    """Return the NBD port of a session or of an export; raise OperationError if all are taken."""
+    if owner not in store.nbd_ports:
+        free = set(NBD_PORTS) - set(store.nbd_ports.values())
+        if not free:
+            raise operation_refused("no free port in the range of host/nbd.port.range")
+        store.nbd_ports[owner] = min(free)
+    return store.nbd_ports[owner]
+
+
+def close_session(store: Store, task: Record) -> None:
+    """End the session of a task: its scratch volumes go, and of each volume only the newest checkpoint remains."""
+    for uuid in list_scratch_volumes(task):
+        if store["volume"].find(uuid):
+            remove_volume(store, uuid)
+    for volume in _list_volumes(store, task):
+        store.checkpoints[volume["uuid"]] = store.checkpoints.get(volume["uuid"], [])[-1:]
+    set_references(store, task, [])
+    forget_session(store, task)
+
+
+def forget_session(store: Store, task: Record) -> None:
+    """Free the port of a session. Its scratch volumes remain."""
+    store.nbd_ports.pop(task["uuid"], None)
+
+
+def lose_checkpoints(store: Store, vm: Record) -> None:
+    """Forget the checkpoints of a VM whose process ended."""
+    for volume in vm["allVolumes"]:
+        store.checkpoints.pop(volume["uuid"], None)
+
+
+def seed_session(store: Store, task: Record) -> None:
+    """Open the session of a seeded task, also when the primary storage has too little room."""
+    scratch = [_add_scratch_volume(store, volume, f"f{volume['uuid'][1:]}") for volume in _list_volumes(store, task)]
+    task = set_references(store, task, [volume["uuid"] for volume in scratch])
+    open_session(store, task, None)
