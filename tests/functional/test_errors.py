@@ -118,7 +118,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "wrong SSH password": (
             kvm_host(**{**NEW_HOST, "password": "wrong-password"}),
-            r"host host-9: AddKVMHost failed \(HOST\.1003, caused by SYS\.1006\): .*\*{8}.*permission denied",
+            r"host host-9: AddKVMHost failed \(HOST\.1003, caused by SYS\.1006\): .*\*{8}.*permission denied.*",
         ),
         "session that has expired": (
             kvm_host(name="host-3", session_id="long-gone"),
