@@ -110,6 +110,7 @@ check_python()
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference, references
+from ..module_utils._resources.protection import require_exportable_volumes
 
 MODULE = action_module(
     {"present": "ExportNbdVolumes", "absent": "UnexportNbdVolumes"},
@@ -119,6 +120,7 @@ MODULE = action_module(
         "vm": reference("vmInstanceUuid", required=True),
         "force": {"type": "bool"},
     },
+    require=require_exportable_volumes,
 )
 
 

@@ -86,13 +86,15 @@ def action_module(
     options: Options,
     changes: bool = True,
     find_error: Callable[[Record], str | None] | None = None,
+    require: Callable[[Client, Record], None] | None = None,
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
 
     If there are several operations, the option ``state`` selects one of them. With the state absent, names and uuids of
     objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
-    error in the combination of options and reply, or None.
+    error in the combination of options and reply, or None. ``require`` raises, in check mode, the error for parameters
+    that the service would refuse, as far as it can be read; it does not apply to the state absent.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
@@ -107,7 +109,7 @@ def action_module(
         params = _drop_optional_nulls(row, params)
         with _label_errors(drop_null_references(params)) as label:
             nothing: dict[str, Any] = record_to_result(members)
-            existing = _drop_unknown_names(params, state)
+            existing = _select_existing(context, params, state, require)
             if existing is None:
                 return nothing
             params = existing
@@ -141,6 +143,23 @@ def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
     """Raise InvalidOptions if options are given that the operation of this state does not have."""
     if others := [format_option_name(name) for name in sorted(names)]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with state {state}")
+
+
+def _select_existing(
+    context: ModuleContext, params: Record, state: str, require: Callable[[Client, Record], None] | None
+) -> Record | None:
+    """Return the parameters as `_drop_unknown_names` does; in check mode, None for uuids of no object either.
+
+    Check mode raises what ``require`` of `action_module` raises.
+    """
+    existing = _drop_unknown_names(params, state)
+    if not context.check_mode or existing is None:
+        return existing
+    if state == ABSENT:
+        return existing if _exist(context.client, drop_null_references(existing)) else None
+    if require:
+        require(context.client, existing)
+    return existing
 
 
 def _drop_unknown_names(params: Record, state: str) -> Record | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
@@ -122,6 +123,33 @@ def find_other_cbt_task(client: Client, params: Record) -> str | None:
                 " one task. To use that task, omit name and give vm."
             )
     return None
+
+
+def require_exportable_volumes(client: Client, params: Record) -> None:
+    """Raise an error if the service would refuse to export volumes of a VM.
+
+    Objects that the service cannot show are not checked, and volumes of other VMs are not refused by all services.
+    """
+    vm_uuid, uuids = params["vmInstanceUuid"], params["volumeUuids"]
+    if isinstance(vm_uuid, NullReference) or isinstance(uuids, NullReference):
+        return
+    if not uuids:
+        raise InvalidOptions("volumes must not be empty. Give the volumes to export")
+    with suppress(Unsupported):
+        vm = find_by_type("vm", "uuid")(client, {"uuid": vm_uuid})
+        if vm is None:
+            raise NotFound(f"no VM with uuid {vm_uuid!r}", "Check vm.")
+        if vm.get("state") == "Running":
+            raise InvalidOptions(f"an export needs a VM that does not run, and {_describe_state(vm)}. Stop it first")
+        attached = {volume.get("uuid") for volume in vm.get("allVolumes") or ()}
+        _require_volumes(client, [uuid for uuid in uuids if uuid not in attached])
+
+
+def _require_volumes(client: Client, uuids: Sequence[str]) -> None:
+    """Raise NotFound for a volume that does not exist."""
+    for uuid in (uuid for uuid in uuids if not isinstance(uuid, NullReference)):
+        if find_by_type("volume", "uuid")(client, {"uuid": uuid}) is None:
+            raise NotFound(f"no volume with uuid {uuid!r}", "Check volumes.")
 
 
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

@@ -238,3 +238,31 @@ def test_task_that_is_starting_is_disabled_at_once(run: ModuleRunner, sim: Simul
     sim.change("cbttask", task["uuid"], status="Starting")
     ran = run("cbt_task", {"uuid": task["uuid"], "state": "disabled"}, wait_timeout=5)
     assert (ran.calls, ran["cbt_task"]["status"]) == (["DisableCbtTask"], "Stopped")
+
+
+def uuid_of(kind: int, number: int) -> str:
+    return f"a{kind:07x}000040008000{number:012x}"
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"vm": uuid_of(4, 1), "volumes": [uuid_of(7, 2)]}, "needs a VM that does not run, and vm-1 is Running"),
+        ({"vm": uuid_of(4, 2), "volumes": []}, "volumes must not be empty"),
+        ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 999)]}, "no volume with uuid"),
+        ({"vm": uuid_of(4, 999), "volumes": [uuid_of(7, 4)]}, "no VM with uuid"),
+    ],
+)
+def test_exports_that_the_service_would_refuse(sim: Simulator, options: dict[str, Any], reason: str) -> None:
+    sim.reset(vms=4)
+    checked, ran = (ModuleRunner(sim)("cbt_volume_export", options, check) for check in (True, False))
+    assert reason in checked.message
+    assert (ran.failed, ran.changed) == (True, False), ran.result
+
+
+def test_exports_of_a_vm_that_does_not_exist_are_absent(sim: Simulator) -> None:
+    sim.reset(vms=4)
+    options = {"vm": uuid_of(4, 999), "volumes": [uuid_of(7, 4)], "state": "absent"}
+    for check in (True, False):
+        ran = ModuleRunner(sim)("cbt_volume_export", options, check)
+        assert (ran.failed, ran.changed) == (False, False), ran.result
