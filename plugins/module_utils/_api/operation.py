@@ -432,6 +432,16 @@ def remove_prefix(path: str, prefix: str) -> str:
     return relative[max(relative.find("/v1/"), 0) :]
 
 
+def move_to_prefix(location: str, prefix: str) -> str | None:
+    """Return the polling address of a job below the path prefix; None if ``location`` is already below it.
+
+    Return None, too, for a location without ``/v1/``, which has no path prefix.
+    """
+    path, mark, query = location.partition("?")
+    moved = _root(prefix) + remove_prefix(path, prefix) + mark + query
+    return moved if "/v1/" in path and moved != location else None
+
+
 def _root(prefix: str) -> str:
     """Return a path prefix with a slash before it, or an empty text without one."""
     return f"/{prefix.strip('/')}".rstrip("/")

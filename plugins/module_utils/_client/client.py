@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._api.errors import (
+    NOT_FOUND,
     UNAUTHORIZED,
     ApiError,
     InvalidOptions,
@@ -26,7 +28,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
 )
-from .._api.operation import Operation, Request, parse_version
+from .._api.operation import Operation, Request, move_to_prefix, parse_version
 from .._api.operations import get_operation
 from .._api.resource_types import find_changed_types
 from .._http.access_keys import AccessKey
@@ -277,7 +279,7 @@ class Client:
             # on.
             job.needs_auth = True
             response = _send(self, request, label, self.authorize_call())
-        apply_poll(job, response)
+        _apply_poll(self, job, response)
 
     def renew_session(self, failure: ApiError, auth: Authorization) -> bool:
         """Return whether a call failed because its session had expired, and can be repeated with a new one.
@@ -357,6 +359,32 @@ def _answers_unknown_ids_like(client: Client, job: Job) -> bool:
         code = unknown.failure.code if unknown.state == FAILED and unknown.failure else NO_CODE
         client.facts[UNKNOWN_JOB] = code
     return job.failure is not None and job.failure.code == code
+
+
+def _apply_poll(client: Client, job: Job, response: Response) -> None:
+    """Update a job from the response to a poll. After a 404 without an ErrorCode, poll below the path prefix, too."""
+    moved = move_to_prefix(job.location, client.connection.path_prefix)
+    is_unknown_path = response.status == NOT_FOUND and response.error_code is None
+    if not (moved and is_unknown_path and _poll_below_prefix(client, job, moved)):
+        apply_poll(job, response)
+
+
+def _poll_below_prefix(client: Client, job: Job, location: str) -> bool:
+    """Poll a job below the path prefix, keep the answer if the service knows it there, and return whether it does.
+
+    The service does not know what a gateway adds to its paths, so its polling address may lack it.
+    """
+    moved = replace(job, location=location, is_guessed=True)
+    try:
+        client.poll(moved)
+    except TransportError as error:
+        if error.status != NOT_FOUND:
+            raise
+        return False
+    if moved.state == UNKNOWN:
+        return False
+    job.update(replace(moved, is_guessed=job.is_guessed))
+    return True
 
 
 def has_outdated_names(client: Client) -> bool:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from .._api.errors import InvalidOptions, VirtinfraError
+from .._api.errors import InvalidOptions, TransportError, VirtinfraError
 from .._api.operations import get_operation
 from .._http.connection import Authorization
 from .._http.hooks import Hooks
@@ -168,10 +168,17 @@ class WaitPolicy:
         """Return how many seconds of the timeout have passed, for messages."""
         return f"{round(self.timeout - max(deadline - self._clock.monotonic(), 0), 2):g}"
 
-    def poll_intervals(self, label: str, deadline: float, ratio: float = BACKOFF_RATIO) -> Iterator[float]:
+    def poll_intervals(
+        self,
+        label: str,
+        deadline: float,
+        ratio: float = BACKOFF_RATIO,
+        get_error: Callable[[], TransportError | None] = lambda: None,
+    ) -> Iterator[float]:
         """Sleep and yield the elapsed seconds before each poll: at least once, and until ``deadline``.
 
-        ``ratio`` is the growth of the elapsed time after which the next poll follows.
+        ``ratio`` is the growth of the elapsed time after which the next poll follows. ``get_error`` returns the error
+        of the last poll for the lines of progress.
         """
         begin = self._clock.monotonic()
         pause, quiet_until = FIRST_INTERVAL, FIRST_PROGRESS_AFTER
@@ -180,7 +187,9 @@ class WaitPolicy:
             elapsed = self._clock.monotonic() - begin
             if elapsed >= quiet_until:
                 remaining = max(deadline - self._clock.monotonic(), 0)
-                self._hooks.show_progress(f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more")
+                line = f"still waiting for {label}, {elapsed:.0f} s, at most {remaining:.0f} s more"
+                error = get_error()
+                self._hooks.show_progress(f"{line}. The last poll failed: {error}" if error else line)
                 quiet_until = elapsed * 2
             yield elapsed
             if self._clock.monotonic() >= deadline:
