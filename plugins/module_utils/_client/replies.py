@@ -54,8 +54,6 @@ REFUSALS = (400, 403, 404, 405, 429, 500)
 # The status when the service refuses an access key.
 ACCESS_KEY_REFUSED = 403
 
-# What a service says about a request whose signature has a time that differs too much from its own.
-
 # The texts with which services refuse a known path, because it has no operation for the verb or the body.
 _NO_OPERATION = {
     400: re.compile(rb"\s*the body doesn't contain action mapping"),

@@ -11,31 +11,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from .._api.errors import SERVER_ERROR, TRANSIENT_STATUSES
 from .._http.access_keys import AccessKey, is_skewed, parse_zone
 from .._http.hooks import ServerFacts
 from .._http.response import Response
 
-# The fact with the offset of the zone from UTC.
-TIME_ZONE = "time_zone"
+# The fact with the offset of the zone from UTC; NO_ZONE if the service accepts the date of none.
+TIME_ZONE, NO_ZONE = "time_zone", "none"
 
 
 def choose_zone(key: AccessKey, facts: ServerFacts) -> AccessKey:
     """Return a key with the zone that the service has accepted before, if it is known."""
     zone = facts.get(TIME_ZONE)
-    return replace(key, zone=parse_zone(zone)) if zone else key
+    return replace(key, zone=parse_zone(zone)) if zone and zone != NO_ZONE else key
 
 
 def send_in_any_zone(send: Callable[..., Response], key: AccessKey, facts: ServerFacts) -> Response:
     """Return the response to a request that ``send`` sends with the key as ``auth``.
 
-    If the service refuses the date, it is sent with each other zone, and the one that it accepts is remembered.
+    If the service refuses the date, it is sent with each other zone, and the one that it accepts is remembered. If it
+    accepts none, they are not tried again.
     """
     response = send(auth=key)
-    if not is_skewed(response):
+    if not is_skewed(response) or facts.get(TIME_ZONE) == NO_ZONE:
         return response
     for other in key.list_others():
         accepted = send(auth=other)
         if not is_skewed(accepted):
-            facts[TIME_ZONE] = other.describe_zone()
+            # The answer of a proxy, such as 502, says nothing about the zone.
+            if accepted.status < SERVER_ERROR and accepted.status not in TRANSIENT_STATUSES:
+                facts[TIME_ZONE] = other.describe_zone()
             return accepted
+    facts[TIME_ZONE] = NO_ZONE
     return response

@@ -27,7 +27,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):([0-5]\d)", re.ASCII)
 # The offsets from UTC that are used somewhere, in minutes. The most likely ones come first.
 _OFFSETS = (
     *(0, 480, *range(60, 480, 60), *range(540, 900, 60), *range(-60, -780, -60)),
-    *(330, 210, 270, 345, 390, 570, -210, -570, 525, 630, 765),
+    *(330, 210, 270, 345, 390, 570, -210, -150, -570, 525, 630, 765, 825),
 )
 _CLOCK_SKEW = b"requestTimeTooSkewed"
 

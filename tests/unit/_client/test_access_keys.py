@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ApiError, InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import access_keys
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.access_keys import (
     AccessKey,
@@ -26,6 +26,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_options
 
 from simulator.launch import Simulator
+from support.clients import make_client
 from support.inventory_sources import Source
 from support.module_runner import ModuleRunner, run_module
 from support.scenarios import HOST
@@ -134,6 +135,17 @@ def test_zone_of_the_service_is_found(sim: Simulator, run: ModuleRunner, service
     sim.clear_log()
     ran = run("host_info", {}, access_key_time_zone=service_zone, **KEY)
     assert zones_of(ran.log) == [service_zone]
+
+
+def test_zones_are_tried_once(sim: Simulator) -> None:
+    """A wrong clock fits to no zone."""
+    sim.configure(clock_ahead=1000.0)
+    with make_client(ConnectionOptions(sim.url, **KEY)) as client:
+        for further in (40, 1):
+            sim.clear_log()
+            with pytest.raises(ApiError, match="requestTimeTooSkewed"):
+                client.get("QueryHost", {})
+            assert 1 <= len(sim.log()) <= further
 
 
 def test_zones_are_tried_for_services_that_compare_instants(sim: Simulator, run: ModuleRunner) -> None:
