@@ -76,21 +76,21 @@ EXAMPLES = r"""
     params:
       hostUuid: a0000003000040008000000000000001
 
-- name: Create a data volume, which no module does
-  virtinfra.manager.api:
-    method: POST
-    path: v1/volumes/data
-    params:
-      name: data-1
-      diskSize: 10737418240
-      resourceUuid: "{{ 'data-1' | virtinfra.manager.resource_uuid }}"
-
 - name: Disable a host
   virtinfra.manager.api:
     operation: ChangeHostState
     params:
       uuid: a0000003000040008000000000000002
       stateEvent: disable
+
+# Operations that have no name here are called in this way. The guide "Calling any operation" creates a volume.
+- name: Enable it by the path of the operation
+  virtinfra.manager.api:
+    method: PUT
+    path: v1/hosts/a0000003000040008000000000000002/actions
+    body_key: changeHostState
+    params:
+      stateEvent: enable
 """
 
 RETURN = r"""

@@ -51,6 +51,9 @@ jobs:
     operation:
       description: The operation, if the handle contains it.
       type: str
+    object:
+      description: The object of the call, if the handle contains it.
+      type: str
     state:
       description: One of V(running), V(succeeded), V(failed), and V(unknown) when the service does not know the job.
       type: str
@@ -84,6 +87,7 @@ jobs:
       job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
       operation: ChangeHostState
+      object: host host-1
       state: succeeded
       result: {}
 summary:

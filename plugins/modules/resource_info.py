@@ -76,12 +76,11 @@ EXAMPLES = r"""
     query:
       - zoneUuid={{ clusters.resources[0].zone_uuid }}
 
-- name: List the images that can be used
+- name: List a collection by its path
   virtinfra.manager.resource_info:
-    path: v1/images
+    path: v1/primary-storage
     query:
       - state=Enabled
-      - status=Ready
 
 - name: List all volumes, sorted by name, with a token
   virtinfra.manager.resource_info:

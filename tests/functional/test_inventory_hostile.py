@@ -150,7 +150,7 @@ def test_no_value_of_any_inventory_is_a_template(
         user_tags=True,
         keyed_groups=[
             {"key": "virtinfra_host.name | default(virtinfra_name)"},
-            {"key": "virtinfra_addresses"},
+            {"key": "virtinfra_addresses | default([])"},
             {"key": "virtinfra_user_tags", "prefix": "tag"},
         ],
         compose={"copied": "virtinfra_host.name | default(virtinfra_url)"},
