@@ -91,7 +91,7 @@ def test_results_reach_the_store(
 
 
 FAILED_JOBS = 20
-FAILURE = {"error": {"code": "HOST.1001", "description": "operation failed", "details": "the disk is full"}}
+FAILURE = {"error": {"code": "SYS.1006", "description": "operation failed", "details": "the disk is full"}}
 RESULTS = {"job_results_host": "127.0.0.1", "job_results_path": "/secret", "job_results_confirm": False}
 
 
@@ -102,7 +102,7 @@ def deliver_failures(sim: Simulator, port: int) -> list[str]:
     for number in range(1, FAILED_JOBS + 1):
         target = f"{url}?about=host-{number}&operation=ChangeHostState"
         assert deliver(sim, target, f"{number:032x}", success=False, body=FAILURE) == 204
-    text = "ChangeHostState failed (HOST.1001): operation failed: the disk is full"
+    text = "ChangeHostState failed (SYS.1006): operation failed: the disk is full"
     return [f"host-{number}: {text}" for number in range(1, FAILED_JOBS + 1)]
 
 

@@ -341,14 +341,12 @@ class Reconciler:
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
-            if is_removed_by_another(call, current, error):
-                return current
             is_reached = not find_unreached_fields(call, current) and self._is_still_needed(call, deadline) is False
             if is_reached and (can_answer_second_delivery(error) or _moves(self.resource, call, before)):
                 self._add_extras(extract_extras(self.resource, call.operation, {}))
                 self._warn_of_reached(call, error)
                 return self.reader.read()
-            if is_reached and is_refused_tag(call, error):
+            if is_removed_by_another(call, current, error) or (is_reached and is_refused_tag(call, error)):
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
                 error.add_sentence(f" {remaining}")
@@ -472,8 +470,8 @@ def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | 
 
 def _moves(resource: ResourceSpec, call: PlannedCall, before: Current) -> bool:
     """Return whether a call changes a state through which the object passes on its way to another."""
-    expected, record = call.expected or {}, before.record or {}
-    return any(expected.get(name) != record.get(name) for name in resource.transitional_values)
+    expected, record = call.expected, before.record or {}
+    return expected is not None and any(expected.get(name) != record.get(name) for name in resource.transitional_values)
 
 
 def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:
