@@ -52,8 +52,8 @@ from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
-from ..module_utils._api.errors import InvalidOptions, VirtinfraError
-from ..module_utils._client.sessions import AccountSession, refuse_access_key
+from ..module_utils._api.errors import VirtinfraError
+from ..module_utils._client.sessions import AccountSession, build_missing_account_error, refuse_access_key
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
@@ -74,10 +74,7 @@ class LookupModule(LookupBase):
             connection = ConnectionOptions.from_params(self.get_options())
             refuse_access_key(connection)
             if not connection.account:
-                raise InvalidOptions(
-                    "account and account_password are needed to log in. Give them, or set VIRTINFRA_ACCOUNT and"
-                    " VIRTINFRA_ACCOUNT_PASSWORD"
-                )
+                raise build_missing_account_error()
             hooks = Hooks(connection.create_masker(), on_request=display.vvv)
             return [AccountSession(connection, hooks, FileStore(connection)).get_valid_session()]
         except VirtinfraError as failure:

@@ -75,10 +75,15 @@ def _list_operations(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _describe_companion(row: Operation, node: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return a row of the table: the operation, its request, and what it does."""
-    parameters = [_format_parameter(parameter) for parameter in row.parameters.values() if parameter.where != "path"]
-    request = " ".join([f"``{row.method} {row.path}``", ", ".join(filter(None, parameters))]).strip()
+    request = " ".join([f"``{row.method} {row.path}``", _format_parameters(row)]).strip()
     meaning = " ".join(filter(None, [node["summary"], node.get("description", "")]))
     return row.name, request, re.sub(r"`([^`]+)`", r"``\1``", " ".join(meaning.split()))
+
+
+def _format_parameters(row: Operation) -> str:
+    """Return the parameters of an operation, but for those in its path."""
+    shown = (_format_parameter(parameter) for parameter in row.parameters.values() if parameter.where != "path")
+    return ", ".join(filter(None, shown))
 
 
 def _format_parameter(parameter: Parameter) -> str:
@@ -92,14 +97,7 @@ def _format_parameter(parameter: Parameter) -> str:
 def build_all_operations() -> str:
     """Return the table of all operations, with their requests and parameters."""
     rows = [
-        (
-            name,
-            f"``{row.method} {row.path}``",
-            ", ".join(
-                filter(None, (_format_parameter(item) for item in row.parameters.values() if item.where != "path"))
-            ),
-        )
-        for name, row in sorted(operations().items())
+        (name, f"``{row.method} {row.path}``", _format_parameters(row)) for name, row in sorted(operations().items())
     ]
     return _format_table(("Operation", "Request", "Parameters"), rows)
 

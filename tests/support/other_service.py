@@ -51,7 +51,7 @@ class OtherService(StubServer):
         if self.lost:
             self.lost -= 1
             return StubResponse(502, b"Bad Gateway")
-        return StubResponse(202, {"location": f"http://10.0.0.1:8080{POLLS}{job}"})
+        return _accept(job)
 
     def _poll(self, job: str) -> StubResponse:
         """Answer that a job is running the first time, and then with its result."""
@@ -59,7 +59,7 @@ class OtherService(StubServer):
             return StubResponse(404, b"no such job")
         if job not in self._polled:
             self._polled.add(job)
-            return StubResponse(202, {"location": f"http://10.0.0.1:8080{POLLS}{job}"})
+            return _accept(job)
         return self._jobs[job]
 
     def _list(self, collection: str, query: Mapping[str, list[str]]) -> StubResponse:
@@ -89,6 +89,11 @@ class OtherService(StubServer):
         (action,) = body.values()
         records[uuid].update(action)
         return StubResponse(200, {"inventory": records[uuid]})
+
+
+def _accept(job: str) -> StubResponse:
+    """Return the answer for a job that is running."""
+    return StubResponse(202, {"location": f"http://10.0.0.1:8080{POLLS}{job}"})
 
 
 def _fail(code: str, details: str) -> StubResponse:

@@ -94,8 +94,8 @@ FAULTS = (
         "second-delivery-fails-the-task",
         "a call that a proxy delivered twice fails the task, although it was performed",
         f"{_ENGINE}/reconciler.py",
-        "            if is_reached and (can_answer_second_delivery(error)",
-        "            if is_reached and (not can_answer_second_delivery(error)",
+        "            is_explained = can_answer_second_delivery(error)",
+        "            is_explained = not can_answer_second_delivery(error)",
         "_engine/test_other_calls.py::test_second_delivery_refused_in_the_state_reached",
     ),
     Fault(

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from .errors import InvalidOptions
 from .operation import Operation
@@ -33,7 +32,7 @@ def choose_by_path(method: str, path: str, body_key: str | None = None) -> Unlis
         raise InvalidOptions(f"path must not be {path}, which handles a session. Use virtinfra.manager.session")
     if method == "PUT" and not body_key:
         raise InvalidOptions("PUT needs body_key: the name of the operation, with a small first letter")
-    if method == "GET" and _UUID.fullmatch(relative.rpartition("/")[2]) and not any(_find_reads(relative)):
+    if method == "GET" and _UUID.fullmatch(relative.rpartition("/")[2]) and not _is_read(relative):
         raise InvalidOptions(
             f"GET {path} is not sent. Services that have no read at this path may take it for DELETE. Read the"
             f" collection {path.rpartition('/')[0]} with the parameter q: uuid=..."
@@ -41,11 +40,15 @@ def choose_by_path(method: str, path: str, body_key: str | None = None) -> Unlis
     return operation
 
 
-def _find_reads(path: str) -> Iterator[Operation]:
-    """Yield the operations of the table that read one object at a path."""
+def _is_read(path: str) -> bool:
+    """Return whether an operation of the table reads one object at a path."""
     collection = path.rpartition("/")[0]
-    for row in OPERATIONS.values():
-        if not row.is_write and not row.uses_token:
-            pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(row.path))
-            if (row.get_by_uuid and row.path == collection) or re.fullmatch(pattern, path):
-                yield row
+    return any(
+        (row.get_by_uuid and row.path == collection) or _has_path(row, path)
+        for row in OPERATIONS.values()
+        if not row.is_write and not row.uses_token
+    )
+
+
+def _has_path(row: Operation, path: str) -> bool:
+    return re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(row.path)), path) is not None

@@ -363,9 +363,9 @@ def _answers_unknown_ids_like(client: Client, job: Job) -> bool:
 
 def _apply_poll(client: Client, job: Job, response: Response) -> None:
     """Update a job from the response to a poll. After a 404 without an ErrorCode, poll below the path prefix, too."""
-    moved = move_to_prefix(job.location, client.connection.path_prefix)
     is_unknown_path = response.status == NOT_FOUND and response.error_code is None
-    if not (moved and is_unknown_path and _poll_below_prefix(client, job, moved)):
+    moved = move_to_prefix(job.location, client.connection.path_prefix) if is_unknown_path else None
+    if not (moved and _poll_below_prefix(client, job, moved)):
         apply_poll(job, response)
 
 

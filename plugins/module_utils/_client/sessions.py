@@ -147,6 +147,14 @@ def refuse_access_key(connection: ConnectionOptions) -> None:
         )
 
 
+def build_missing_account_error(reason: str = "") -> InvalidOptions:
+    """Return the error of a login without an account. ``reason`` says why a login is needed."""
+    return InvalidOptions(
+        f"account and account_password are needed to log in{reason}. Give them, or set VIRTINFRA_ACCOUNT and"
+        " VIRTINFRA_ACCOUNT_PASSWORD"
+    )
+
+
 def drop_credentials(connection: ConnectionOptions) -> ConnectionOptions:
     """Return the options for operations that need no credentials."""
     nothing: dict[str, Any] = dict.fromkeys(name for options in CREDENTIAL_OPTIONS for name in options)

@@ -111,7 +111,6 @@ class JobBatch:
         self._count = len(self._running)
         # The duration of a poll, the shortest that was measured.
         self._poll_seconds = math.inf
-        self._last_error: TransportError | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -125,12 +124,13 @@ class JobBatch:
             self._drop_ended()
             return last_error
         ratio = _choose_ratio(self._count, self._waits_for_any)
-        intervals = self._client.wait.poll_intervals(self._describe(), self._deadline, ratio, lambda: self._last_error)
+        last_error = None
+        intervals = self._client.wait.poll_intervals(self._describe(), self._deadline, ratio, lambda: last_error)
         for number, dummy in enumerate(intervals):
-            last_error = self._last_error = self._poll_round(number)
+            last_error = self._poll_round(number)
             if self.has_ended or (last_error and asks_to_wait_longer(self._client, last_error, self._deadline)):
                 break
-        return self._last_error
+        return last_error
 
     def poll_others(self) -> None:
         """Poll once the jobs of which the last round has not polled all."""

@@ -78,6 +78,13 @@ from .results import (
 # How many calls the task may make in addition to those of the first plan.
 MAX_REPLANS = 10
 
+# Why a call may have been refused although the object is in the requested state.
+EITHER = (
+    "Either another run, task or user made the same call at the same time, or a proxy delivered this call twice. The"
+    " task reports a change, because the service does not identify calls by their job ids, which would distinguish the"
+    " two cases."
+)
+
 
 class Planner:
     """Plans the calls of a task, and plans again after each of them.
@@ -180,14 +187,6 @@ class Planner:
         lost = dict.fromkeys(str(call.params["uuid"]) for call in self.planned if not call.is_found_again)
         names = ", ".join(lost)
         return f" Then remove {names} with the module api, because the task does not find them again." if lost else ""
-
-
-# Why a call may have been refused although the object is in the requested state.
-EITHER = (
-    "Either another run, task or user made the same call at the same time, or a proxy delivered this call twice. The"
-    " task reports a change, because the service does not identify calls by their job ids, which would distinguish the"
-    " two cases."
-)
 
 
 class Reconciler:
@@ -341,12 +340,14 @@ class Reconciler:
                 return current
             if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
                 error.result["changed"] = True
-            is_reached = not find_unreached_fields(call, current) and self._is_still_needed(call, deadline) is False
-            if is_reached and (can_answer_second_delivery(error) or _moves(self.resource, call, before)):
+            is_explained = can_answer_second_delivery(error) or _moves(self.resource, call, before)
+            may_be_done = (is_explained or is_refused_tag(call, error)) and not find_unreached_fields(call, current)
+            is_done = may_be_done and self._is_still_needed(call, deadline) is False
+            if is_done and is_explained:
                 self._add_extras(extract_extras(self.resource, call.operation, {}))
                 self._warn_of_reached(call, error)
                 return self.reader.read()
-            if is_removed_by_another(call, current, error) or (is_reached and is_refused_tag(call, error)):
+            if is_done or is_removed_by_another(call, current, error):
                 return current
             if remaining := describe_remaining(self.resource, self.state, call, current):
                 error.add_sentence(f" {remaining}")

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from email.utils import format_datetime
 from urllib.parse import unquote
 
-from .._api.errors import InvalidOptions
+from .._api.errors import FORBIDDEN, InvalidOptions
 from .._api.operation import remove_prefix
 from .response import Response
 
@@ -81,10 +81,10 @@ class AccessKey:
 
     def list_others(self) -> Iterator[AccessKey]:
         """Yield this key with each other offset from UTC."""
-        for minutes in _OFFSETS:
-            zone = timezone(timedelta(minutes=minutes))
-            if zone.utcoffset(None) != datetime.now().astimezone(self.zone).utcoffset():
-                yield replace(self, zone=zone)
+        own = datetime.now().astimezone(self.zone).utcoffset()
+        for offset in (timedelta(minutes=minutes) for minutes in _OFFSETS):
+            if offset != own:
+                yield replace(self, zone=timezone(offset))
 
     def describe_zone(self) -> str:
         """Return the present offset of the zone in the form of the option."""
@@ -104,4 +104,4 @@ def format_date(seconds: float, zone: tzinfo | None) -> str:
 
 def is_skewed(response: Response) -> bool:
     """Return whether the service refused a request because of its date, so that it has done nothing."""
-    return response.status == 403 and _CLOCK_SKEW in response.body
+    return response.status == FORBIDDEN and _CLOCK_SKEW in response.body

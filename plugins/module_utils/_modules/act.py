@@ -56,7 +56,13 @@ from .._client.jobs import (
     parse_polling_path,
     predict_job,
 )
-from .._client.sessions import AccountSession, is_valid, log_out, refuse_access_key
+from .._client.sessions import (
+    AccountSession,
+    build_missing_account_error,
+    is_valid,
+    log_out,
+    refuse_access_key,
+)
 from .._client.waiting import ALL, ANY, poll_job, wait_for_jobs
 from .._engine.calls import (
     Call,
@@ -306,27 +312,27 @@ def job_module(wait: bool) -> ModuleSpec:
         except WaitTimeout as late:
             late.result = format_jobs(jobs)
             raise
-        if failed := [job for job in jobs if job.failure]:
-            raise _describe_failed_jobs(failed, jobs)
+        if any(job.failure for job in jobs):
+            raise _describe_failed_jobs(jobs)
         return format_jobs(jobs)
 
     return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
 
 
-def _describe_failed_jobs(failed: list[Job], jobs: list[Job]) -> SeveralFailed:
+def _describe_failed_jobs(jobs: list[Job]) -> SeveralFailed:
     """Return the failure of a task that waited for jobs: why each failed one did, and the states of the others.
 
     Ansible shows the result of a failed task, so it contains no replies of jobs that succeeded.
     """
     states = format_jobs(jobs)
-    reasons = [str(job.failure) for job in failed[:MAX_FAILED_JOBS] if job.failure]
-    count = f"{len(failed)} of {len(jobs)} jobs did not succeed: " if len(jobs) > 1 else ""
-    more = f" And {len(failed) - len(reasons)} more." if len(failed) > len(reasons) else ""
+    failures = [job.failure for job in jobs if job.failure]
+    reasons = [str(failure) for failure in failures[:MAX_FAILED_JOBS]]
+    count = f"{len(failures)} of {len(jobs)} jobs did not succeed: " if len(jobs) > 1 else ""
+    more = f" And {len(failures) - len(reasons)} more." if len(failures) > len(reasons) else ""
     for job in states["jobs"]:
         job.pop("result", None)
-    first = failed[0].failure.error if failed[0].failure else {}
     message = reasons[0] if len(jobs) == 1 else " ".join(f"{reason.rstrip('.')}." for reason in reasons)
-    return SeveralFailed(f"{count}{message}{more}", first, **states)
+    return SeveralFailed(f"{count}{message}{more}", failures[0].error, **states)
 
 
 def format_jobs(jobs: list[Job]) -> Record:
@@ -443,10 +449,7 @@ def _log_in(context: ModuleContext) -> str | None:
     sessions = context.client.sessions
     if not isinstance(sessions, AccountSession):
         reason = ": session_id is invalid or has expired" if context.params["session_id"] else ""
-        raise InvalidOptions(
-            f"account and account_password are needed to log in{reason}. Give them, or set VIRTINFRA_ACCOUNT and"
-            " VIRTINFRA_ACCOUNT_PASSWORD"
-        )
+        raise build_missing_account_error(reason)
     session_id = None if context.check_mode else sessions.create_session()
     context.changed = True
     return session_id

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import hmac
 import time
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote
 
@@ -42,9 +42,7 @@ def check_signature(switches: Switches, request: Request) -> None:
 
 def _read_clock(switches: Switches) -> datetime:
     """Return the local time of the service."""
-    zone: tzinfo | None = None
-    if switches.time_zone:
-        zone = datetime.fromisoformat(f"2000-01-01T00:00:00{switches.time_zone}").tzinfo
+    zone = _parse_offset(switches.time_zone) if switches.time_zone else None
     return datetime.fromtimestamp(time.time() + switches.clock_ahead, timezone.utc).astimezone(zone)
 
 
@@ -53,8 +51,7 @@ def _parse_date(text: str, accepts_iso: bool) -> datetime:
     words, dummy, zone = text.partition(" GMT")
     try:
         if dummy:
-            offset = zone.replace(":", "") or "+0000"
-            return parsedate_to_datetime(f"{words} {offset}").replace(tzinfo=_parse_offset(offset))
+            return parsedate_to_datetime(f"{words} +0000").replace(tzinfo=_parse_offset(zone or "+0000"))
         if accepts_iso:
             try:
                 return datetime.fromisoformat(text)
@@ -66,5 +63,6 @@ def _parse_date(text: str, accepts_iso: bool) -> datetime:
 
 
 def _parse_offset(text: str) -> timezone:
-    minutes = int(text[1:3]) * 60 + int(text[3:5])
+    """Return the time zone of an offset such as +08:00 or +0800."""
+    minutes = int(text[1:3]) * 60 + int(text[-2:])
     return timezone(timedelta(minutes=-minutes if text[0] == "-" else minutes))
