@@ -16,7 +16,7 @@ class ModuleDocFragment:
 options:
   resource_uuid:
     description:
-      - The uuid of the new object, on servers that support tags.
+      - The uuid of the new object, on servers that support tags. It must be of version 4, as C(uuidgen -r) prints.
       - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
   tag_patterns:

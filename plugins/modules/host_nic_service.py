@@ -51,7 +51,7 @@ options:
     aliases: [interface_uuids]
     required: true
   vlan_ids:
-    description: The VLANs on these interfaces. By default VLAN 0, which means the interfaces themselves.
+    description: The VLANs on these interfaces, from 0 to 4094. By default 0, which means the interfaces themselves.
     type: list
     elements: int
   service_types:

@@ -58,7 +58,8 @@ options:
     type: str
   management_ip:
     description:
-      - The address at which the service manages the host. It selects the host when O(uuid) is not given.
+      - The IP address or host name at which the service manages the host. It selects the host when O(uuid) is not
+        given.
       - If no host has this address, O(name) selects the host, and its address is changed, unless O(cluster),
         O(username) and O(password) are all given, with which a host is added. The service then connects to the host
         again.

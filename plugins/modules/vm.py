@@ -59,7 +59,9 @@ options:
     description: The description of the VM.
     type: str
   cpu_num:
-    description: The number of CPUs. It is only changed while the VM is stopped, and the module fails for any other VM.
+    description:
+      - The number of CPUs, from 1 to 1024. It is only changed while the VM is stopped, and the module fails for any
+        other VM.
     type: int
   memory_size:
     description:

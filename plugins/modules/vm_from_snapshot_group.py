@@ -56,7 +56,7 @@ options:
     type: str
     aliases: [instance_offering_uuid]
   cpu_num:
-    description: The number of CPUs.
+    description: The number of CPUs, from 1 to 1024.
     type: int
   memory_size:
     description:
