@@ -58,7 +58,8 @@ options:
     type: str
   management_ip:
     description:
-      - The address at which the service manages the host. It selects the host when O(uuid) is not given.
+      - The IP address or host name at which the service manages the host. It selects the host when O(uuid) is not
+        given.
       - If no host has this address, O(name) selects the host, and its address is changed, unless O(cluster),
         O(username) and O(password) are all given, with which a host is added. The service then connects to the host
         again.
@@ -115,9 +116,9 @@ options:
       - V(off) and V(reset) stop the VMs on the host. The module fails with the code C(IN_USE), and calls nothing, if a
         VM runs on it, unless O(force) is V(true). In maintenance, no VM does, so O(state=maintenance) with V(off) moves
         or stops them first, as O(running_vms) permits. RV(stopped_vms) lists the VMs that were stopped.
-      - V(on) and V(off) are compared with the C(ipmi_power_status) of RV(host), which the service reads from the
-        controller every few minutes. If it is unknown, or says V(off) while the service is connected to the host, the
-        module makes the call. The service then asks the controller, and does nothing if the host is as requested.
+      - V(on) and V(off) are compared with RV(host.ipmi_power_status), which the service reads from the controller every
+        few minutes. If it is unknown, or says V(off) while the service is connected to the host, the module makes the
+        call. The service then asks the controller, and does nothing if the host is as requested.
       - The module fails if the service does not know the address or the login of the controller.
       - YAML reads an unquoted V(on) and V(off) as booleans, which the module accepts.
       - It cannot be used with O(state=absent), nor V(off) with O(state=reconnected), and only V(on) for a host that
@@ -259,17 +260,60 @@ EXAMPLES = r"""
 
 RETURN = r"""
 host:
-  description:
-    - The host. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(management_ip), C(hypervisor_type), C(state), C(status),
-      C(architecture), C(hostname), C(nqn), C(total_cpu_capacity), C(available_cpu_capacity), C(total_memory_capacity),
-      C(available_memory_capacity), C(cpu_sockets), C(cpu_num), C(ipmi_address), C(ipmi_username), C(ipmi_power_status),
-      C(ipmi_port), C(create_date), C(last_op_date), C(cpu_status), C(memory_status), C(disk_status), C(nic_status),
-      C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status) and C(temperature_status). C(cluster_name) is
-      returned when O(cluster) is a name. C(tags) is returned when O(tags) is given.
+  description: The host. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
   returned: success
   type: dict
+  contains:
+    uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
+    name: {description: The name of the host., type: str, sample: host-1}
+    description: {description: The description., type: str, sample: hypervisor 1}
+    zone_uuid: {description: The uuid of the zone., type: str, sample: a0000001000040008000000000000001}
+    cluster_uuid: {description: The uuid of the cluster., type: str, sample: a0000002000040008000000000000001}
+    cluster_name:
+      description: "The name of the cluster, as the task gives it. Null for another cluster."
+      type: str
+      sample: cluster-1
+      returned: when O(cluster) is a name
+    management_ip:
+      description: The IP address or name at which the service manages the host.
+      type: str
+      sample: "10.0.0.11"
+    hypervisor_type: {description: The type of the hypervisor., type: str, sample: KVM}
+    state: {description: Whether the service uses the host., type: str, sample: Enabled}
+    status: {description: Whether the service is connected to the host., type: str, sample: Connected}
+    architecture: {description: The architecture of the CPU., type: str, sample: x86_64}
+    hostname: {description: The hostname of the operating system., type: str, sample: host-1.example.com}
+    nqn: {description: The NVMe qualified name., type: str, sample: "nqn.2014-08.org.nvmexpress:uuid:host-1"}
+    total_cpu_capacity: {description: The CPU capacity that VMs can use., type: int, sample: 320}
+    available_cpu_capacity: {description: The available CPU capacity., type: int, sample: 300}
+    total_memory_capacity: {description: "The memory that VMs can use, in bytes.", type: int, sample: 274877906944}
+    available_memory_capacity: {description: "The available memory, in bytes.", type: int, sample: 206158430208}
+    cpu_sockets: {description: The number of physical CPU sockets., type: int, sample: 2}
+    cpu_num: {description: The number of logical CPUs., type: int, sample: 32}
+    ipmi_address: {description: The address of the IPMI controller., type: str, sample: "172.31.0.2"}
+    ipmi_username: {description: The user of the IPMI controller., type: str, sample: admin}
+    ipmi_power_status:
+      description: "Whether the host is switched on, as the IPMI controller reports it."
+      type: str
+      sample: POWER_ON
+    ipmi_port: {description: The port of the IPMI controller., type: int, sample: 623}
+    create_date: {description: When the host was added., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the host was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    cpu_status: {description: The hardware status of the CPUs., type: str, sample: Normal}
+    memory_status: {description: The hardware status of the memory., type: str, sample: Normal}
+    disk_status: {description: The hardware status of the disks., type: str, sample: Normal}
+    nic_status: {description: The hardware status of the NICs., type: str, sample: Normal}
+    gpu_status: {description: The hardware status of the GPUs., type: str, sample: Normal}
+    power_supply_status: {description: The hardware status of the power supplies., type: str, sample: Normal}
+    fan_status: {description: The hardware status of the fans., type: str, sample: Normal}
+    raid_status: {description: The hardware status of the RAID controllers., type: str, sample: Normal}
+    temperature_status: {description: The hardware status of the temperature., type: str, sample: Normal}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 migrated_vms:
   description:
     - The VMs that the maintenance migrated to other hosts. In check mode and with O(wait=false), those that should
@@ -319,10 +363,24 @@ job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
     - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    job_uuid:
+      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
+      type: str
+      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: AddKVMHost}
+    object:
+      description: "The object of the call as messages name it, null if the call names none."
+      type: str
+      sample: host host-1
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

@@ -20,6 +20,7 @@ extends_documentation_fragment:
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
+  - virtinfra.manager._query_fields.all
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -53,9 +54,6 @@ options:
       - How many resources a cursor query requests per page.
     type: int
     default: 1000
-notes:
-  - The guide R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) lists the fields for
-    O(query) of each type.
 seealso:
   - module: virtinfra.manager.host_info
   - module: virtinfra.manager.vm_info

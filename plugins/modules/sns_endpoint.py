@@ -183,13 +183,91 @@ endpoint:
     - The endpoint; null when it is absent. In check mode and with O(wait=false), the predicted one.
     - If the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(url),
-      C(at_all), C(at_person_user_ids), C(name), C(uuid), C(description), C(type), C(state), C(platform_uuid),
-      C(create_date), C(last_op_date), C(platform), C(connection_status) and C(at_person_list). C(platform_name) is
-      returned when O(platform) is a name. C(topic_uuids) is returned when O(topics) is given. C(topic_names) is
-      returned when O(topics) is a name, and when O(topics) is given. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  contains:
+    url:
+      description: "The webhook of the chat room. It may contain a key, so results show only its scheme and host."
+      type: str
+      sample: "https://chat.example.com/********"
+      returned: for workchat endpoints
+    at_all:
+      description: Whether messages mention all members.
+      type: bool
+      sample: false
+      returned: for workchat endpoints
+    at_person_user_ids:
+      description: "The user IDs of the members whom messages mention, in any order."
+      type: list
+      elements: str
+      sample: [user-1]
+      returned: for workchat endpoints
+    name: {description: The name of the endpoint. Names are not unique., type: str, sample: operators}
+    uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000003}
+    description: {description: The description., type: str, sample: alarms of the operators}
+    type: {description: The type of the endpoint., type: str, sample: WorkChat}
+    state: {description: Whether the endpoint sends messages., type: str, sample: Enabled}
+    platform_uuid:
+      description: The uuid of the platform that the endpoint belongs to.
+      type: str
+      sample: a000000c000040008000000000000003
+    platform_name:
+      description: "The name of the platform, as the task gives it. Null for another platform."
+      type: str
+      sample: snmp-1
+      returned: when O(platform) is a name
+    create_date: {description: When the endpoint was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the endpoint was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    platform:
+      description: The platform that the endpoint belongs to.
+      type: dict
+      contains:
+        uuid: {description: The uuid of the platform., type: str, sample: a000000c000040008000000000000003}
+        name: {description: The name of the platform., type: str, sample: workchat-1}
+        description: {description: The description., type: str, sample: traps of the data centre}
+        type: {description: The type of the platform., type: str, sample: WorkChat}
+        create_date: {description: When the platform was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        last_op_date: {description: When the platform was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+        state: {description: Whether the platform is used., type: str, sample: Enabled}
+        snmp_address:
+          description: "The address of the trap receiver, of SNMP platforms on servers that show it."
+          type: str
+          returned: when the service sends it
+          sample: "192.0.2.50"
+        snmp_port:
+          description: "The port of the trap receiver, of SNMP platforms on servers that show it."
+          type: int
+          returned: when the service sends it
+          sample: 1162
+      returned: for workchat endpoints
+    connection_status:
+      description: "Whether the service reaches the receiver, on servers that show it."
+      type: str
+      returned: when the service sends it
+      sample: UP
+    at_person_list:
+      description: "The remarks of the members whom messages mention, by their user IDs."
+      type: dict
+      sample: {user-1: on call}
+      returned: for workchat endpoints
+    topic_uuids:
+      description: The uuids of the topics that the endpoint subscribes to.
+      type: list
+      elements: str
+      sample: [a000000e000040008000000000000001]
+      returned: when O(topics) is given
+    topic_names:
+      description: "The names of the topics, as the task gives them. Null for those that it does not name."
+      type: list
+      elements: str
+      sample: [topic-1]
+      returned: "when O(topics) is a name, and when O(topics) is given"
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The persons and subscriptions that are removed with the endpoint.
   returned: with O(state=absent)
@@ -203,10 +281,24 @@ job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
     - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    job_uuid:
+      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
+      type: str
+      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: CreateSNSSnmpEndpoint}
+    object:
+      description: "The object of the call as messages name it, null if the call names none."
+      type: str
+      sample: host host-1
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

@@ -136,14 +136,40 @@ EXAMPLES = r"""
 
 RETURN = r"""
 snapshot_group:
-  description:
-    - The snapshot group; null when it is absent. In check mode and with O(wait=false), the predicted one.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(vm_instance_uuid), C(snapshot_count) and
-      C(volume_snapshot_refs). C(vm_instance_name) is returned when O(vm) is a name. C(tags) is returned when O(tags) is
-      given.
+  description: The snapshot group; null when it is absent. In check mode and with O(wait=false), the predicted one.
   returned: success
   type: dict
+  contains:
+    uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000001}
+    name: {description: The name. Several groups may have the same., type: str, sample: before-upgrade}
+    description: {description: The description., type: str, sample: before the upgrade of the database}
+    create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
+    snapshot_count: {description: The number of snapshots., type: int, sample: 2}
+    volume_snapshot_refs:
+      description: "The snapshots, one for each volume of the VM."
+      type: list
+      elements: dict
+      contains:
+        volume_snapshot_uuid:
+          description: The uuid of the snapshot.
+          type: str
+          sample: a0000014000040008000000000000001
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The number of the volume in the VM., type: int, sample: 0}
+        snapshot_deleted: {description: Whether the snapshot was deleted., type: bool, sample: false}
+    tags:
+      description: "The user tags, sorted."
+      type: list
+      elements: str
+      sample: [production]
+      returned: when O(tags) is given
 also_removed:
   description: The later snapshot groups that are removed with it.
   returned: with O(state=absent)
@@ -189,10 +215,24 @@ job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
     - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  contains:
+    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
+    job_uuid:
+      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
+      type: str
+      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+    location:
+      description: The path at which the job is polled.
+      type: str
+      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
+    operation: {description: The operation., type: str, sample: CreateVolumeSnapshotGroup}
+    object:
+      description: "The object of the call as messages name it, null if the call names none."
+      type: str
+      sample: host host-1
+    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

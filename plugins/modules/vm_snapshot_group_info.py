@@ -45,14 +45,35 @@ EXAMPLES = r"""
 
 RETURN = r"""
 snapshot_groups:
-  description:
-    - The snapshot groups.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(vm_instance_uuid), C(snapshot_count) and
-      C(volume_snapshot_refs). C(vm_instance_name) is returned when O(vm) is a name.
+  description: The snapshot groups.
   returned: success
   type: list
   elements: dict
+  contains:
+    uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000001}
+    name: {description: The name. Several groups may have the same., type: str, sample: before-upgrade}
+    description: {description: The description., type: str, sample: before the upgrade of the database}
+    create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
+    vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_instance_name:
+      description: "The name of the VM, as the task gives it. Null for another VM."
+      type: str
+      sample: vm-1
+      returned: when O(vm) is a name
+    snapshot_count: {description: The number of snapshots., type: int, sample: 2}
+    volume_snapshot_refs:
+      description: "The snapshots, one for each volume of the VM."
+      type: list
+      elements: dict
+      contains:
+        volume_snapshot_uuid:
+          description: The uuid of the snapshot.
+          type: str
+          sample: a0000014000040008000000000000001
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The number of the volume in the VM., type: int, sample: 0}
+        snapshot_deleted: {description: Whether the snapshot was deleted., type: bool, sample: false}
 total:
   description: The number of matching snapshot groups, including those beyond O(limit).
   returned: success

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from support.collection import MODULES, ROOT, shape_differences
+from support.collection import MODULES, ROOT, module, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
 from support.query_fields import FRAGMENT, format_fragment
-from support.return_docs import documented_records, load_returns, with_records
+from support.return_docs import documented_records, with_records
 
 # Results whose members the service chooses, and results that are always null.
 FREE = {
@@ -38,7 +38,7 @@ def list_fields(fields: Mapping[str, Any], path: str) -> Iterator[tuple[str, Map
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_member_of_a_result_is_documented(name: str) -> None:
-    for path, field in list_fields(load_returns(name), name):
+    for path, field in list_fields(module(name).returns, name):
         assert field["description"], path
         is_mapping = "dict" in (field["type"], field.get("elements"))
         assert ("contains" in field) == (is_mapping and path not in FREE), path
@@ -47,7 +47,7 @@ def test_every_member_of_a_result_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_samples_have_the_documented_types(name: str) -> None:
-    for path, field in list_fields(load_returns(name), name):
+    for path, field in list_fields(module(name).returns, name):
         if "sample" in field:
             assert list(shape_differences(field["sample"], field, path)) == []
 
