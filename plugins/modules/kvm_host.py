@@ -46,9 +46,10 @@ options:
         cancel a maintenance that has not been reached yet.
       - V(reconnected) adds the host if it does not exist, and connects the service to an existing one again each time.
         Services refuse this in maintenance.
-      - V(absent) removes the host. The module fails with the code C(IN_USE), and calls nothing, if VMs run on the host,
-        or if the root volume of a VM lies on its local storage, unless O(force) is V(true). It also fails, and removes
-        nothing, if another option differs from the host, for example O(name).
+      - V(absent) removes the host. The service stops the VMs that run on it, and destroys what lies on its local
+        storage. The module fails with the code C(IN_USE), and calls nothing, if VMs run on the host, unless O(evacuate)
+        or O(force) is V(true), and if VMs or data volumes lie on its local storage, unless O(destroy_local_storage) is
+        V(true). It also fails, and removes nothing, if another option differs from the host, for example O(name).
       - V(reconnected) and V(absent) need operations that some services lack.
     type: str
     choices: [present, enabled, disabled, maintenance, reconnected, absent]
@@ -114,8 +115,9 @@ options:
       - V(reset) restarts the host at once, each time, and waits as V(on) does. With O(state=maintenance), it is reset
         in maintenance.
       - V(off) and V(reset) stop the VMs on the host. The module fails with the code C(IN_USE), and calls nothing, if a
-        VM runs on it, unless O(force) is V(true). In maintenance, no VM does, so O(state=maintenance) with V(off) moves
-        or stops them first, as O(running_vms) permits. RV(stopped_vms) lists the VMs that were stopped.
+        VM runs on it, or may run there because its state is V(Unknown), unless O(force) is V(true). With
+        O(state=maintenance), the maintenance moves or stops the VMs first, but leaves those whose state is not known;
+        then O(running_vms) permits to stop these, not O(force). RV(stopped_vms) lists the VMs that were stopped.
       - V(on) and V(off) are compared with RV(host.ipmi_power_status), which the service reads from the controller every
         few minutes. If it is unknown, or says V(off) while the service is connected to the host, the module makes the
         call. The service then asks the controller, and does nothing if the host is as requested.
@@ -156,25 +158,39 @@ options:
     version_added: 1.0.0
   running_vms:
     description:
-      - What O(state=maintenance), and O(state=absent) with O(force=true), may do to the VMs that run on the host. Other
-        states ignore it.
+      - What O(state=maintenance), and O(state=absent) with O(evacuate=true), may do to the VMs that run on the host.
+        Other states ignore it.
       - A service stops VMs whose root volume lies on a primary storage of type LocalStorage, and by its default setting
         (C(host.maintenance.policy) is C(StopVmOnMigrationFailure)) VMs that cannot migrate. Nothing starts them again.
       - With V(migrate), the module fails with the code C(IN_USE), and starts no maintenance, if one of the VMs cannot
         migrate. It examines all of them, also in check mode, and warns of what the service does not show.
       - With V(stop), VMs that cannot migrate may be stopped. RV(stopped_vms) lists them.
       - With V(any), the module does not examine whether the VMs can migrate, and check mode does not predict it.
+      - A maintenance leaves VMs whose state is V(Unknown) on the host. RV(remaining_vms) and a warning list them.
+        O(power) with V(off) or V(reset) stops them, which V(migrate) does not permit.
     type: str
     choices: [migrate, stop, any]
     default: migrate
     version_added: 1.0.0
+  evacuate:
+    description:
+      - With O(state=absent), whether the host is put into maintenance before it is removed, so that its VMs move to
+        other hosts, with O(running_vms) as for O(state=maintenance). A disconnected host cannot be put into
+        maintenance.
+    type: bool
+    default: false
+    version_added: 1.0.0
   force:
     description:
-      - Whether O(power) may stop VMs on the host, and O(state=absent) may remove a host with VMs on it. With V(true)
-        and O(state=absent), the host is put into maintenance first, with O(running_vms) as for O(state=maintenance),
-        unless it is disconnected. Then it is removed.
-      - The service destroys the VMs whose root volume lies on the local storage of the host, and the data volumes
-        there. It stops the VMs that still run on the host.
+      - Whether O(power) and O(state=absent) may stop VMs that run on the host, or may run there because their state is
+        not known.
+    type: bool
+    default: false
+    version_added: 1.0.0
+  destroy_local_storage:
+    description:
+      - Whether O(state=absent) may remove a host with VMs or data volumes on its local storage. The service destroys
+        the VMs whose root volume lies there, also stopped ones, and the data volumes. RV(also_removed) lists them.
     type: bool
     default: false
     version_added: 1.0.0
@@ -244,11 +260,11 @@ EXAMPLES = r"""
     ipmi_username: operator
     ipmi_password: "{{ ipmi_password }}"
 
-- name: Remove a host; move its VMs to other hosts first
+- name: Remove a host; move its VMs to other hosts first, and fail if something lies on its local storage
   virtinfra.manager.kvm_host:
     name: host-1
     state: absent
-    force: true
+    evacuate: true
 
 - name: Start the VMs that the maintenance stopped
   virtinfra.manager.api:
@@ -336,6 +352,16 @@ stopped_vms:
   contains:
     uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000003}
     name: {description: The name of the VM., type: str, sample: vm-3}
+remaining_vms:
+  description:
+    - The VMs that the maintenance left on the host, because their state is not known. In check mode and with
+      O(wait=false), those that it would leave.
+  returned: success and O(state=maintenance) or O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000007}
+    name: {description: The name of the VM., type: str, sample: vm-7}
 also_removed:
   description:
     - The VMs that were destroyed and the data volumes that were lost with the host, because they lay on its local
@@ -349,8 +375,8 @@ also_removed:
     name: {description: The name of the object., type: str, sample: vm-3}
 in_use_by:
   description:
-    - The VMs that cannot migrate, with O(running_vms=migrate), or without O(force) the VMs on the host, with O(power),
-      or with O(state=absent) also the volumes on its local storage.
+    - The VMs that cannot migrate, with O(running_vms=migrate). Without O(force), the VMs that run on the host, with
+      O(power) or O(state=absent). Without O(destroy_local_storage), the VMs and volumes on its local storage.
   returned: failure with the code C(IN_USE)
   type: list
   elements: dict
@@ -416,7 +442,7 @@ KVM_HOST = ResourceSpec(
             needs=("status",),
         ),
         RECONNECTED: StateTransition("ReconnectHost", "status", ("Connected",)),
-        # A forced removal begins with a maintenance.
+        # A removal with an evacuation begins with a maintenance.
         "absent": StateTransition(
             "ChangeHostState", "state", (MAINTENANCE,), {"stateEvent": "maintain"}, needs=("status",)
         ),
@@ -445,11 +471,14 @@ MODULE = resource_module(
         "ipmi_password": {"type": "str", "no_log": True},
         "ipmi_port": {"type": "int"},
         "running_vms": {"type": "str", "default": "migrate", "choices": ["migrate", "stop", "any"]},
+        "evacuate": {"type": "bool", "default": False},
+        "destroy_local_storage": {"type": "bool", "default": False},
         **REMOVAL_OPTIONS,
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "management_ip", "name")],
     required_if=[("update_password", "always", ["username", "password", "ssh_port", "ipmi_password"], True)],
+    only_absent=("evacuate", "destroy_local_storage"),
     never_absent=("power", "update_password"),
 )
 

@@ -372,7 +372,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.host_vms import MIGRATION_TARGETS
+from ..module_utils._resources.migration import MIGRATION_TARGETS
 from ..module_utils._resources.vms import (
     CHANGING_STATES,
     VM_DEPENDENTS,

@@ -282,11 +282,11 @@ def find_later_groups(client: Client, group: Record, scope: object) -> Dependent
     )
 
 
-def _review_later_groups(client: Client, group: Record, before: Sequence[Dependent]) -> list[Dependent]:
+def _review_later_groups(client: Client, group: Record, before: Dependents) -> list[Dependent]:
     """Return the later snapshot groups, those that no longer exist as lost. Old servers have no scope."""
     groups = find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
     existing = {str(other.get("uuid")) for other in groups}
-    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before]
+    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before.objects]
 
 
 LATER_GROUPS = Guard(find_later_groups, review=_review_later_groups, depends_on="scope")
