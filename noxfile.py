@@ -87,6 +87,9 @@ DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.t
 
 NEWEST = "2.21"
 
+# Packages of distributions contain libnbd for this Python only.
+PLATFORM_PYTHON = "/usr/bin/python3"
+
 # A process more than there are processors, because the unit tests about HTTP wait for a service.
 UNIT_PROCESSES = str((os.cpu_count() or 1) + 1)
 
@@ -383,6 +386,13 @@ def report(session: nox.Session) -> None:
     run_pytest(session, "tests/browser")
 
 
+@nox.session(python=PLATFORM_PYTHON, venv_params=["--system-site-packages"])
+def backup(session: nox.Session) -> None:
+    """Back up and restore disks with QEMU and libnbd, which packages of the distribution contain."""
+    session.install("ansible-core>=2.16,<2.22", *RUNTIME)
+    run_pytest(session, "tests/backup")
+
+
 @nox.session(python=newest_python())
 def eda(session: nox.Session) -> None:
     """Run the event sources, and rulebooks with ansible-rulebook and Java from PyPI. Also: -- flood, -- kill."""
@@ -493,7 +503,7 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 def format_code(session: nox.Session) -> None:
     """Format the Python files, and update the records and operations in the documentation."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    for name in ("return_docs", "short_examples", "guide_tables", "query_fields"):
+    for name in ("return_docs", "guide_tables", "query_fields"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")

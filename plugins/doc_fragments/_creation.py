@@ -15,10 +15,14 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   resource_uuid:
-    description: The uuid that a new object gets.
+    description:
+      - The uuid of the new object, on servers that support tags.
+      - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
     type: str
   tag_patterns:
-    description: Patterns, by name or uuid, that make tags of it.
+    description:
+      - Tag patterns, by name or uuid, from which the service makes user tags of the new object, on servers that support
+        tags. Those of an existing object are not compared.
     type: list
     elements: str
     aliases: [tag_uuids]

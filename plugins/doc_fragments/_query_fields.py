@@ -85,3 +85,70 @@ notes:
   - "Fields of related objects follow a dot: C(zone.FIELD), C(cluster.FIELD), C(host.FIELD), C(image.FIELD),
     C(instanceOffering.FIELD), C(vmNics.FIELD) and C(allVolumes.FIELD), for example V(cluster.name=cluster-1)."
 """
+
+    ALL = r"""
+options: {}
+notes:
+  - "The fields of V(cbt_task) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate) and
+    C(status). The known values of C(status) are V(Created), V(Starting), V(Running), V(Stopped) and V(Failed)."
+  - "The fields of V(cluster) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate),
+    C(zoneUuid), C(hypervisorType), C(state) and C(type). Fields of related objects follow a dot: C(zone.FIELD), for
+    example V(zone.name=zone-1)."
+  - "The fields of V(endpoint) for O(query) are C(uuid), C(name), C(description), C(type), C(createDate), C(lastOpDate),
+    C(platformUuid) and C(state). The known values of C(state) are V(Enabled) and V(Disabled). Fields of related objects
+    follow a dot: C(platform.FIELD), for example V(platform.name=platform-1)."
+  - "The fields of V(host) for O(query) are C(uuid), C(name), C(description), C(zoneUuid), C(clusterUuid),
+    C(managementIp), C(hypervisorType), C(state), C(status), C(architecture), C(hostname), C(nqn), C(totalCpuCapacity),
+    C(availableCpuCapacity), C(totalMemoryCapacity), C(availableMemoryCapacity), C(cpuSockets), C(cpuNum),
+    C(ipmiAddress), C(ipmiUsername), C(ipmiPowerStatus), C(ipmiPort), C(createDate), C(lastOpDate), C(cpuStatus),
+    C(memoryStatus), C(diskStatus), C(nicStatus), C(gpuStatus), C(powerSupplyStatus), C(fanStatus), C(raidStatus) and
+    C(temperatureStatus). The known values of C(state) are V(Enabled), V(Disabled), V(PreMaintenance) and
+    V(Maintenance). The known values of C(status) are V(Connecting), V(Connected) and V(Disconnected). The known values
+    of C(cpuStatus), C(memoryStatus), C(diskStatus), C(nicStatus), C(gpuStatus), C(powerSupplyStatus), C(fanStatus),
+    C(raidStatus) and C(temperatureStatus) are V(Normal), V(Error) and V(Unknown). Fields of related objects follow a
+    dot: C(zone.FIELD) and C(cluster.FIELD), for example V(cluster.name=cluster-1)."
+  - "The fields of V(host_nic) for O(query) are C(uuid), C(hostUuid), C(bondingUuid), C(interfaceName), C(mac),
+    C(pciDeviceAddress), C(interfaceType), C(speed), C(slaveActive), C(carrierActive), C(createDate) and C(lastOpDate).
+    Fields of related objects follow a dot: C(host.FIELD) and C(bonding.FIELD), for example V(host.name=host-1)."
+  - "The fields of V(l3_network) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate),
+    C(zoneUuid), C(l2NetworkUuid), C(type), C(category), C(state) and C(ipVersion)."
+  - "The fields of V(person) for O(query) are C(uuid), C(userId), C(endpointUuid), C(createDate), C(lastOpDate) and
+    C(remark). Fields of related objects follow a dot: C(endpoint.FIELD), for example V(endpoint.name=endpoint-1)."
+  - "The fields of V(platform) for O(query) are C(uuid), C(name), C(description), C(type), C(createDate), C(lastOpDate)
+    and C(state)."
+  - "The fields of V(primary_storage) for O(query) are C(uuid), C(zoneUuid), C(name), C(url), C(description), C(type),
+    C(state), C(status), C(mountPath), C(totalCapacity), C(availableCapacity), C(totalPhysicalCapacity),
+    C(availablePhysicalCapacity), C(systemUsedCapacity), C(createDate) and C(lastOpDate). The known values of C(state)
+    are V(Enabled), V(Disabled), V(Maintenance) and V(Deleting). The known values of C(status) are V(Connecting),
+    V(Connected) and V(Disconnected). Fields of related objects follow a dot: C(zone.FIELD) and C(cluster.FIELD), for
+    example V(cluster.name=cluster-1)."
+  - "The fields of V(snapshot_group) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate),
+    C(vmInstanceUuid) and C(snapshotCount). Fields of related objects follow a dot: C(vmInstance.FIELD), for example
+    V(vmInstance.name=vm-1)."
+  - "The fields of V(subscriber) for O(query) are C(topicUuid), C(endpointUuid), C(createDate) and C(lastOpDate). Fields
+    of related objects follow a dot: C(topic.FIELD) and C(endpoint.FIELD), for example V(topic.name=topic-1)."
+  - "The fields of V(topic) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate), C(state)
+    and C(locale)."
+  - "The fields of V(vm) for O(query) are C(uuid), C(name), C(description), C(zoneUuid), C(clusterUuid), C(imageUuid),
+    C(hostUuid), C(lastHostUuid), C(instanceOfferingUuid), C(rootVolumeUuid), C(defaultL3NetworkUuid), C(platform),
+    C(architecture), C(type), C(hypervisorType), C(memorySize), C(cpuNum), C(cpuSpeed), C(allocatorStrategy),
+    C(createDate), C(lastOpDate), C(state) and C(guestOsType). The known values of C(platform) are V(Linux), V(Windows)
+    and V(Other). The known values of C(type) are V(UserVm) and V(ApplianceVm). The known values of C(state) are
+    V(Created), V(Starting), V(Running), V(Stopping), V(Stopped), V(Rebooting), V(Destroying), V(Destroyed),
+    V(Migrating), V(VolumeMigrating), V(VolumeRecovering), V(Expunging), V(Pausing), V(Paused), V(Resuming), V(Error),
+    V(NoState), V(Unknown), V(Crashed) and V(Registering). Fields of related objects follow a dot: C(zone.FIELD),
+    C(cluster.FIELD), C(host.FIELD), C(image.FIELD), C(instanceOffering.FIELD), C(vmNics.FIELD) and C(allVolumes.FIELD),
+    for example V(cluster.name=cluster-1)."
+  - "The fields of V(vm_nic) for O(query) are C(uuid), C(vmInstanceUuid), C(l3NetworkUuid), C(ip), C(mac),
+    C(hypervisorType), C(netmask), C(gateway), C(metaData), C(driverType), C(internalName), C(type), C(state),
+    C(ipVersion), C(deviceId), C(createDate) and C(lastOpDate). The known values of C(state) are V(enable) and
+    V(disable). Fields of related objects follow a dot: C(vmInstance.FIELD) and C(l3Network.FIELD), for example
+    V(vmInstance.name=vm-1)."
+  - "The fields of V(volume) for O(query) are C(uuid), C(name), C(description), C(primaryStorageUuid),
+    C(vmInstanceUuid), C(diskOfferingUuid), C(rootImageUuid), C(installPath), C(type), C(format), C(state), C(status),
+    C(volumeQos), C(lastVmInstanceUuid), C(size), C(actualSize), C(deviceId), C(isShareable), C(encrypted),
+    C(createDate), C(lastOpDate) and C(lastDetachDate). Fields of related objects follow a dot: C(vmInstance.FIELD) and
+    C(primaryStorage.FIELD), for example V(vmInstance.name=vm-1)."
+  - "The fields of V(zone) for O(query) are C(uuid), C(name), C(description), C(createDate), C(lastOpDate), C(state) and
+    C(type)."
+"""

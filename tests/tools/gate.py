@@ -50,6 +50,7 @@ USUAL_SECONDS = {
     "functional-2.19": 60,
     "unit": 120,
     "chaos-short": 150,
+    "backup": 100,
     "sanity-2.21": 90,
     "proofs": 45,
     "unit-requests-2.28": 35,

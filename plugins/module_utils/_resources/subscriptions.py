@@ -182,15 +182,15 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
     )
 
 
-def find_endpoints_of_platform(client: Client, platform: Record, dummy: bool | None) -> Dependents:
+def find_endpoints_of_platform(client: Client, platform: Record, force: bool | None) -> Dependents:
     """Return the endpoints that are lost with a platform.
 
-    Some services and accounts cannot list them.
+    Raise Unsupported if the service or the account cannot list them, except with ``force``.
     """
     try:
         endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
     except (Unsupported, ApiError) as failure:
-        return _report_unreadable("endpoints", "platform", failure)
+        return _report_unreadable("endpoints", "platform", failure, force)
     return Dependents(
         [
             Dependent(str(endpoint["uuid"]), str(endpoint.get("name")), LOST, type="endpoint")
@@ -200,26 +200,29 @@ def find_endpoints_of_platform(client: Client, platform: Record, dummy: bool | N
     )
 
 
-def _report_unreadable(nouns: str, owner: str, failure: Unsupported | ApiError) -> Dependents:
-    """Return why the dependents of an object cannot be listed."""
-    return Dependents(unknown=f"cannot check which {nouns} are removed with the {owner}: {explain_unreadable(failure)}")
+def _report_unreadable(nouns: str, owner: str, failure: Unsupported | ApiError, force: bool | None) -> Dependents:
+    """Return the warning that the dependents of an object cannot be listed. Raise Unsupported without ``force``."""
+    reason = f"cannot check which {nouns} are removed with the {owner}: {explain_unreadable(failure)}"
+    if force:
+        return Dependents(warnings=[reason])
+    raise Unsupported(reason, f"Set force: true to remove the {owner} nevertheless.") from None
 
 
-def review_endpoints(client: Client, dummy: Record, before: Dependents) -> list[Dependent]:
+def review_endpoints(client: Client, dummy: Record, before: Sequence[Dependent]) -> list[Dependent]:
     """Return the endpoints of a removed platform, each lost or left: services hide that they could not remove one."""
     remaining = {endpoint.get("uuid") for endpoint in query(client, "QuerySNSApplicationEndpoint")}
-    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before.objects]
+    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before]
 
 
-def find_subscribers(client: Client, topic: Record, dummy: bool | None) -> Dependents:
+def find_subscribers(client: Client, topic: Record, force: bool | None) -> Dependents:
     """Return the endpoints that subscribe to a topic. Their subscriptions are lost with it.
 
-    Some services and accounts cannot list them.
+    Raise Unsupported if the service or the account cannot list them, except with ``force``.
     """
     try:
         uuids = list_subscriptions(client, "topicUuid", topic["uuid"], "endpointUuid")
     except (Unsupported, ApiError) as failure:
-        return _report_unreadable("subscribers", "topic", failure)
+        return _report_unreadable("subscribers", "topic", failure, force)
     names = _read_names(client, "QuerySNSApplicationEndpoint", uuids)
     return Dependents([Dependent(uuid, names.get(uuid, uuid), LOST, type="subscriber") for uuid in uuids])
 

@@ -1,0 +1,308 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Copy the volumes of an open backup session into a new restore point."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from .connection import Connection, connect_export, list_data, list_dirty
+from .copying import Counts, compare, copy, copy_differences, list_non_zero
+from .extents import CLUSTER, Extent, align, count_bytes, cut_before, decode_bitmap
+from .failures import BackupFailure, NotEqual
+from .files import hash_file
+from .images import NONE, create_image, open_image
+from .manifest import COMPARED, FULL, INCREMENTAL, Point, VolumeCopy, check_uuid, make_stamp
+from .meter import MIB, Meter
+from .plan import Export, VolumePlan, Wish, choose_dirty_context, plan_volume
+from .repository import PARTIAL, Repository, VmFolder
+from .retention import Retention, choose_kept, choose_named, order_for_deletion
+from .space import check_space
+
+
+@dataclass(frozen=True)
+class BackupTask:
+    """What a task asks for. ``keep`` and ``points`` are for what is deleted afterwards."""
+
+    vm: Mapping[str, Any]
+    exports: Sequence[Export]
+    wish: Wish = field(default_factory=Wish)
+    verify: bool = True
+    compression: str = NONE
+    rate_limit: int = 0
+    min_free_percent: int = 10
+    keep: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def vm_uuid(self) -> str:
+        """The uuid of the VM. Raise BackupFailure if its record has none."""
+        return check_uuid(self.vm.get("uuid"), "the record of the VM")
+
+    def check(self) -> None:
+        """Raise BackupFailure for volumes that cannot be copied as one point."""
+        uuids = [export.volume_uuid for export in self.exports]
+        if not uuids:
+            raise BackupFailure("volumes is empty: the backup session has no volume to copy")
+        if twice := sorted({uuid for uuid in uuids if uuids.count(uuid) > 1}):
+            raise BackupFailure(f"volumes has several entries for {', '.join(twice)}")
+
+
+@dataclass
+class BackupOutcome:
+    """What a task did, or would do: the points before and after, the new or unchanged point, warnings."""
+
+    before: list[str]
+    after: list[str]
+    point: dict[str, Any] | None = None
+    retention: Retention = field(default_factory=lambda: Retention([], [], []))
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Volume:
+    """A volume on its way into the point."""
+
+    export: Export
+    source: Connection
+    plan: VolumePlan
+    extents: list[Extent]
+    compression: str
+    counts: Counts = field(default_factory=Counts)
+    verified: bool = False
+
+    def describe(self, file_bytes: int | None, sha256: str | None) -> VolumeCopy:
+        """Return the volume as the manifest has it."""
+        return VolumeCopy(
+            volume_uuid=self.export.volume_uuid,
+            device_id=self.export.device_id,
+            size=self.source.size,
+            mode=self.plan.mode,
+            reason=self.plan.reason,
+            base=self.plan.base,
+            checkpoint=self.export.checkpoint,
+            compression=self.compression,
+            bytes_read=self.counts.read,
+            bytes_written=self.counts.written,
+            bytes_zeroed=self.counts.zeroed,
+            file_bytes=file_bytes,
+            sha256=sha256,
+            verified=self.verified,
+        )
+
+
+def back_up(repository: Repository, task: BackupTask, predict: bool = False) -> BackupOutcome:
+    """Copy the volumes of a session, then delete the points that ``keep`` does not keep.
+
+    A session whose volumes all are in the newest point is not copied again. ``predict`` only reads. Raise
+    BackupFailure; then the repository has the points that it had.
+    """
+    task.check()
+    folder = repository.vm(task.vm_uuid)
+    with nullcontext() if predict else folder.locked():
+        if not predict:
+            folder.clean()
+        points = folder.read_points()
+        outcome = BackupOutcome(folder.list_stamps(), [])
+        if (point := _find_copied(points, task.exports)) is None:
+            # An unreadable point counts here: the new one must not get its name.
+            stamp = make_stamp(datetime.now(timezone.utc), max(folder.list_stamps(), default=None))
+            point = _Backup(repository, folder, task, points, outcome.warnings).make(stamp, predict)
+            points.append(point)
+        outcome.point = point.describe()
+        _delete(folder, points, choose_kept(points, task.keep), outcome, predict)
+    return outcome
+
+
+def delete_points(
+    repository: Repository,
+    vm_uuid: str,
+    keep: Mapping[str, int | None],
+    names: Collection[str],
+    predict: bool = False,
+) -> BackupOutcome:
+    """Delete the points of these names, or else those that ``keep`` does not keep. Raise BackupFailure."""
+    folder = repository.vm(vm_uuid)
+    # A VM that has no folder has no points, and gets no folder.
+    with nullcontext() if predict or not folder.path.is_dir() else folder.locked():
+        if not predict:
+            folder.clean()
+        points = folder.read_points()
+        outcome = BackupOutcome(folder.list_stamps(), [])
+        if unreadable := sorted(set(outcome.before) - {point.stamp for point in points}):
+            outcome.warnings.append(f"the manifests of these points cannot be read: {', '.join(unreadable)}")
+        _delete(folder, points, choose_named(points, names) if names else choose_kept(points, keep), outcome, predict)
+    return outcome
+
+
+def _delete(
+    folder: VmFolder, points: Sequence[Point], retention: Retention, outcome: BackupOutcome, predict: bool
+) -> None:
+    """Delete what the retention says, and complete the outcome."""
+    if not predict:
+        folder.remove_points(order_for_deletion(points, retention.deleted))
+    outcome.retention = retention
+    present = {*outcome.before, *(point.stamp for point in points)}
+    outcome.after = sorted(present - {*retention.deleted})
+
+
+def _find_copied(points: Sequence[Point], exports: Sequence[Export]) -> Point | None:
+    """Return the newest point if it was made of the same session: it has the same new checkpoint of each volume."""
+    if not points:
+        return None
+    copied = {(volume.volume_uuid, volume.checkpoint) for volume in points[-1].volumes if volume.checkpoint}
+    return points[-1] if copied == {(export.volume_uuid, export.checkpoint) for export in exports} else None
+
+
+class _Backup:
+    """The making of one point."""
+
+    def __init__(
+        self, repository: Repository, folder: VmFolder, task: BackupTask, points: list[Point], warnings: list[str]
+    ) -> None:
+        self._repository, self._folder, self._task = repository, folder, task
+        self._points, self._warnings = points, warnings
+        self._stop = Event()
+
+    def make(self, stamp: str, predict: bool) -> Point:
+        """Return the new point, which is in the repository unless it is only predicted."""
+        with ExitStack() as stack:
+            volumes = [stack.enter_context(self._open_volume(export)) for export in self._task.exports]
+            check_space(self._repository.root, self._count_needed(volumes), self._task.min_free_percent)
+            if predict:
+                for volume in volumes:
+                    volume.counts.read = count_bytes(volume.extents)
+                copies = [volume.describe(None, None) for volume in volumes]
+                return self._build_point(stamp, copies)
+            try:
+                return self._write_point(stamp, volumes)
+            except BaseException:
+                # Also its space is needed, for the next attempt.
+                self._folder.discard_partial(stamp)
+                raise
+
+    def _write_point(self, stamp: str, volumes: Sequence[_Volume]) -> Point:
+        """Write the point. The checksum of a file is computed while the next volume is copied, or this one verified."""
+        self._folder.start_point(stamp)
+        meter = self._create_meter()
+        with ThreadPoolExecutor(1) as hashing:
+            try:
+                hashes = [self._write_volume(stamp, volume, meter, hashing) for volume in volumes]
+                sums = [result.result() for result in hashes]
+            finally:
+                # After a failure, nobody waits for a checksum: the session is still open.
+                self._stop.set()
+                meter.end()
+        copies = []
+        for volume, sha256 in zip(volumes, sums):
+            length = self._image(stamp, volume).stat().st_size
+            copies.append(volume.describe(length, sha256))
+        point = self._build_point(stamp, copies)
+        self._folder.publish_point(point)
+        self._repository.forget_restored(volume.export.volume_uuid for volume in volumes)
+        return point
+
+    def _write_volume(self, stamp: str, volume: _Volume, meter: Meter, hashing: ThreadPoolExecutor) -> Future[str]:
+        """Copy a volume and verify it. An increment that differs is made again by comparison."""
+        self._copy(stamp, volume, meter)
+        try:
+            sha256 = self._hash_and_verify(stamp, volume, meter, hashing)
+        except NotEqual as failure:
+            if volume.plan.mode != INCREMENTAL:
+                raise BackupFailure(f"{failure}. The point was discarded, because it would be wrong") from failure
+            self._distrust(volume, failure)
+            self._copy(stamp, volume, meter)
+            sha256 = self._hash_and_verify(stamp, volume, meter, hashing)
+        return sha256
+
+    def _distrust(self, volume: _Volume, failure: NotEqual) -> None:
+        """Plan a comparison instead of the increment that was wrong."""
+        reason = f"the increment differed from the volume at {failure.offset}: the bitmap or the base is wrong"
+        base = volume.plan.base
+        self._warnings.append(
+            f"volume {volume.export.volume_uuid}: {reason}. It was copied by comparison, so the new point is right;"
+            f" points since {base} that were not verified may be wrong"
+        )
+        volume.plan = replace(volume.plan, mode=COMPARED, reason=reason)
+
+    def _copy(self, stamp: str, volume: _Volume, meter: Meter) -> None:
+        """Write the image of a volume."""
+        path, plan = self._image(stamp, volume), volume.plan
+        path.unlink(missing_ok=True)
+        backing = f"../{plan.base}/{path.name}" if plan.base else None
+        create_image(path, volume.source.size, backing, volume.compression)
+        with open_image(path, writable=True, compression=volume.compression) as target:
+            if plan.mode == COMPARED:
+                volume.extents = list_non_zero(volume.source, target, volume.source.size)
+            self._begin(meter, stamp, volume, plan.mode, count_bytes(volume.extents))
+            if plan.mode == COMPARED:
+                volume.counts = copy_differences(volume.source, target, volume.extents, meter)
+            else:
+                volume.counts = copy(volume.source, target, volume.extents, plan.mode == FULL, meter)
+
+    def _hash_and_verify(self, stamp: str, volume: _Volume, meter: Meter, hashing: ThreadPoolExecutor) -> Future[str]:
+        """Compare the image with the volume. What both say is zero is not read. Raise NotEqual."""
+        path = self._image(stamp, volume)
+        sha256 = hashing.submit(hash_file, path, self._stop)
+        if self._task.verify:
+            with open_image(path) as image:
+                extents = list_non_zero(image, volume.source, volume.source.size)
+                self._begin(meter, stamp, volume, "verify", count_bytes(extents))
+                compare(image, volume.source, extents, meter)
+            volume.verified = True
+        return sha256
+
+    @contextmanager
+    def _open_volume(self, export: Export) -> Iterator[_Volume]:
+        """Connect to a volume and plan its copy."""
+        bases = self._folder.list_bases(self._points, export.volume_uuid)
+        wanted = choose_dirty_context(export, bases, self._task.wish)
+        wanted_contexts = [wanted] if wanted else []
+        was_restored = self._repository.was_restored(export.volume_uuid)
+        with connect_export(export, wanted_contexts) as source:
+            contexts = source.filter_contexts(wanted_contexts)
+            plan = plan_volume(export, source.size, bases, self._task.wish, contexts, was_restored)
+            # QEMU compresses whole clusters only.
+            compression = NONE if source.size % CLUSTER else self._task.compression
+            yield _Volume(export, source, plan, align(_list_extents(export, source, plan), source.size), compression)
+
+    def _image(self, stamp: str, volume: _Volume) -> Path:
+        return self._folder.image(f"{stamp}{PARTIAL}", volume.export.volume_uuid)
+
+    def _build_point(self, stamp: str, copies: Sequence[VolumeCopy]) -> Point:
+        return Point(self._task.vm_uuid, stamp, self._task.vm, tuple(copies))
+
+    def _count_needed(self, volumes: Sequence[_Volume]) -> int:
+        """Return how many bytes the point needs at most, as far as it can be known before."""
+        if self._task.compression != NONE:
+            return 0
+        return sum(count_bytes(volume.extents) for volume in volumes if volume.plan.mode != COMPARED)
+
+    def _create_meter(self) -> Meter:
+        root, percent = self._repository.root, self._task.min_free_percent
+        return Meter(self._folder.progress, self._task.rate_limit * MIB, lambda: check_space(root, 0, percent))
+
+    def _begin(self, meter: Meter, stamp: str, volume: _Volume, step: str, total: int) -> None:
+        labels = {"vm_uuid": self._task.vm_uuid, "point": stamp, "volume_uuid": volume.export.volume_uuid}
+        meter.begin(total, step=step, **labels)
+
+
+def _list_extents(export: Export, source: Connection, plan: VolumePlan) -> list[Extent]:
+    """Return what must be read of a volume."""
+    if plan.mode == FULL:
+        return list_data(source)
+    if plan.mode == COMPARED:
+        # At most: what is zero in its base too is found out when the image exists.
+        return [Extent(0, source.size)]
+    dirty = list_dirty(source, plan.dirty_context) if plan.dirty_context else decode_bitmap(export.bitmap or "")
+    return [*dirty, *cut_before(list_data(source), plan.base_size)]

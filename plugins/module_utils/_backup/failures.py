@@ -1,0 +1,27 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The failures of the data mover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class BackupFailure(Exception):
+    """A reason for which a task on the data mover fails. ``result`` are further members of the failed result."""
+
+    def __init__(self, message: str, **result: Any) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class NotEqual(BackupFailure):
+    """Two exports that must have the same content differ. ``offset`` is where, in bytes."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset

@@ -1,0 +1,50 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Files that only their owner reads, checksums, and waiting for the disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from threading import Event
+
+_BLOCK = 4 << 20
+
+
+def write_private_file(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def hash_file(path: Path, stop: Event | None = None) -> str:
+    """Return the SHA-256 of a file. Another thread can ``stop`` it; then the sum is worthless."""
+    digest = hashlib.sha256()
+    buffer = memoryview(bytearray(_BLOCK))
+    with path.open("rb", buffering=0) as file:
+        while not (stop and stop.is_set()) and (length := file.readinto(buffer)):
+            digest.update(buffer[:length])
+    return digest.hexdigest()
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    _sync(path, os.O_RDONLY)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path, flags: int) -> None:
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

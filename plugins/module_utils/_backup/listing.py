@@ -1,0 +1,91 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a repository has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .failures import BackupFailure
+from .files import hash_file
+from .images import check_image
+from .manifest import Point
+from .meter import read_progress
+from .repository import Repository, VmFolder
+
+
+def list_points(repository: Repository, vm_uuids: Sequence[str] | None, check: bool) -> dict[str, Any]:
+    """Return the points, the newest whole checkpoint of each volume, and the tasks that run.
+
+    ``vm_uuids`` selects VMs; those without a folder have no points. With ``check``, all checksums are compared.
+    """
+    uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
+    points: list[dict[str, Any]] = []
+    checkpoints: list[dict[str, Any]] = []
+    running: list[dict[str, Any]] = []
+    for uuid in uuids:
+        folder = repository.vm(uuid)
+        points += _describe_points(folder, check)
+        checkpoints += _list_checkpoints(repository, folder)
+        if progress := read_progress(folder.progress):
+            running.append(progress)
+    return {"points": points, "checkpoints": checkpoints, "running": running}
+
+
+def _describe_points(folder: VmFolder, check: bool) -> list[dict[str, Any]]:
+    """Return the points of a VM. It is not locked, so that no backup waits for a check, but points never change."""
+    points = folder.read_points()
+    described = [_describe(folder, points, stamp, check) for stamp in folder.list_stamps()]
+    present = {*folder.list_stamps()}
+    return [point for point in described if point["point"] in present]
+
+
+def _describe(folder: VmFolder, points: list[Point], stamp: str, check: bool) -> dict[str, Any]:
+    """Return a point as results have it, with its problems."""
+    try:
+        point = folder.read_point(stamp)
+    except BackupFailure as failure:
+        nothing: dict[str, Any] = {"vm_name": None, "created": None, "mode": None, "file_bytes": None, "volumes": []}
+        return {"vm_uuid": folder.vm_uuid, "point": stamp, **nothing, "whole": False, "problems": [str(failure)]}
+    problems = []
+    for volume in point.volumes:
+        problem = folder.find_problem(points, stamp, volume.volume_uuid)
+        path = folder.image(stamp, volume.volume_uuid)
+        if problem is None and check:
+            problem = _check_file(path, volume.sha256)
+        if problem:
+            problems.append(problem)
+    return {**point.describe(), "whole": not problems, "problems": problems}
+
+
+def _check_file(path: Path, expected: str | None) -> str | None:
+    """Return what is wrong with a file, None if its checksum is the expected one and QEMU finds no fault in it."""
+    try:
+        if hash_file(path) != expected:
+            return f"{path} is damaged: its checksum is not that of the manifest"
+    except OSError as error:
+        return f"{path} cannot be read: {error.strerror}"
+    return check_image(path)
+
+
+def _list_checkpoints(repository: Repository, folder: VmFolder) -> list[dict[str, Any]]:
+    """Return for each volume of the newest point the checkpoint of its newest whole copy; None if none can be used."""
+    points, found = folder.read_points(), []
+    for volume in points[-1].volumes if points else ():
+        bases = folder.list_bases(points, volume.volume_uuid)
+        is_usable = bases and not repository.was_restored(volume.volume_uuid)
+        found.append(
+            {
+                "vm_uuid": folder.vm_uuid,
+                "volume_uuid": volume.volume_uuid,
+                "checkpoint": bases[0].checkpoint if is_usable else None,
+                "point": bases[0].stamp if bases else None,
+            }
+        )
+    return found

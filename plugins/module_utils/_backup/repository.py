@@ -1,0 +1,219 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The folders of a repository.
+
+``ROOT/VM UUID/STAMP`` is a restore point with a manifest and a qcow2 file for each volume. The backing file of a copy
+has a relative path, so that a repository can be moved. A folder has its final name only when everything in it is on the
+disk; before, and while it is deleted, it has another one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .failures import BackupFailure
+from .files import sync_file, sync_folder, write_private_file
+from .manifest import Point, check_uuid, format_manifest, is_stamp, is_uuid, read_manifest
+from .meter import FILE as PROGRESS
+from .plan import Base
+
+MANIFEST = "manifest.json"
+PARTIAL = ".partial"
+REMOVING = ".removing"
+
+# In the repository, an empty file for each volume that was restored after its newest point.
+RESTORED = ".restored"
+
+
+class Repository:
+    """A folder with the points of many VMs."""
+
+    def __init__(self, root: str) -> None:
+        self.root = Path(root)
+        if not self.root.is_absolute():
+            raise BackupFailure(f"repository must be an absolute path, not {root}")
+        # A folder made here would fill the file system below a mount point that is not mounted.
+        if not self.root.is_dir():
+            raise BackupFailure(f"the repository {root} does not exist on this machine. Create or mount it")
+
+    def vm(self, vm_uuid: str) -> VmFolder:
+        """Return the folder of a VM, which need not exist. Raise BackupFailure for a uuid that is none."""
+        return VmFolder(self.root / check_uuid(vm_uuid, "the VM"), vm_uuid)
+
+    def list_vms(self) -> list[str]:
+        """Return the uuids of the VMs that have a folder."""
+        return sorted(path.name for path in self.root.iterdir() if is_uuid(path.name) and path.is_dir())
+
+    def mark_restored(self, volume_uuid: str) -> bool:
+        """Remember that a volume is overwritten, so that its next backup believes no bitmap.
+
+        Return False if the mark is there already. Raise OSError where the repository cannot be written.
+        """
+        marks = self.root / RESTORED
+        marks.mkdir(mode=0o700, exist_ok=True)
+        try:
+            os.close(os.open(marks / volume_uuid, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            return False
+        sync_folder(marks)
+        return True
+
+    def was_restored(self, volume_uuid: str) -> bool:
+        """Return whether a volume was restored after its newest point."""
+        return (self.root / RESTORED / volume_uuid).exists()
+
+    def forget_restored(self, volume_uuids: Iterable[str]) -> None:
+        """Remove the marks of volumes."""
+        for uuid in volume_uuids:
+            with suppress(FileNotFoundError):
+                (self.root / RESTORED / uuid).unlink()
+
+
+class VmFolder:
+    """The points of one VM."""
+
+    def __init__(self, path: Path, vm_uuid: str) -> None:
+        self.path, self.vm_uuid = path, vm_uuid
+
+    @contextmanager
+    def locked(self, shared: bool = False) -> Iterator[None]:
+        """Lock the VM against other tasks that write to its folder, if ``shared`` not against those that also read it.
+
+        The lock ends with its process. Raise BackupFailure if another task has it.
+        """
+        file = self._open_lock(shared)
+        if file is None:
+            yield
+            return
+        try:
+            try:
+                fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(file, 200, 0).decode(errors="replace").strip()
+                by = f" by {holder}" if holder else ""
+                raise BackupFailure(f"another task works on {self.path}: it is locked{by}. Try again later") from None
+            if not shared:
+                os.ftruncate(file, 0)
+                os.pwrite(file, f"{socket.gethostname()}, process {os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(file)
+
+    def _open_lock(self, shared: bool) -> int | None:
+        """Return the open lock file. Who only reads also gets None where there is none and none can be made."""
+        if not shared:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+        try:
+            return os.open(self.path / ".lock", os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            if shared:
+                return None
+            raise
+
+    def clean(self) -> None:
+        """Remove what interrupted tasks left. The VM must be locked."""
+        for path in self._list():
+            if path.name.endswith((PARTIAL, REMOVING)):
+                shutil.rmtree(path)
+        with suppress(FileNotFoundError):
+            (self.path / PROGRESS).unlink()
+
+    @property
+    def progress(self) -> Path:
+        """The file with the progress of the task that works on the VM."""
+        return self.path / PROGRESS
+
+    def list_stamps(self) -> list[str]:
+        """Return the names of the points, oldest first."""
+        return sorted(path.name for path in self._list() if is_stamp(path.name))
+
+    def read_point(self, stamp: str) -> Point:
+        """Return a point. Raise BackupFailure if its manifest cannot be read."""
+        path = self.path / stamp / MANIFEST
+        try:
+            return read_manifest(path.read_text(encoding="utf-8"), self.vm_uuid, stamp)
+        except (OSError, UnicodeDecodeError) as error:
+            raise BackupFailure(f"{path} cannot be read: {error}") from error
+        except BackupFailure as failure:
+            raise BackupFailure(f"{path}: {failure}") from failure
+
+    def read_points(self) -> list[Point]:
+        """Return the points whose manifest can be read, oldest first."""
+        points = []
+        for stamp in self.list_stamps():
+            with suppress(BackupFailure):
+                points.append(self.read_point(stamp))
+        return points
+
+    def image(self, stamp: str, volume_uuid: str) -> Path:
+        """Return the path of the copy of a volume."""
+        return self.path / stamp / f"{volume_uuid}.qcow2"
+
+    def find_problem(self, points: Iterable[Point], stamp: str, volume_uuid: str) -> str | None:
+        """Return why a copy of a volume cannot be restored, None if its file and all that it is based on are there."""
+        by_stamp = {point.stamp: point for point in points}
+        needed: str | None = stamp
+        while needed is not None:
+            copy = by_stamp[needed].find(volume_uuid) if needed in by_stamp else None
+            if copy is None:
+                return f"the point {needed} has no copy of the volume {volume_uuid}"
+            path = self.image(needed, volume_uuid)
+            try:
+                length = path.stat().st_size
+            except OSError as error:
+                return f"{path} cannot be read: {error.strerror}"
+            if length != copy.file_bytes:
+                return f"{path} has {length} bytes instead of {copy.file_bytes}"
+            if copy.base is not None and copy.base >= needed:
+                return f"the point {needed} is based on {copy.base}, which is not older"
+            needed = copy.base
+        return None
+
+    def list_bases(self, points: list[Point], volume_uuid: str) -> list[Base]:
+        """Return the whole copies of a volume, newest first."""
+        return [
+            Base(point.stamp, copy.checkpoint, copy.size)
+            for point in reversed(points)
+            if (copy := point.find(volume_uuid)) and not self.find_problem(points, point.stamp, volume_uuid)
+        ]
+
+    def start_point(self, stamp: str) -> Path:
+        """Create and return the folder in which a point is written."""
+        path = self.path / f"{stamp}{PARTIAL}"
+        path.mkdir(mode=0o700)
+        return path
+
+    def publish_point(self, point: Point) -> None:
+        """Give the folder of a point its manifest and its final name, after everything in it is on the disk."""
+        partial = self.path / f"{point.stamp}{PARTIAL}"
+        write_private_file(partial / MANIFEST, format_manifest(point))
+        for path in partial.iterdir():
+            sync_file(path)
+        sync_folder(partial)
+        partial.rename(self.path / point.stamp)
+        sync_folder(self.path)
+
+    def discard_partial(self, stamp: str) -> None:
+        """Remove the folder of a point that failed."""
+        shutil.rmtree(self.path / f"{stamp}{PARTIAL}", ignore_errors=True)
+
+    def remove_points(self, stamps: Iterable[str]) -> None:
+        """Remove points in this order. Each loses its name at once, so that no part of a point is ever seen."""
+        for stamp in stamps:
+            removing = self.path / f"{stamp}{REMOVING}"
+            (self.path / stamp).rename(removing)
+            sync_folder(self.path)
+            shutil.rmtree(removing)
+
+    def _list(self) -> list[Path]:
+        return list(self.path.iterdir()) if self.path.is_dir() else []

@@ -1,0 +1,26 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The free space of the repository."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .failures import BackupFailure
+
+
+def check_space(folder: Path, needed: int, min_free_percent: int) -> None:
+    """Raise BackupFailure if less than this part of the file system would be free after writing ``needed`` bytes."""
+    status = os.statvfs(folder)
+    free, total = status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize
+    reserved = total * min_free_percent // 100
+    if free - needed < reserved:
+        raise BackupFailure(
+            f"the repository has too little space: {free} of {total} bytes are free, up to {needed} are needed, and"
+            f" min_free_percent keeps {reserved} free. Delete points, or use another repository"
+        )

@@ -1,0 +1,155 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Interruptions at random moments: a point is whole or absent, and nothing that runs remains."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
+from backup.site import Site, modes, stamp_of
+
+from support.kvm_host import MIB, wait_until
+
+# A mover in a process of its own, which can be killed. Its standard input is the task.
+MOVER = """
+import json, sys
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import BackupTask, back_up
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Export
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
+root, vm, infos, limit = json.load(sys.stdin)
+exports = [Export.from_info(info) for info in infos]
+try:
+    back_up(Repository(root), BackupTask(vm, exports, rate_limit=limit, min_free_percent=0))
+except BackupFailure as failure:
+    sys.exit(str(failure))
+"""
+
+
+def start_mover(site: Site, infos: list[dict[str, Any]], rate_limit: int = 0) -> subprocess.Popen[str]:
+    """Start to copy a session."""
+    mover = subprocess.Popen(
+        [sys.executable, "-c", MOVER], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
+    assert mover.stdin
+    json.dump([str(site.root), site.vm.record, infos, rate_limit], mover.stdin)
+    mover.stdin.close()
+    return mover
+
+
+def find_servers(root: Path) -> list[str]:
+    """Return the processes that serve images of a repository."""
+    return subprocess.run(
+        ["pgrep", "-f", f"qemu-nbd.*{root}"], check=False, capture_output=True, text=True
+    ).stdout.split()
+
+
+def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
+    chance = random.Random(51)
+    site.vm.write(0, 0, 4 * MIB)
+    site.back_up()
+    partial = 0
+    for dummy in range(20):
+        site.vm.scatter(0, 8)
+        before = site.stamps
+        infos = site.vm.enable(site.checkpoint)
+        moment = site.freeze(site.moments / "new")
+        mover = start_mover(site, infos)
+        time.sleep(chance.uniform(0.1, 0.7))
+        mover.kill()
+        mover.wait()
+        wait_until(lambda: not find_servers(site.root))
+        site.vm.disable()
+        partial += len(list(site.folder.path.glob("*.partial")))
+        for stamp in set(site.stamps) - set(before):
+            moment.rename(site.moments / stamp)
+            assert site.is_right(stamp)
+        assert all(point["whole"] for point in list_points(site.repository, None, check=False)["points"])
+    # The next run removes what they left, and is right.
+    outcome = site.back_up()
+    assert site.is_right(stamp_of(outcome))
+    assert list(site.folder.path.glob("*.partial")) == []
+    assert partial > 2
+
+
+def test_the_second_of_two_movers_is_refused(site: Site) -> None:
+    site.vm.write(0, 0, 8 * MIB)
+    infos = site.vm.enable()
+    first = start_mover(site, infos, rate_limit=4)
+    wait_until(lambda: list(site.folder.path.glob("*.partial")))
+    second = start_mover(site, infos)
+    assert second.wait() == 1
+    assert second.stderr
+    assert "another task works on" in second.stderr.read()
+    running = list_points(site.repository, None, check=False)["running"]
+    assert running[0]["volume_uuid"] == site.vm.volumes[0].uuid
+    assert running[0]["bytes_total"] == 8 * MIB
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    assert list_points(site.repository, None, check=False)["running"] == []
+    # The lock ended with the process.
+    assert start_mover(site, infos).wait() == 0
+    assert len(site.stamps) == 1
+
+
+def test_a_session_that_ends_while_it_is_copied(site: Site) -> None:
+    site.vm.write(0, 0, 8 * MIB)
+    site.back_up()
+    site.vm.write(0, 0, 8 * MIB)
+    checkpoint = site.checkpoint
+    mover = start_mover(site, site.vm.enable(checkpoint), rate_limit=4)
+    wait_until(lambda: list(site.folder.path.glob("*.partial")))
+    site.vm.disable()
+    assert mover.wait() == 1
+    assert len(site.stamps) == 1
+    assert list(site.folder.path.glob("*.partial")) == []
+    # The host has a newer checkpoint only, from which an increment would lack what was not copied.
+    outcome = site.back_up(checkpoint)
+    assert modes(outcome) == ["full"]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_a_host_that_dies_while_it_is_copied(site: Site) -> None:
+    site.vm.write(0, 0, 8 * MIB)
+    mover = start_mover(site, site.vm.enable(), rate_limit=4)
+    wait_until(lambda: list(site.folder.path.glob("*.partial")))
+    site.vm.stop(crash=True)
+    assert mover.wait() == 1
+    assert site.stamps == []
+    site.vm.start()
+    assert site.is_right(stamp_of(site.back_up()))
+
+
+def test_the_file_system_fills(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit for the size of files stands for it: the server cannot write."""
+    import resource
+
+    site.vm.write(0, 0, 8 * MIB)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    infos = site.vm.enable()
+    task = site.make_task(infos)
+    from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import back_up
+
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MIB, before[1]))
+        with pytest.raises(BackupFailure, match="cannot write at"):
+            back_up(site.repository, task)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert site.stamps == []
+    assert list(site.folder.path.glob("*.partial")) == []

@@ -1,0 +1,298 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Points of a running VM: each is the volume of its moment, however the copy was made."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import back_up
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
+from backup.conftest import SiteFactory
+from backup.site import Site, modes, stamp_of
+
+from support.kvm_host import MIB, encode_bitmap, run
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_a_chain_of_points_while_the_guest_writes(site: Site, tmp_path: Path, compression: str) -> None:
+    site.vm.write(0, 0, 3 * MIB)
+    site.vm.write(0, 8 * MIB, 2 * MIB)
+    for number in range(5):
+
+        def write(number: int = number) -> None:
+            site.vm.scatter(0, 20, 5000)
+            site.vm.write(0, 9 * MIB + number * 100_000, 200_000, zeros=True)
+            site.vm.write(0, 8 * MIB, 100_000)
+
+        outcome = site.back_up(during=write, compression=compression)
+        assert modes(outcome) == ["full" if number == 0 else "incremental"]
+        assert outcome.warnings == []
+        assert outcome.point is not None
+        assert outcome.point["volumes"][0]["verified"]
+    assert len(site.stamps) == 5
+    assert all(site.is_right(stamp) for stamp in site.stamps)
+    checked = list_points(site.repository, None, check=True)
+    assert [point["problems"] for point in checked["points"]] == [[]] * 5
+
+    # The bases have relative paths.
+    moved = tmp_path / "elsewhere"
+    site.root.rename(moved)
+    site.root = moved
+    assert all(site.is_right(stamp) for stamp in site.stamps)
+    assert modes(site.back_up(compression=compression)) == ["incremental"]
+    assert site.is_right(site.stamps[-1])
+
+
+def test_an_increment_reads_only_what_changed(site: Site) -> None:
+    site.vm.write(0, 0, 8 * MIB)
+    site.back_up(verify=False)
+    site.vm.write(0, 5 * MIB, 300_000)
+    outcome = site.back_up(verify=False)
+    assert outcome.point is not None
+    assert 300_000 <= outcome.point["volumes"][0]["bytes_read"] <= 6 * 65536
+    assert site.image(site.stamps[-1]).stat().st_size < MIB
+
+
+def test_volumes_at_one_point_in_time(new_site: SiteFactory) -> None:
+    """A guest numbers its writes to three volumes in turn: no volume of a point may be ahead of one before it."""
+    import nbd
+
+    site = new_site(*[8 * MIB] * 3)
+    stop = threading.Event()
+
+    def write() -> None:
+        handles = []
+        for number in range(3):
+            handles.append(nbd.NBD())
+            handles[-1].connect_uri(f"nbd://127.0.0.1:{site.vm.port}/guest-{number}")
+        count = 0
+        while not stop.is_set():
+            count += 1
+            for handle in handles:
+                handle.pwrite(struct.pack(">Q", count), 4 * MIB)
+                handle.flush()
+
+    guest = threading.Thread(target=write)
+    guest.start()
+    try:
+        for dummy in range(4):
+            site.back_up()
+    finally:
+        stop.set()
+        guest.join()
+    seen = []
+    for stamp in site.stamps:
+        numbers = []
+        for number in range(3):
+            raw = site.root.with_name("one.raw")
+            run("qemu-img", "convert", "-O", "raw", site.image(stamp, number), raw)
+            with raw.open("rb") as file:
+                file.seek(4 * MIB)
+                numbers.append(struct.unpack(">Q", file.read(8))[0])
+        seen.append(numbers)
+        assert numbers[0] >= numbers[1] >= numbers[2] >= numbers[0] - 1
+    assert seen[0] < seen[-1]
+
+
+def test_a_lost_bitmap_means_a_full_copy(site: Site) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.stop(crash=True)
+    site.vm.start()
+    site.vm.scatter(0, 5)
+    outcome = site.back_up()
+    assert modes(outcome) == ["full"]
+    assert outcome.point is not None
+    assert outcome.point["volumes"][0]["reason"] == "the service offers no increment"
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_an_orderly_restart_keeps_the_bitmap(site: Site) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.stop()
+    site.vm.start()
+    site.vm.scatter(0, 5)
+    outcome = site.back_up()
+    assert modes(outcome) == ["incremental"]
+    assert site.is_right(stamp_of(outcome))
+
+
+@pytest.mark.parametrize("compression", ["none", "zstd"])
+def test_a_lying_bitmap_is_found_and_healed(site: Site, compression: str) -> None:
+    site.vm.write(0, 0, 4 * MIB)
+    site.back_up(compression=compression)
+    site.vm.write(0, MIB, 100_000)
+    outcome = site.back_up(how={"lying": True}, compression=compression)
+    assert modes(outcome) == ["compared"]
+    assert "differed from the volume at" in outcome.warnings[0]
+    assert site.is_right(stamp_of(outcome))
+    site.vm.scatter(0, 5)
+    assert modes(site.back_up(compression=compression)) == ["incremental"]
+    assert site.is_right(site.stamps[-1])
+
+
+def test_without_verifying_a_comparison_heals_a_lying_bitmap(site: Site) -> None:
+    site.vm.write(0, 0, 4 * MIB)
+    site.back_up(verify=False)
+    site.vm.write(0, MIB, 100_000)
+    assert modes(site.back_up(how={"lying": True}, verify=False)) == ["incremental"]
+    assert not site.is_right(site.stamps[-1])
+    outcome = site.back_up(wish=Wish("compared"), verify=False)
+    assert modes(outcome) == ["compared"]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_a_damaged_base_is_found_and_healed(site: Site) -> None:
+    site.vm.write(0, 0, 4 * MIB)
+    first = stamp_of(site.back_up())
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 1M 64k", site.image(first))
+    outcome = site.back_up()
+    assert modes(outcome) == ["compared"]
+    assert site.is_right(stamp_of(outcome))
+    checked = list_points(site.repository, [site.vm.uuid], check=True)["points"]
+    assert [point["whole"] for point in checked] == [False, True]
+    assert "its checksum is not that of the manifest" in checked[0]["problems"][0]
+
+
+@pytest.mark.parametrize(("is_known", "mode"), [(True, "full"), (False, "compared")])
+def test_a_checkpoint_that_nobody_copied(site: Site, is_known: bool, mode: str) -> None:
+    """The service offers an increment, but no point has what came before."""
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.write(0, 4 * MIB, 100_000)
+    with site.vm.opened(site.checkpoint) as infos:
+        stray = infos[0]["bitmap_name"]
+    site.vm.write(0, 6 * MIB, 100_000)
+    outcome = site.back_up(stray, wish=Wish(sent_checkpoint=stray if is_known else None))
+    assert modes(outcome) == [mode]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_a_hidden_bitmap_is_read_from_the_reply(site: Site) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.write(0, MIB, 100_000)
+
+    def edit(infos: list[dict[str, Any]]) -> None:
+        infos[0]["bitmap_base64"] = encode_bitmap([(MIB, 100_000)])
+
+    outcome = site.back_up(how={"hidden": True}, edit=edit)
+    assert outcome.point is not None
+    assert outcome.point["volumes"][0]["reason"] == "the bitmap of the reply"
+    assert site.is_right(stamp_of(outcome))
+
+
+@pytest.mark.parametrize("how", [{"hidden": True}, {}])
+def test_without_any_bitmap_everything_is_compared(site: Site, how: dict[str, bool]) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.write(0, MIB, 100_000)
+    site.vm.write(0, 0, 500_000, zeros=True)
+    outcome = site.back_up(how=how, wish=Wish("auto" if how else "compared"))
+    assert modes(outcome) == ["compared"]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_the_bitmap_is_found_without_the_name_that_was_sent(site: Site) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.write(0, MIB, 100_000)
+    outcome = site.back_up(wish=Wish())
+    assert modes(outcome) == ["incremental"]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_a_volume_that_grew(new_site: SiteFactory) -> None:
+    site = new_site(8 * MIB, 4 * MIB)
+    site.vm.write(0, 0, 2 * MIB)
+    site.back_up()
+    site.vm.stop()
+    site.vm.volumes[0].grow(12 * MIB)
+    site.vm.start()
+    site.vm.write(0, 11 * MIB, 100_000)
+    site.vm.write(0, MIB, 100_000)
+    outcome = site.back_up()
+    assert outcome.point is not None
+    assert [volume["size"] for volume in outcome.point["volumes"]] == [12 * MIB, 4 * MIB]
+    assert site.is_right(stamp_of(outcome))
+
+
+def test_a_size_that_is_no_multiple_of_a_cluster(new_site: SiteFactory) -> None:
+    site = new_site(5 * MIB + 1536)
+    site.vm.write(0, 5 * MIB, 1536)
+    site.back_up()
+    site.vm.write(0, 5 * MIB + 512, 1024)
+    site.back_up(compression="zstd")
+    site.vm.write(0, 5 * MIB, 1536, zeros=True)
+    site.back_up(wish=Wish("compared"))
+    assert all(site.is_right(stamp) for stamp in site.stamps)
+
+
+def test_a_session_is_copied_once(site: Site) -> None:
+    site.vm.write(0, 0, MIB)
+    with site.vm.opened() as infos:
+        first = back_up(site.repository, site.make_task(infos))
+        again = back_up(site.repository, site.make_task(infos))
+    assert again.point == first.point
+    assert again.before == again.after == site.stamps
+
+
+def test_a_prediction_writes_nothing(site: Site) -> None:
+    site.vm.write(0, 0, MIB)
+    with site.vm.opened() as infos:
+        predicted = back_up(site.repository, site.make_task(infos), predict=True)
+        assert not site.folder.path.exists()
+        outcome = back_up(site.repository, site.make_task(infos))
+    assert predicted.point is not None
+    assert outcome.point is not None
+    assert predicted.point["mode"] == outcome.point["mode"]
+    assert predicted.point["volumes"][0].keys() == outcome.point["volumes"][0].keys()
+    assert predicted.point["volumes"][0]["bytes_read"] == outcome.point["volumes"][0]["bytes_read"]
+
+
+def test_retention_after_a_point(site: Site) -> None:
+    site.vm.write(0, 0, MIB)
+    for number in range(6):
+        site.vm.scatter(0, 3)
+        site.back_up(wish=Wish("full") if number == 3 else None)
+    stamps = site.stamps
+    outcome = site.back_up(keep={"last": 2})
+    # The newest two are based on the fourth and fifth.
+    assert outcome.retention.deleted == stamps[:3]
+    assert outcome.retention.bases == stamps[3:5]
+    assert site.stamps == outcome.after
+    assert all(site.is_right(stamp) for stamp in site.stamps)
+
+
+def test_too_little_space(site: Site) -> None:
+    site.vm.write(0, 0, MIB)
+    with pytest.raises(BackupFailure, match="the repository has too little space"):
+        site.back_up(min_free_percent=100)
+    assert site.stamps == []
+
+
+def test_an_export_that_does_not_exist(site: Site) -> None:
+    def edit(infos: list[dict[str, Any]]) -> None:
+        infos[0]["scratch_node_name"] = "other"
+
+    with pytest.raises(BackupFailure, match="the export other of the volume"):
+        site.back_up(edit=edit)
+    assert list(site.folder.path.glob("*.partial")) == []
+
+
+def test_files_are_private(site: Site) -> None:
+    site.back_up()
+    modes_of_files = {path.name: path.stat().st_mode & 0o077 for path in site.folder.path.rglob("*")}
+    assert set(modes_of_files.values()) == {0}
+    assert subprocess.run(["pgrep", "-f", f"qemu-nbd.*{site.root}"], check=False, capture_output=True).stdout == b""

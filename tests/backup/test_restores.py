@@ -1,0 +1,247 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Restores: what is refused before anything is written, what is written, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
+    RestoreTask,
+    build_targets,
+    restore,
+)
+from backup.conftest import SiteFactory
+from backup.site import Site, modes, stamp_of
+
+from support.kvm_host import MIB, run, wait_until
+
+
+def make_points(site: Site, number: int = 2) -> list[str]:
+    """Make points of a VM that changes, and stop it."""
+    for count in range(number):
+        for volume in site.vm.volumes:
+            site.vm.write(volume.number, count * MIB, MIB + 70_000)
+            site.vm.scatter(volume.number, 5)
+        site.back_up()
+    site.vm.stop()
+    return site.stamps
+
+
+def content(path: Path) -> bytes:
+    """Return what is on the disk of an image."""
+    raw = path.with_suffix(".content")
+    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", path, raw)
+    return raw.read_bytes()
+
+
+@pytest.mark.parametrize("only_different", [True, False])
+def test_a_point_is_restored(new_site: SiteFactory, only_different: bool) -> None:
+    site = new_site(8 * MIB, 4 * MIB)
+    stamps = make_points(site)
+    for stamp in stamps:
+        outcome = site.restore(site.vm.export(), point=stamp, only_different=only_different)
+        # Each export has ended by itself, with its only connection.
+        wait_until(lambda: all(process.poll() == 0 for process in site.vm._exports))
+        assert site.vm.end_exports() == [0, 0]
+        assert [site.holds(stamp, number) for number in range(2)] == [True, True]
+        assert {volume.verified for volume in outcome.volumes} == {True}
+
+
+def test_a_second_restore_changes_nothing(site: Site) -> None:
+    make_points(site)
+    site.restore(site.vm.export(), point=site.stamps[0])
+    site.vm.end_exports()
+    outcome = site.restore(site.vm.export(), point=site.stamps[0])
+    site.vm.end_exports()
+    assert not outcome.is_changed
+    assert [volume.state for volume in outcome.volumes] == ["unchanged"]
+    assert site.holds(site.stamps[0])
+
+
+def test_only_what_differs_is_written(site: Site) -> None:
+    make_points(site)
+    outcome = site.restore(site.vm.export())
+    assert outcome.volumes[0].bytes_written == 0
+    site.vm.end_exports()
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 7 3M 100k", site.vm.volumes[0].path)
+    outcome = site.restore(site.vm.export())
+    site.vm.end_exports()
+    volume = outcome.volumes[0]
+    assert 100 << 10 <= volume.bytes_written + volume.bytes_zeroed <= 1.3 * (100 << 10)
+    assert site.holds(site.stamps[-1])
+
+
+def test_the_next_backup_believes_no_bitmap(site: Site) -> None:
+    stamps = make_points(site)
+    site.restore(site.vm.export(), point=stamps[0])
+    site.vm.end_exports()
+    site.vm.start()
+    run("cp", site.moments / stamps[0] / "0", site.vm.volumes[0].truth)
+    for expected in ("compared", "incremental"):
+        outcome = site.back_up()
+        assert modes(outcome) == [expected]
+        assert site.is_right(stamp_of(outcome))
+
+
+def test_another_size_is_refused(new_site: SiteFactory) -> None:
+    site = new_site(4 * MIB, 4 * MIB)
+    stamp = make_points(site)[0]
+    site.vm.volumes[1].grow(6 * MIB)
+    for volume in site.vm.volumes:
+        run("qemu-io", "-f", "qcow2", "-c", "write -P 7 0 1M", volume.path)
+    before = [content(volume.path) for volume in site.vm.volumes]
+    with pytest.raises(BackupFailure, match=r"has 6291456 bytes and the copy .* 4194304; allow_larger.*Nothing was"):
+        site.restore(site.vm.export(), point=stamp)
+    site.vm.end_exports()
+    assert [content(volume.path) for volume in site.vm.volumes] == before
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 7 5M 100k", site.vm.volumes[1].path)
+    site.restore(site.vm.export(), point=stamp, allow_larger=True)
+    site.vm.end_exports()
+    with (site.moments / stamp / "1").open("r+b") as file:
+        file.truncate(6 * MIB)
+    assert site.holds(stamp, 1)
+
+
+def test_a_volume_that_shrank_is_refused(site: Site, new_site: SiteFactory) -> None:
+    make_points(site)
+    smaller = new_site(8 * MIB)
+    smaller.vm.stop()
+    infos = smaller.vm.export()
+    infos[0]["source"] = site.vm.volumes[0].uuid
+    with pytest.raises(BackupFailure, match="Nothing was written"):
+        site.restore(infos, allow_larger=True)
+
+
+def test_the_guards_before_a_connection(new_site: SiteFactory) -> None:
+    site, other = new_site(4 * MIB), new_site(4 * MIB)
+    make_points(site)
+    other.vm.stop()
+    infos, foreign = site.vm.export(), other.vm.export()
+    cases = [
+        (foreign, {}, "has no copy of the volume"),
+        (infos * 2, {}, "several entries with the volume"),
+        ([], {}, "volumes is empty"),
+        (infos, {"point": "20200101T000000Z"}, "has no point 20200101T000000Z. Points there: "),
+        (infos, {"point": "../.."}, "has no point"),
+    ]
+    for targets, options, message in cases:
+        with pytest.raises(BackupFailure, match=message):
+            site.restore(targets, **options)
+    image = site.image(site.stamps[0])
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 1M 4k", image)
+    with pytest.raises(BackupFailure, match="is damaged"):
+        site.restore(infos)
+    image.unlink()
+    with pytest.raises(BackupFailure, match="is not whole"):
+        site.restore(infos, check=False)
+    # No connection was made, or the exports would have ended.
+    assert site.vm.end_exports() == other.vm.end_exports() == [None]
+
+
+def test_a_volume_of_a_vm_that_was_made_again(new_site: SiteFactory) -> None:
+    site, again = new_site(4 * MIB), new_site(4 * MIB)
+    stamp = make_points(site)[-1]
+    again.vm.stop()
+    infos = again.vm.export()
+    infos[0]["source"] = site.vm.volumes[0].uuid
+    site.restore(infos)
+    again.vm.end_exports()
+    restored = again.vm.volumes[0].path
+    command = ["qemu-img", "compare", "-q", "-f", "raw", "-F", "qcow2", site.moments / stamp / "0", restored]
+    assert subprocess.run([str(word) for word in command], check=False).returncode == 0
+    # The mark is that of the volume that was overwritten.
+    assert site.repository.was_restored(again.vm.volumes[0].uuid)
+    assert not site.repository.was_restored(site.vm.volumes[0].uuid)
+
+
+def test_a_prediction_does_not_connect(site: Site) -> None:
+    make_points(site)
+    infos = site.vm.export()
+    outcome = restore(site.repository, RestoreTask(site.vm.uuid, targets=build_targets(infos)), predict=True)
+    assert outcome.is_changed
+    assert site.vm.end_exports() == [None]
+
+
+def test_a_cut_export_and_a_second_run(new_site: SiteFactory) -> None:
+    site = new_site(16 * MIB, 4 * MIB)
+    stamp = make_points(site, 1)[0]
+    for volume in site.vm.volumes:
+        run("qemu-io", "-f", "qcow2", "-c", f"write -P 7 0 {volume.size}", volume.path)
+    infos = site.vm.export()
+    cutting = threading.Timer(1.0, lambda: site.vm.end_exports(kill=True))
+    cutting.start()
+    with pytest.raises(BackupFailure, match=r"These volumes are incomplete: .*These were not touched: ") as caught:
+        site.restore(infos, point=stamp, rate_limit=4)
+    cutting.join()
+    assert [volume["state"] for volume in caught.value.result["volumes"]] == ["incomplete", "untouched"]
+    assert caught.value.result["changed"] is True
+    assert site.repository.was_restored(site.vm.volumes[0].uuid)
+    site.restore(site.vm.export(), point=stamp)
+    site.vm.end_exports()
+    assert [site.holds(stamp, number) for number in range(2)] == [True, True]
+
+
+def test_an_export_that_has_a_client_already(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbd
+    from ansible_collections.virtinfra.manager.plugins.module_utils._backup import connection
+
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 2.0)
+    make_points(site)
+    infos = site.vm.export()
+    first = nbd.NBD()
+    first.connect_uri(f"nbd://127.0.0.1:{infos[0]['nbd_port']}/{infos[0]['scratch_node_name']}")
+    with pytest.raises(BackupFailure, match="does not answer within 2 seconds"):
+        site.restore(infos)
+    first.shutdown()
+
+
+@pytest.mark.parametrize("image_format", ["raw", "qcow2"])
+def test_files(new_site: SiteFactory, tmp_path: Path, image_format: str) -> None:
+    site = new_site(8 * MIB, 4 * MIB)
+    stamp = make_points(site)[0]
+    task = RestoreTask(site.vm.uuid, stamp, directory=str(tmp_path / "files"), image_format=image_format)
+    with pytest.raises(BackupFailure, match="directory must be an existing folder"):
+        restore(site.repository, task)
+    (tmp_path / "files").mkdir()
+    assert restore(site.repository, task, predict=True).is_changed
+    assert list((tmp_path / "files").iterdir()) == []
+    outcome = restore(site.repository, task)
+    assert [volume.state for volume in outcome.volumes] == ["restored"] * 2
+    for volume in site.vm.volumes:
+        path = tmp_path / "files" / f"{volume.uuid}.{image_format}"
+        moment = site.moments / stamp / str(volume.number)
+        run("qemu-img", "compare", "-q", "-f", image_format, "-F", "raw", path, moment)
+        assert path.stat().st_mode & 0o077 == 0
+    assert not restore(site.repository, task).is_changed
+    path.write_bytes(b"other")
+    with pytest.raises(BackupFailure, match="exists and "):
+        restore(site.repository, task)
+    assert path.read_bytes() == b"other"
+
+
+def test_a_repository_that_cannot_be_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_points(site)
+
+    def refuse(*dummy: object) -> bool:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(type(site.repository), "mark_restored", refuse)
+    outcome = site.restore(site.vm.export(), point=site.stamps[0])
+    site.vm.end_exports()
+    assert site.holds(site.stamps[0])
+    assert "make its next backup with mode compared or full" in outcome.warnings[0]
+
+
+def test_a_restore_and_a_backup_at_once(site: Site) -> None:
+    make_points(site, 1)
+    site.vm.start()
+    with site.folder.locked(shared=True), pytest.raises(BackupFailure, match="another task works on"):
+        site.back_up(wish=Wish("full"))

@@ -1,0 +1,270 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The folders of a repository: names, locks, manifests, and whole chains."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import delete_points
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import (
+    Point,
+    VolumeCopy,
+    is_stamp,
+    make_stamp,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import FILE, Meter, read_progress
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository, VmFolder
+
+VM, VOLUME = "1" * 32, "a" * 32
+FIRST, SECOND, THIRD = "20260101T000000Z", "20260102T000000Z", "20260103T000000Z"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(str(tmp_path))
+
+
+def add_point(folder: VmFolder, stamp: str, base: str | None = None) -> Path:
+    """Add a point whose image has seven bytes, and return its folder."""
+    folder.path.mkdir(exist_ok=True)
+    partial = folder.start_point(stamp)
+    (partial / f"{VOLUME}.qcow2").write_bytes(b"content")
+    sha256 = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73"
+    mode = "incremental" if base else "full"
+    copy = VolumeCopy(VOLUME, 0, 7, mode, "", base, f"of-{stamp}", "none", 7, 7, 0, 7, sha256, True)
+    folder.publish_point(Point(folder.vm_uuid, stamp, {"uuid": folder.vm_uuid, "name": "vm-1"}, (copy,)))
+    return folder.path / stamp
+
+
+@pytest.mark.parametrize("uuid", ["", "..", "../1", "1" * 31, "1" * 32 + "/..", "g" * 32, None, 1])
+def test_names_of_the_service_make_no_paths(repository: Repository, uuid: Any) -> None:
+    with pytest.raises(BackupFailure, match="must have a uuid"):
+        repository.vm(uuid)
+
+
+@pytest.mark.parametrize(("path", "message"), [("relative", "absolute path"), ("/does/not/exist", "does not exist")])
+def test_a_repository_must_exist(path: str, message: str) -> None:
+    with pytest.raises(BackupFailure, match=message):
+        Repository(path)
+
+
+def test_stamps() -> None:
+    assert is_stamp(FIRST)
+    for wrong in ("20261332T000000Z", "20260101", f"{FIRST}.partial", "..", ""):
+        assert not is_stamp(wrong)
+    now = datetime(2026, 1, 2)
+    assert make_stamp(now, None) == make_stamp(now, FIRST) == SECOND
+    # A clock that was set back: the new point is the newest one nevertheless.
+    assert make_stamp(now, THIRD) == "20260103T000001Z"
+    assert make_stamp(now, SECOND) == "20260102T000001Z"
+
+
+def test_a_point_comes_back_as_it_was_written(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST)
+    add_point(folder, SECOND, FIRST)
+    first, second = folder.read_points()
+    assert (first.stamp, second.volumes[0].base, first.vm["name"]) == (FIRST, FIRST, "vm-1")
+    assert [base.stamp for base in folder.list_bases([first, second], VOLUME)] == [SECOND, FIRST]
+
+
+def test_only_final_names_are_points(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST)
+    (folder.path / f"{SECOND}.partial").mkdir()
+    (folder.path / f"{THIRD}.removing").mkdir()
+    (folder.path / "notes").mkdir()
+    assert folder.list_stamps() == [FIRST]
+    folder.clean()
+    assert sorted(path.name for path in folder.path.iterdir()) == [FIRST, "notes"]
+
+
+def break_manifest(path: Path, **members: Any) -> None:
+    """Change members of a manifest."""
+    manifest = path / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **members}))
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"format": 2}, "its format is 2"),
+        ({"point": SECOND}, f"it describes the point {SECOND}"),
+        ({"vm_uuid": "2" * 32}, "it describes the point"),
+        ({"volumes": [{}]}, "it is no manifest: KeyError"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read(repository: Repository, members: dict[str, Any], message: str) -> None:
+    folder = repository.vm(VM)
+    break_manifest(add_point(folder, FIRST), **members)
+    with pytest.raises(BackupFailure, match=message):
+        folder.read_point(FIRST)
+    assert folder.read_points() == []
+    listed = list_points(repository, None, check=False)["points"]
+    assert [(point["point"], point["whole"]) for point in listed] == [(FIRST, False)]
+    assert message in listed[0]["problems"][0]
+
+
+def test_a_chain_with_a_gap_is_no_base(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    for stamp, base in ((FIRST, None), (SECOND, FIRST), (THIRD, None)):
+        add_point(folder, stamp, base)
+    folder.image(FIRST, VOLUME).write_bytes(b"longer content")
+    points = folder.read_points()
+    assert [base.stamp for base in folder.list_bases(points, VOLUME)] == [THIRD]
+    problem = folder.find_problem(points, SECOND, VOLUME)
+    assert problem is not None
+    assert problem.endswith("has 14 bytes instead of 7")
+    folder.image(FIRST, VOLUME).unlink()
+    assert "cannot be read" in str(folder.find_problem(points, SECOND, VOLUME))
+    assert f"the point {FIRST} has no copy" in str(folder.find_problem(points[1:], SECOND, VOLUME))
+
+
+def test_a_point_based_on_itself_is_not_followed_for_ever(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST, FIRST)
+    assert "which is not older" in str(folder.find_problem(folder.read_points(), FIRST, VOLUME))
+
+
+def test_a_checksum_that_differs(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST)
+    folder.image(FIRST, VOLUME).write_bytes(b"CONTENT")
+    assert list_points(repository, None, check=False)["points"][0]["whole"]
+    listed = list_points(repository, [VM], check=True)["points"][0]
+    assert not listed["whole"]
+    assert "its checksum is not that of the manifest" in listed["problems"][0]
+
+
+def test_the_checkpoint_of_each_volume(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    assert list_points(repository, [VM], check=False)["checkpoints"] == []
+    add_point(folder, FIRST)
+    add_point(folder, SECOND, FIRST)
+    expected = {"vm_uuid": VM, "volume_uuid": VOLUME, "checkpoint": f"of-{SECOND}", "point": SECOND}
+    assert list_points(repository, None, check=False)["checkpoints"] == [expected]
+    # An increment from a volume that was restored since would be wrong.
+    assert repository.mark_restored(VOLUME)
+    assert not repository.mark_restored(VOLUME)
+    assert list_points(repository, None, check=False)["checkpoints"][0]["checkpoint"] is None
+    repository.forget_restored([VOLUME, "b" * 32])
+    assert list_points(repository, None, check=False)["checkpoints"] == [expected]
+
+
+def test_a_deletion(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    for stamp, base in ((FIRST, None), (SECOND, FIRST), (THIRD, None)):
+        add_point(folder, stamp, base)
+    predicted = delete_points(repository, VM, {"last": 1}, [], predict=True)
+    assert predicted.after == [THIRD]
+    assert folder.list_stamps() == [FIRST, SECOND, THIRD]
+    outcome = delete_points(repository, VM, {"last": 1}, [])
+    assert (outcome.before, outcome.after) == (predicted.before, predicted.after)
+    assert folder.list_stamps() == [THIRD]
+    assert delete_points(repository, VM, {}, [FIRST]).retention.deleted == []
+
+
+def test_an_unreadable_point_is_never_deleted(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    break_manifest(add_point(folder, FIRST), format=2)
+    add_point(folder, SECOND)
+    add_point(folder, THIRD)
+    outcome = delete_points(repository, VM, {"last": 1}, [])
+    assert folder.list_stamps() == [FIRST, THIRD]
+    assert FIRST in outcome.warnings[0]
+
+
+def test_a_vm_without_points_gets_no_folder(repository: Repository) -> None:
+    assert delete_points(repository, VM, {"last": 1}, []).after == []
+    assert list(repository.root.iterdir()) == []
+
+
+HOLD = """
+import sys
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
+with Repository(sys.argv[1]).vm(sys.argv[2]).locked():
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_lock_ends_with_its_process(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    command = [sys.executable, "-c", HOLD, str(repository.root), VM]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout
+    assert holder.stdin
+    assert holder.stdout.readline() == "locked\n"
+    for shared in (False, True):
+        with pytest.raises(BackupFailure, match=f"locked by .*, process {holder.pid}"), folder.locked(shared):
+            pass
+    holder.kill()
+    holder.communicate()
+    with folder.locked():
+        pass
+    with folder.locked(shared=True), folder.locked(shared=True):
+        pass
+
+
+def test_reading_needs_no_lock_file(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST)
+    with folder.locked(shared=True):
+        assert not (folder.path / ".lock").exists()
+
+
+class Clock:
+    """A clock that is set."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_progress(tmp_path: Path) -> None:
+    clock, checks = Clock(), []
+    meter = Meter(tmp_path / FILE, check=lambda: checks.append(clock.now), clock=clock)
+    meter.begin(1000, step="copy")
+    meter.count(100)
+    clock.now += 2
+    meter.count(300)
+    progress = read_progress(tmp_path / FILE)
+    assert progress is not None
+    assert (
+        progress.items()
+        >= {
+            "step": "copy",
+            "bytes_done": 400,
+            "bytes_total": 1000,
+            "bytes_per_second": 200,
+            "seconds_left": 3,
+        }.items()
+    )
+    assert checks == [102.0]
+    (tmp_path / FILE).write_text(json.dumps({**progress, "process": 2**22 + 1}))
+    assert read_progress(tmp_path / FILE) is None
+    meter.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rate_limit() -> None:
+    clock = Clock()
+    meter = Meter(rate_limit=100, clock=clock)
+    meter.begin(1000)
+    assert meter.pause == 0
+    meter.count(150)
+    assert meter.pause == 1.5
+    clock.now += 2
+    assert meter.pause == 0
