@@ -11,7 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Counts the entries of a report by their outcome, and lists those that failed, were skipped or differ from a
-    description, with the reasons. The roles end with this table; with the filter, a play can send the same table by
+    description, with the reasons. Entries with the same reason are in one line, which names all that failed, and a few
+    of the others. The roles end with this table; with the filter, a play can send the same table by
     mail or to a chat.
   - Characters that control a terminal are escaped, as by P(virtinfra.manager.escape_controls#filter).
 positional: _input
@@ -61,6 +62,9 @@ from ..module_utils._masking.terminal import escape_controls
 
 Entry = Mapping[str, Any]
 
+# How many entries a line names whose reason is no failure.
+MAX_NAMED = 5
+
 # The outcomes whose entries are listed with the reason.
 EXPLAINED = ("failed", "skipped", "differs", "missing", "not described")
 
@@ -73,7 +77,7 @@ def format_table(
     table = {title: len(entries), **outcomes, **_count_members(entries), **(rows or {})}
     width = max(map(len, table))
     lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
-    lines += [_explain(entry) for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")]
+    lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
     return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
 
 
@@ -88,11 +92,19 @@ def _count_members(entries: Sequence[Entry]) -> dict[str, int]:
     return dict(counts)
 
 
-def _explain(entry: Entry) -> str:
-    """Return the line about an entry that failed or was skipped."""
-    error, name = str(entry["error"]), str(entry.get("vm") or entry.get("name"))
-    label = " ".join(filter(None, (entry.get("kind"), name)))
-    return f"{entry['outcome']}: {error}" if name in error else f"{entry['outcome']}: {label}: {error}"
+def _explain(entries: Sequence[Entry]) -> list[str]:
+    """Return a line for each outcome and reason, with the entries that have both: all that failed, else some."""
+    labels: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        outcome, error, name = str(entry["outcome"]), str(entry["error"]), str(entry.get("vm") or entry.get("name"))
+        label = "" if name in error else " ".join(filter(None, (entry.get("kind"), name)))
+        labels.setdefault((outcome, error), []).append(label)
+    lines = []
+    for (outcome, error), found in labels.items():
+        others = 0 if outcome == "failed" else max(0, len(found) - MAX_NAMED)
+        named = [*filter(None, found[: len(found) - others]), *([f"{others} others"] if others else [])]
+        lines.append(": ".join(filter(None, (outcome, ", ".join(named), error))))
+    return lines
 
 
 class FilterModule:

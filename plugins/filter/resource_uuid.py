@@ -43,19 +43,17 @@ _value:
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID, uuid5
 
 from ansible.errors import AnsibleFilterError
 
-# The namespace of the uuids, so that they differ from those that others make from the same texts.
-NAMESPACE = UUID("6f3d0f3c-5a1e-4f0b-9c1d-7b1f2f6f1b52")
+from ..module_utils._api.references import build_uuid
 
 
 def make_resource_uuid(text: Any) -> str:
     """Return the uuid for a text; raise AnsibleFilterError for an empty text and for other values."""
     if not isinstance(text, str) or not text.strip():
         raise AnsibleFilterError(f"resource_uuid needs a text, not {text!r}")
-    return UUID(bytes=uuid5(NAMESPACE, str(text)).bytes, version=4).hex
+    return build_uuid(str(text))
 
 
 class FilterModule:

@@ -124,6 +124,7 @@ ROOMS = (
     "plugin_utils/_run",
     "plugin_utils/_jinja",
     "plugin_utils/_batch",
+    "plugin_utils/_workflows",
     "plugin_utils/_action",
     "plugin_utils/_inventory",
     "plugin_utils/_eda",

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+from uuid import UUID, uuid5
 
 from .errors import InvalidOptions
 from .records import (
@@ -23,6 +24,9 @@ from .records import (
 from .resource_types import REFERS_TO, ResourceType
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+# The namespace of the uuids of new objects, so that they differ from those that others make from the same texts.
+_NAMESPACE = UUID("6f3d0f3c-5a1e-4f0b-9c1d-7b1f2f6f1b52")
 
 # The string that a template returns for null. An empty string also counts as null.
 NULL = "None"
@@ -62,6 +66,11 @@ def format_name_field(field: str) -> str:
 def is_reference(name: str) -> bool:
     """Return whether a parameter or a field of this name contains a uuid or a list of uuids."""
     return bool(re.search(r"(^|_)uuids?(_|$)|Uuids?(?=[A-Z]|$)", name))
+
+
+def build_uuid(text: str) -> str:
+    """Return the uuid of a new object for a text, the same each time. Services require version 4."""
+    return UUID(bytes=uuid5(_NAMESPACE, text).bytes, version=4).hex
 
 
 def normalize_uuid(name: str, text: str) -> str:

@@ -183,8 +183,8 @@ class Hooks(NamedTuple):
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
     ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
     called with the job of each call. ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as
-    ``find_records``, see `JoinedReads`, reads objects. ``run_objects`` runs the module batch; it is None in a module
-    process.
+    ``find_records``, see `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the
+    module workflow; they are None in a module process.
     """
 
     masker: Masker
@@ -199,6 +199,7 @@ class Hooks(NamedTuple):
     wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
     find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
     run_objects: Callable[[Any], dict[str, Any]] | None = None
+    run_workflow: Callable[[Any], dict[str, Any]] | None = None
 
     def show_progress(self, line: str) -> None:
         """Show a line during a long wait."""

@@ -411,6 +411,18 @@ def batch_module(options: Options, **rules: Any) -> ModuleSpec:
     return ModuleSpec(run, options, (WAIT, TAGS), rules, only_in_controller=True)
 
 
+def workflow_module(options: Options) -> ModuleSpec:
+    """Return the module that runs the workflow of a role, which only the controller can do."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        run_workflow = context.client.hooks.run_workflow
+        if run_workflow is None:
+            raise InvalidOptions("workflow runs only inside the controller, as a task of Ansible")
+        return run_workflow(context)
+
+    return ModuleSpec(run, options, (WAIT, TAGS), only_in_controller=True)
+
+
 class SessionSpec(ModuleSpec):
     """The module that manages a session."""
 

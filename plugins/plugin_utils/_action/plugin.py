@@ -42,6 +42,7 @@ from .._batch.batch import load_spec, run_objects
 from .._run.names import suspend_names
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
+from .._workflows.run import run_workflow
 from .environment import patch_environ
 from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
@@ -85,8 +86,8 @@ class ActionModule(ActionBase):
         spec = load_spec(name)
         self._task.args = self._remove_unsupported_defaults(spec)
         try:
-            if name == "batch":
-                self._refuse_repeated_batch(task_vars or {})
+            if spec.only_in_controller:
+                self._refuse_repeated_run(task_vars or {})
             arguments = self._complete_options(spec, variables)
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments)
@@ -96,7 +97,7 @@ class ActionModule(ActionBase):
         obstacle = self._find_obstacle()
         if obstacle is None:
             with patch_environ(variables):
-                result = self._run_in_process(full_name, spec, arguments)
+                result = self._run_in_process(full_name, spec, arguments, task_vars or {})
         elif spec.only_in_controller:
             return describe_failure(InvalidOptions(f"{name} runs only inside the controller, but {obstacle}"))
         else:
@@ -116,7 +117,7 @@ class ActionModule(ActionBase):
             result["_ansible_no_log"] = True
         return result
 
-    def _refuse_repeated_batch(self, task_vars: Mapping[str, Any]) -> None:
+    def _refuse_repeated_run(self, task_vars: Mapping[str, Any]) -> None:
         """Raise InvalidOptions if the strategy ignores run_once, so that each host would process all objects."""
         if self._task.run_once and len(task_vars.get("ansible_play_batch", ())) > 1:
             strategy = str(self._task.get_play().strategy)
@@ -193,7 +194,9 @@ class ActionModule(ActionBase):
             " it needs no become, set ansible_become to false for its host."
         )
 
-    def _run_in_process(self, name: str, spec: ModuleSpec, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _run_in_process(
+        self, name: str, spec: ModuleSpec, arguments: dict[str, Any], task_vars: Mapping[str, Any]
+    ) -> dict[str, Any]:
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
         masker = build_masker(spec, params)
@@ -217,6 +220,7 @@ class ActionModule(ActionBase):
                     profiles=Profiles.from_loader(self._loader),
                     given=arguments,
                 ),
+                run_workflow=partial(run_workflow, task_vars, self._templar.template),
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

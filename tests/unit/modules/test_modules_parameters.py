@@ -21,8 +21,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 from simulator.description import METHODS, Parameter, description, operations, resolve
 from support.collection import MODULES, called_operations, load_spec
 
-# The modules api and batch accept any parameter, so their options need no test. session calls only companions.
-OWN = [name for name in MODULES if name not in ("api", "batch", "session")]
+# The modules api, batch and workflow accept any parameter, so their options need no test. session calls only
+# companions.
+OWN = [name for name in MODULES if name not in ("api", "batch", "session", "workflow")]
 
 DOCUMENTED = [
     (operation, parameter)

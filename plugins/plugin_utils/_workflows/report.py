@@ -1,0 +1,94 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What became of the objects of a workflow, and how it is reported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._api.records import Record
+from ...module_utils._masking.terminal import escape_controls
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What became of one object: whether this run has changed it, and why it has failed. It can be both."""
+
+    is_changed: bool = False
+    error: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The outcome in one word."""
+        if self.error is not None:
+            return "failed"
+        return "changed" if self.is_changed else "unchanged"
+
+    def fail(self, reason: str) -> None:
+        """Note why the object has failed. The first reason counts."""
+        self.error = reason if self.error is None else self.error
+
+    def note(self, result: Mapping[str, Any]) -> None:
+        """Note what a module returned for the object."""
+        self.is_changed |= bool(result["changed"])
+        if result["failed"]:
+            self.fail(str(result["msg"]))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The entry of an object in the report: its outcome, its members, and its name in messages."""
+
+    outcome: Outcome
+    label: str
+    members: Record
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a workflow has done: its entries, and what they are, such as VMs."""
+
+    objects: str
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def failed_count(self) -> int:
+        """How many objects have failed."""
+        return sum(entry.outcome.error is not None for entry in self.entries)
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether any object was changed, also one that has failed."""
+        return any(entry.outcome.is_changed for entry in self.entries)
+
+    def describe(self) -> str:
+        """Return how many objects have failed or, if none has, how many have which outcome."""
+        if self.failed_count:
+            return f"{self.failed_count} of {len(self.entries)} {self.objects} failed"
+        counts = Counter(entry.outcome.name for entry in self.entries)
+        return f"{len(self.entries)} {self.objects}" + "".join(f", {count} {name}" for name, count in counts.items())
+
+    def list_failures(self) -> list[str]:
+        """Return a line for each reason, with the names of all objects that have failed for it."""
+        labels: dict[str, list[str]] = {}
+        for entry in self.entries:
+            if entry.outcome.error is not None:
+                labels.setdefault(entry.outcome.error, []).append(entry.label)
+        return [escape_controls(f"{', '.join(failed)}: {reason}") for reason, failed in labels.items()]
+
+    def build_result(self) -> Record:
+        """Return the result of the module."""
+        return {
+            "report": [entry.members for entry in self.entries],
+            "changed": self.is_changed,
+            "failed_count": self.failed_count,
+            "failures": self.list_failures(),
+            "msg": self.describe(),
+        }

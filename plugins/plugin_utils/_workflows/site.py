@@ -1,0 +1,118 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The service as a workflow sees it: reads, and batches in which a failure stays with its object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
+from ...module_utils._api.records import Record
+from ...module_utils._engine.context import ModuleContext
+from ...module_utils._modules.options import CONNECTION
+from ...module_utils._modules.run import Task, describe_failure, execute
+from .._batch.batch import load_spec
+
+# The states of VMs that were removed but are still listed.
+GONE = ("Destroyed", "Expunging")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The objects that references and conditions select, references without an object, and ambiguous objects.
+
+    An object is ambiguous, by its uuid, if only its name selects it and others have the name, too.
+    """
+
+    objects: list[Record]
+    missing: list[str]
+    ambiguous: frozenset[str]
+
+
+class Site:
+    """The service, with the connection of the task and its check mode."""
+
+    def __init__(self, context: ModuleContext) -> None:
+        hooks = context.client.hooks
+        if hooks.run_objects is None:
+            raise InvalidOptions("a workflow runs only inside the controller, as a task of Ansible")
+        self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
+        self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
+
+    def warn(self, warning: str) -> None:
+        """Show a warning with the task."""
+        self._context.warnings.append(warning)
+
+    def read(self, module: str, **options: Any) -> Record:
+        """Return the result of a module that reads. Raise VirtinfraError."""
+        spec = load_spec(module)
+        connection = {name: self._context.params[name] for name in CONNECTION}
+        given = {name: value for name, value in connection.items() if value is not None}
+        validated = ArgumentSpecValidator(spec.argument_spec).validate({**given, **options}).validated_parameters
+        outcome = execute(Task(spec, {**validated, **connection}, self.check_mode), self._hooks)
+        for warning in outcome.warnings:
+            self.warn(warning)
+        if outcome.result.get("failed"):
+            raise SeveralFailed(outcome.result["msg"], outcome.result["error"])
+        return outcome.result
+
+    def batch(self, module: str, objects: Sequence[Record], concurrency: int, **common: Any) -> list[Record]:
+        """Run a module for all objects at the same time, and return one result for each, in their order.
+
+        A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done.
+        """
+        if not objects:
+            return []
+        options = {"module": module, "objects": list(objects), "common": common, "concurrency": concurrency}
+        rules = {"on_failure": "continue", "on_invalid": "continue", "wait": True}
+        context = replace(self._context, params={**self._context.params, **options, **rules}, changed=False)
+        try:
+            results = self._run_objects(context)["results"]
+        except SeveralFailed as failure:
+            results = failure.result["results"]
+        except VirtinfraError as failure:
+            # For example a default of the play that the module does not have.
+            results = [{"changed": False, **describe_failure(failure)}] * len(objects)
+        finally:
+            self._context.changed |= context.changed
+        return list(results)
+
+    def select_vms(self, query: Sequence[str], references: Sequence[str]) -> Selection:
+        """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
+        vms = [vm for vm in self.read("vm_info", query=query)["vms"] if vm["state"] not in GONE]
+        return select(vms, references)
+
+    def select_hosts(self, query: Sequence[str], references: Sequence[str]) -> Selection:
+        """Return the hosts that meet the conditions and, if there are references, have one of them as uuid or name."""
+        return select(self.read("host_info", query=query)["hosts"], references)
+
+
+def select(records: Iterable[Record], references: Collection[str]) -> Selection:
+    """Return the records whose uuid or name is among the references, all if there are none.
+
+    Those with a uuid that was given come first. A reference that is a uuid does not select by name.
+    """
+    records = list(records)
+    if not references:
+        return Selection(records, [], frozenset())
+    wanted = set(references)
+    by_uuid = [record for record in records if record["uuid"] in wanted]
+    uuids = {record["uuid"] for record in by_uuid}
+    by_name = [record for record in records if record["name"] in wanted - uuids and record["uuid"] not in uuids]
+    counts = Counter(record["name"] for record in records)
+    known = uuids | {record["name"] for record in (*by_name, *by_uuid)}
+    return Selection(
+        [*by_uuid, *by_name],
+        [reference for reference in dict.fromkeys(references) if reference not in known],
+        frozenset(record["uuid"] for record in by_name if counts[record["name"]] > 1),
+    )

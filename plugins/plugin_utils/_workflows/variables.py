@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The variables of a role, read from those of a task, validated and converted by the role's argument specification."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+
+from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._masking.masker import Masker, collect_secrets
+from ...module_utils._modules.forms import check_forms
+from ...module_utils._modules.options import Options
+
+ROLES = Path(__file__).parents[3] / "roles"
+
+
+@cache
+def load_role_options(role: str) -> Options:
+    """Return the variables of a role with their rules, as its ``meta/argument_specs.yml`` has them."""
+    text = (ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
+    options: Options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    return options
+
+
+def read_variables(
+    role: str, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker
+) -> dict[str, Any]:
+    """Return the variables of a role by their names without the prefix, with the defaults of those that are not set.
+
+    ``variables`` are all variables of the task, which ``template`` evaluates. A null is not set. Secrets are masked
+    from now on. Raise InvalidOptions for a variable that the role does not have, and for an invalid value.
+    """
+    options = load_role_options(role)
+    _refuse_unknown(role, options, variables)
+    given = {name: _evaluate(name, variables[name], template) for name in options if name in variables}
+    given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
+    masker.add(*collect_secrets(options, given))
+    check_forms(options, given)
+    validation = ArgumentSpecValidator(options).validate(given)
+    if validation.error_messages:
+        raise InvalidOptions("; ".join(validation.error_messages))
+    values: dict[str, Any] = validation.validated_parameters
+    return {name.removeprefix(f"{role}_"): value for name, value in values.items()}
+
+
+def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
+    known, prefix = {*options, f"{role}_report"}, f"{role}_"
+    unknown = min((name for name in variables if name.startswith(prefix) and name not in known), default=None)
+    if unknown is not None:
+        # All names have the prefix, so it says nothing about what was meant.
+        ends = [option.removeprefix(prefix) for option in options]
+        hint = suggest_name(unknown.removeprefix(prefix), ends).replace("mean ", f"mean {prefix}")
+        hint = hint or f" Its variables are {', '.join(options)}."
+        raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
+
+
+def _evaluate(name: str, value: Any, template: Callable[[Any], Any]) -> Any:
+    try:
+        return template(value)
+    except AnsibleError as error:
+        raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
+
+
+def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
+    """Return the items of a text that stands for a list, and any other value as it is.
+
+    Such texts come from ``-e name=a,b``, which may also be JSON, and from the surveys of Automation Controller, which
+    have lines. Raise InvalidOptions for invalid JSON.
+    """
+    if rules.get("type") != "list" or not isinstance(value, str):
+        return value
+    if value.strip().startswith(("[", "{")):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise InvalidOptions(f"{name} must be a list, and its text is not JSON: {error}") from None
+    separator = r"\n" if "\n" in value else ","
+    return [item.strip() for item in re.split(separator, value) if item.strip()]

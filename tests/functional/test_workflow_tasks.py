@@ -1,0 +1,53 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module workflow within Ansible: its examples, the variables of tasks, and where it does not run."""
+
+from __future__ import annotations
+
+from simulator.launch import Simulator
+from support.collection import module
+from support.playbook_runner import PlaybookRunner
+
+WORKFLOW = {"virtinfra.manager.workflow": {"role": "vm_snapshots"}}
+
+
+def test_examples(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    work, fail = module("workflow").examples
+    run = playbook_runner.play({**work, "check_mode": True}, work, fail, work)
+    assert [played.status for played in run] == ["ok", "ok", "skipped", "ok"], run.output
+    predicted, done, dummy, again = run.results
+    assert [result["msg"] for result in (predicted, done, again)] == ["2 VMs, 2 changed"] * 2 + ["2 VMs, 2 unchanged"]
+    assert [result["changed"] for result in (predicted, done, again)] == [True, True, False]
+
+
+def test_variables_of_a_task_are_evaluated(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """Templates and texts of the command line, and what is wrong with them."""
+    arguments = ["-e", "vm_snapshots_vms=vm-1,vm-2", "-e", "count=3"]
+    fits, fails = ({"vm_snapshots_keep": "{{ count }}"}, {"vm_snapshots_keep": "{{ number }}"})
+    misspelt = {"vm_snapshots_kep": 3}
+    tasks = [{**WORKFLOW, "vars": given} for given in (fits, fails, misspelt)]
+    ran, undefined, unknown = playbook_runner.play(*tasks, arguments=arguments).tasks
+    assert ran.result["msg"] == "2 VMs, 2 changed"
+    assert "'number' is undefined" in undefined.result["msg"]
+    assert unknown.result["error"]["code"] == "INVALID"
+    assert "Did you mean vm_snapshots_keep?" in unknown.result["msg"]
+    assert undefined.written == unknown.written == []
+
+
+def test_it_runs_in_the_controller_only(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """The variable of become is for hosts; the keyword and another connection are refused."""
+    variables = {"vm_snapshots_vms": ["vm-1"], "ansible_become": True}
+    run = playbook_runner.play(WORKFLOW, {**WORKFLOW, "become": True}, vars=variables)
+    assert [played.status for played in run] == ["ok", "failed"], run.output
+    assert "workflow runs only inside the controller, but the keyword become" in run.results[1]["msg"]
+    run = playbook_runner.play(WORKFLOW, as_module=True, vars=variables)
+    assert "workflow runs only inside the controller, but the connection" in run.results[0]["msg"]
+
+
+def test_defaults_of_the_play_reach_it(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """A workflow waits also if the tasks of the play do not."""
+    playbook_runner.defaults = {**playbook_runner.defaults, "wait": False}
+    run = playbook_runner.play(WORKFLOW, vars={"vm_snapshots_vms": "vm-1"})
+    assert run.results[0]["report"][0]["snapshot_group_uuid"], run.output

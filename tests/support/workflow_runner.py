@@ -1,0 +1,78 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run the workflows of roles in this process, without Ansible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
+
+from simulator.launch import Simulator
+from support.module_runner import run_module
+
+
+def keep_value(value: Any) -> Any:
+    """Return a value as it is, in place of the templates of Ansible."""
+    return value
+
+
+@dataclass(frozen=True)
+class WorkflowRun:
+    """The result and the warnings of a workflow, and the requests that the simulator has received."""
+
+    result: dict[str, Any]
+    warnings: list[str]
+    log: list[dict[str, Any]]
+
+    @property
+    def report(self) -> list[dict[str, Any]]:
+        """The entries of the report. The test fails with the message of the task if there are none."""
+        assert "report" in self.result, self.message
+        return list(self.result["report"])
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The outcomes of the entries."""
+        return [entry["outcome"] for entry in self.report]
+
+    @property
+    def message(self) -> str:
+        """The message of the task."""
+        return str(self.result["msg"])
+
+    @property
+    def calls(self) -> list[str]:
+        """The operations that were called with another method than GET, in order."""
+        return [str(entry["operation"]) for entry in self.log if entry["method"] != "GET"]
+
+    @property
+    def reads(self) -> list[str]:
+        """The operations that were called with GET, without polls, in order."""
+        return [str(entry["operation"]) for entry in self.log if entry["method"] == "GET" and entry["operation"]]
+
+
+class WorkflowRunner:
+    """Run workflows against a simulator, with the variables of their roles."""
+
+    def __init__(self, sim: Simulator) -> None:
+        self.sim = sim
+
+    def __call__(self, role: str, variables: Mapping[str, Any], check: bool = False, **options: Any) -> WorkflowRun:
+        """Run the workflow of a role; ``options`` are those of the module."""
+        connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
+        self.sim.clear_log()
+        outcome = run_module(
+            "workflow",
+            {**connection, **options, "role": role},
+            check,
+            run_objects=partial(run_objects, lambda dummy: {}),
+            run_workflow=partial(run_workflow, variables, keep_value),
+        )
+        return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())
