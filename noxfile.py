@@ -503,7 +503,7 @@ def play_chaos(session: nox.Session, *arguments: str) -> None:
 def format_code(session: nox.Session) -> None:
     """Format the Python files, and update the records and operations in the documentation."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    for name in ("return_docs", "guide_tables", "query_fields"):
+    for name in ("return_docs", "short_examples", "guide_tables", "query_fields"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")

@@ -16,27 +16,21 @@ class ModuleDocFragment:
 options: {}
 attributes:
   check_mode:
-    description: >-
-      Can run in C(check_mode) and return changed status prediction without modifying target. The result has the member
-      C(check_mode), which is V(true), then.
+    description: Predicts what would change. The result then has C(check_mode=true).
   diff_mode:
-    description: Returns the changes, or in C(check_mode) the predicted changes, as C(diff).
+    description: Returns what changes, or would change, as C(diff).
   idempotent:
-    description: When run twice in a row outside check mode, with the same arguments, the second run changes nothing.
+    description: A second run with the same options changes nothing.
   connection:
-    description: Where the module runs when the task's connection is local.
+    description: Runs in the controller if the connection is local, without C(async).
     support: full
-    details:
-      - It runs inside the controller's process, which is much faster than a module process. With another connection,
-        or the keyword C(async) or C(become), it runs as a module process on the target. With a local connection,
-        C(ansible_become) and other defaults for all hosts do not matter.
 """
 
     ACTIONGROUP_API = r"""
 options: {}
 attributes:
   action_group:
-    description: Use C(group/virtinfra.manager.api) in C(module_defaults) to set defaults for this module.
+    description: Set defaults with C(group/virtinfra.manager.api) in C(module_defaults).
     support: full
     membership:
       - virtinfra.manager.api
@@ -51,10 +45,6 @@ attributes:
       - This module does not change anything.
   diff_mode:
     support: N/A
-    details:
-      - This module does not change anything.
   idempotent:
     support: full
-    details:
-      - This module does not change anything.
 """

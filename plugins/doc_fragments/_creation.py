@@ -15,14 +15,10 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   resource_uuid:
-    description:
-      - The uuid of the new object, on servers that support tags.
-      - Unless O(uuid) is given, the module looks for an object with this uuid before it uses other options to find one.
+    description: The uuid of version 4 that a new object gets.
     type: str
   tag_patterns:
-    description:
-      - Tag patterns, by name or uuid, from which the service makes user tags of the new object, on servers that support
-        tags. Those of an existing object are not compared.
+    description: Patterns, by name or uuid, that make tags of it.
     type: list
     elements: str
     aliases: [tag_uuids]

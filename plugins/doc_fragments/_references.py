@@ -15,13 +15,6 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 notes:
-  - Options that refer to another object (those with an alias) take its name or its uuid. Results contain uuids,
-    and beside each uuid of an object that the task names its name, for example C(cluster_name) beside C(cluster_uuid).
-  - A name is looked up with one request, in check mode too, and once for all tasks of a run that run inside the
-    controller, until one of them creates, renames or removes an object of its type. When these tasks need a third name
-    of a type, they read the names of all its objects, unless that takes more requests than the names before.
-  - If no object or several objects have the name, the module fails and changes nothing. An object that check mode only
-    predicts cannot be found by its name. Refer to it by its registered uuid, which is null in check mode.
-  - Looking up names needs a service that lists such objects, or O(api_token). If neither is available, give the uuid.
-  - 32 hexadecimal digits, with or without dashes, are always a uuid.
+  - Options with an alias take the name or the uuid of an object. Results contain uuids and, beside the uuid of an
+    object that the task names, its name.
 """

@@ -15,9 +15,7 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options:
   delete_mode:
-    description:
-      - How the service removes the object with O(state=absent). With V(permissive), which is its default, it stops at
-        the first failure. With V(enforcing), it skips checks and continues after failures.
+    description: V(enforcing) continues after failures.
     type: str
     choices: [permissive, enforcing]
     version_added: 1.0.0

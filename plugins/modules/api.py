@@ -9,6 +9,10 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Calls one operation by its name, or by its method and path, waits for its job and returns its reply unchanged.
+  - "Read the network interfaces of a host - C(virtinfra.manager.api: {operation: GetHostNetworkFacts, params:
+    {hostUuid: a0000003000040008000000000000001}})"
+  - "Disable a host - C(virtinfra.manager.api: {operation: ChangeHostState, params: {uuid:
+    a0000003000040008000000000000002, stateEvent: disable}})"
   - It builds the request, authenticates, waits and reports errors. It does not know what the operation does, so it
     neither compares nor predicts. If a module for the object exists, use that module.
 extends_documentation_fragment:
@@ -67,6 +71,10 @@ options:
         C(no_log) on the task if other values are secret.
     type: dict
     default: {}
+seealso:
+  - module: virtinfra.manager.resource_info
+  - module: virtinfra.manager.job_wait
+  - module: virtinfra.manager.batch
 """
 
 EXAMPLES = r"""
@@ -108,25 +116,10 @@ reply:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: ChangeHostState}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

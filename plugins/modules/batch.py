@@ -9,15 +9,12 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Does for each object of a list what a task of another module would do, for many of them at the same time. It
-    replaces a loop with O(wait=false), a M(virtinfra.manager.job_wait), and the expressions that match jobs with
-    objects.
-  - The options of all objects are validated before anything is sent. Names of other objects are looked up once for all.
-    Each object is read, changed if it needs it, waited for and read again, and its result is that of the module.
-  - All objects share up to 16 connections, and their jobs are polled together. 500 objects with jobs of 2 seconds
-    need less than 10 seconds. The first jobs of an operation show how long the others will take, which are polled when
-    they should have ended, whatever O(wait_interval) is.
-  - The task fails if an object has failed. RV(results) contains the results of all objects in this case too.
-  - A task that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
+    replaces a loop with O(wait=false) and a M(virtinfra.manager.job_wait).
+  - "Start VMs without waiting - C(virtinfra.manager.batch: {module: vm, common: {state: running}, objects: [{name:
+    vm-3}, {name: vm-4}], wait: false})"
+  - The options of all objects are validated before anything is sent.
+  - The task fails if an object has failed. RV(results) contains the results of all objects in this case too. A task
+    that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
 options:
   module:
     description:
@@ -28,29 +25,25 @@ options:
     required: true
   common:
     description:
-      - Options of the module that all objects have, unless an object replaces them.
-      - Values of options whose names say so, such as C(password), and of those that the module declares as secret, are
-        masked in all output.
+      - Options of the module that all objects have, unless an object replaces them. Values of options whose names say
+        so, such as C(password), and of the module's secrets are masked in all output.
     type: dict
   objects:
     description:
-      - The options of the module for each object. They take precedence over O(common).
-      - The options of this module for the connection, for waiting and for tags apply to each object, too, so they need
-        not be repeated. Each object has the whole O(wait_timeout).
+      - The options of the module for each object. They take precedence over O(common). The filter
+        P(virtinfra.manager.columns_to_rows#filter) makes them of lists of values.
+      - The options of this module for the connection, for waiting and for tags apply to each object, too.
     type: list
     elements: dict
     required: true
   concurrency:
-    description:
-      - How many objects are processed at the same time. Each of them can have a job in the service.
-      - The number of open files of the process limits it, too.
+    description: How many objects are processed at the same time.
     type: int
     default: 20
   on_failure:
     description:
-      - What to do when an object has failed.
-      - With V(continue), the other objects are processed. With V(stop), no further object is started, and the task
-        waits for those that were started.
+      - What to do when an object has failed. With V(continue), the others are processed. With V(stop), no further
+        object is started.
     type: str
     choices:
       - continue
@@ -58,9 +51,8 @@ options:
     default: continue
   on_invalid:
     description:
-      - What to do when the options of an object are invalid.
-      - With V(fail), the task fails before anything is sent. With V(continue), the object has failed, and nothing is
-        sent for it. O(on_failure) decides about the others.
+      - What to do when the options of an object are invalid. With V(fail), nothing is sent at all. With V(continue),
+        nothing is sent for this object, and O(on_failure) decides about the others.
     type: str
     choices:
       - continue
@@ -102,6 +94,8 @@ attributes:
         C(become), it fails.
 seealso:
   - module: virtinfra.manager.job_wait
+  - plugin: virtinfra.manager.columns_to_rows
+    plugin_type: filter
 """
 
 EXAMPLES = r"""
@@ -125,17 +119,13 @@ EXAMPLES = r"""
     common:
       interfaces: [eth1]
       service_types: [StorageNetwork]
-    objects:
-      - host: host-1
-      - host: host-2
+    objects: [{host: host-1}, {host: host-2}]
 
 - name: Start VMs without waiting
   virtinfra.manager.batch:
-    module: api
-    common:
-      operation: StartVmInstance
-    objects:
-      - params: {uuid: a0000004000040008000000000000003}
+    module: vm
+    common: {state: running}
+    objects: [{name: vm-3}, {name: vm-4}]
     wait: false
   register: started
 
@@ -176,21 +166,12 @@ results:
       type: dict
       sample: {code: HOST.1010, description: host is not reachable, details: "", causes: []}
     job:
-      description: The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+      description:
+        - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
+          C(uuid), C(job_uuid), C(location), C(operation), C(object) and C(state).
       returned: when O(wait=false) starts a call, and in a failure when a job may still be running
       type: dict
-      contains:
-        uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-        job_uuid:
-          description: The id that was sent with the call as X-Job-UUID, with which the service posts the result.
-          type: str
-          sample: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-        location:
-          description: The path at which the job is polled.
-          type: str
-          sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-        operation: {description: The operation., type: str, sample: AddKVMHost}
-        state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 counts:
   description: How many objects have which outcome.
   returned: when the options are valid
@@ -206,22 +187,13 @@ msg:
   type: str
   sample: 118 changed, 382 unchanged
 jobs:
-  description: The handles of all jobs that may still be running, for M(virtinfra.manager.job_wait).
+  description:
+    - The handles of all jobs that may still be running, for M(virtinfra.manager.job_wait).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when the keyword C(timeout) has ended the task
   type: list
   elements: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: The id that was sent with the call as X-Job-UUID, with which the service posts the result.
-      type: str
-      sample: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: AddKVMHost}
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

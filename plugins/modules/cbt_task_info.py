@@ -9,6 +9,9 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists CBT backup tasks. The list is complete, or the module fails.
+  - List all CBT backup tasks - C(virtinfra.manager.cbt_task_info:)
+  - "Find a task by its name - C(virtinfra.manager.cbt_task_info: {name: backup-vm-1})"
+  - "Find the tasks that protect a VM - C(virtinfra.manager.cbt_task_info: {vm: vm-1})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -27,6 +30,7 @@ options:
     aliases: [vm_instance_uuid]
 seealso:
   - module: virtinfra.manager.cbt_task
+  - module: virtinfra.manager.vm_info
 """
 
 EXAMPLES = r"""
@@ -52,57 +56,12 @@ cbt_tasks:
     - The tasks.
     - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null if the
       service does not show them.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(name), C(description), C(create_date), C(last_op_date), C(status), C(resource_refs), C(vm_instance_uuid) and
+      C(resource_uuids). C(vm_instance_name) and C(resource_names) are returned when O(vm) is a name.
   returned: success
   type: list
   elements: dict
-  contains:
-    uuid: {description: The uuid of the task., type: str, sample: a0000010000040008000000000000003}
-    name: {description: The name of the task. Names are not unique., type: str, sample: cbt-task-3}
-    description: {description: The description., type: str, sample: backup 3}
-    create_date: {description: When the task was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the task was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    status: {description: The status of the task., type: str, sample: Running}
-    resource_refs:
-      description: "The VMs that the task protects, on servers that show them."
-      type: list
-      returned: when the service sends it
-      elements: dict
-      contains:
-        task_uuid:
-          description: The uuid of the task.
-          type: str
-          returned: when the service sends it
-          sample: a0000010000040008000000000000003
-        resource_uuid:
-          description: The uuid of the VM.
-          type: str
-          returned: when the service sends it
-          sample: a0000004000040008000000000000003
-        resource_type:
-          description: The type that the service gives the VM.
-          type: str
-          returned: when the service sends it
-          sample: VmInstanceVO
-    vm_instance_uuid:
-      description: The uuid of the first VM that the task protects. Null if the service does not show it.
-      type: str
-      sample: a0000004000040008000000000000003
-    vm_instance_name:
-      description: "The name of the VM, as the task gives it. Null for another VM."
-      type: str
-      sample: vm-1
-      returned: when O(vm) is a name
-    resource_uuids:
-      description: The uuids of the VMs that the task protects. Null if the service does not show them.
-      type: list
-      elements: str
-      sample: [a0000004000040008000000000000003]
-    resource_names:
-      description: "The names of the VMs, as the task gives them. Null for those that it does not name."
-      type: list
-      elements: str
-      sample: [vm-1]
-      returned: when O(vm) is a name
 total:
   description: The number of matching tasks, including those beyond O(limit).
   returned: success

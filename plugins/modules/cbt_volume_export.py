@@ -10,6 +10,10 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Exports volumes of a virtual machine as network block devices, so that backup software can read them, and ends the
     exports.
+  - "Export a volume, even if it is already exported - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes:
+    [root-of-vm-2], force: true})"
+  - "End the export of a volume - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes: [root-of-vm-2], state:
+    absent})"
   - Some servers refuse to export volumes of a running VM, and need O(force) to export a volume again.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -54,6 +58,7 @@ options:
     type: bool
 seealso:
   - module: virtinfra.manager.cbt_task
+  - module: virtinfra.manager.vm_snapshot_group
 """
 
 EXAMPLES = r"""
@@ -82,25 +87,10 @@ volume_infos:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: ExportNbdVolumes}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

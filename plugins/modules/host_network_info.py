@@ -9,6 +9,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Reads the bonds and network interfaces of hosts, several hosts concurrently.
+  - "Read the interfaces of two hosts - C(virtinfra.manager.host_network_info: {hosts: [host-1, host-2]})"
   - The service queries each host, which takes seconds. If a host cannot be queried, its item in the list contains the
     error.
 extends_documentation_fragment:
@@ -37,6 +38,7 @@ options:
     description: User tags to send with the call.
 seealso:
   - module: virtinfra.manager.host_info
+  - module: virtinfra.manager.host_nic_service
   - module: virtinfra.manager.host_nic_candidate_info
 """
 
@@ -61,73 +63,21 @@ hosts:
       type: str
       returned: when O(hosts) is a name
     bondings:
-      description: The bonds with their slaves. Empty when the host could not be queried.
+      description:
+        - The bonds with their slaves. Empty when the host could not be queried.
+        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
+          C(uuid), C(host_uuid), C(bonding_name), C(mode), C(xmit_hash_policy), C(mii_status), C(mac), C(ip_addresses),
+          C(miimon), C(all_slaves_active), C(create_date), C(last_op_date) and C(slaves).
       type: list
       elements: dict
-      contains:
-        uuid: {description: The uuid of the bond., type: str, sample: a000000a000040008000000000000001}
-        host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
-        bonding_name: {description: The name of the bond., type: str, sample: bond0}
-        mode: {description: The mode of the bond., type: str, sample: "802.3ad"}
-        xmit_hash_policy: {description: The policy that selects the slave for a packet., type: str, sample: layer2+3}
-        mii_status: {description: The status of the link of the bond., type: str, sample: up}
-        mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
-        ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.1.11"]}
-        miimon: {description: "The interval of link checks, in milliseconds.", type: int, sample: 100}
-        all_slaves_active:
-          description: Whether duplicate frames from inactive slaves are delivered.
-          type: bool
-          sample: true
-        create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        slaves:
-          description: The NICs of the bond.
-          type: list
-          elements: dict
-          contains:
-            uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
-            host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
-            bonding_uuid:
-              description: The uuid of the bond of which the NIC is a slave.
-              type: str
-              sample: a000000a000040008000000000000001
-            interface_name: {description: The name of the NIC., type: str, sample: eth2}
-            mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
-            pci_device_address: {description: The PCI address., type: str, sample: "0000:03:00.0"}
-            interface_type:
-              description: What the NIC is used for. Servers spell it in several ways.
-              type: str
-              sample: noMaster
-            speed: {description: The speed of the NIC., type: int, sample: 10000}
-            slave_active: {description: Whether the link of the NIC in its bond is up., type: bool, sample: true}
-            carrier_active: {description: Whether the physical link is up., type: bool, sample: true}
-            ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.0.11"]}
-            create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-            last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     nics:
-      description: The interfaces. Empty when the host could not be queried.
+      description:
+        - The interfaces. Empty when the host could not be queried.
+        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
+          C(uuid), C(host_uuid), C(bonding_uuid), C(interface_name), C(mac), C(pci_device_address), C(interface_type),
+          C(speed), C(slave_active), C(carrier_active), C(ip_addresses), C(create_date) and C(last_op_date).
       type: list
       elements: dict
-      contains:
-        uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
-        host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
-        bonding_uuid:
-          description: The uuid of the bond of which the NIC is a slave.
-          type: str
-          sample: a000000a000040008000000000000001
-        interface_name: {description: The name of the NIC., type: str, sample: eth2}
-        mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
-        pci_device_address: {description: The PCI address., type: str, sample: "0000:03:00.0"}
-        interface_type:
-          description: What the NIC is used for. Servers spell it in several ways.
-          type: str
-          sample: noMaster
-        speed: {description: The speed of the NIC., type: int, sample: 10000}
-        slave_active: {description: Whether the link of the NIC in its bond is up., type: bool, sample: true}
-        carrier_active: {description: Whether the physical link is up., type: bool, sample: true}
-        ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.0.11"]}
-        create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
     msg:
       description: Why the host could not be queried, as one sentence. Null on success.
       type: str

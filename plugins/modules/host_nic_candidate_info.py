@@ -9,6 +9,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists the network interfaces of hosts that can become slaves of a bond.
+  - "List the interfaces that both hosts can use for a bond - C(virtinfra.manager.host_nic_candidate_info: {hosts:
+    [host-1, host-2], interface_type: all})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._tags
@@ -44,6 +46,7 @@ options:
     description: User tags to send with the call.
 seealso:
   - module: virtinfra.manager.host_network_info
+  - module: virtinfra.manager.host_nic_service
 """
 
 EXAMPLES = r"""
@@ -61,39 +64,15 @@ slave_names:
   elements: str
   sample: [eth1]
 candidate_nics:
-  description: The interfaces.
+  description:
+    - The interfaces.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(host_uuid), C(bonding_uuid), C(interface_name), C(mac), C(pci_device_address), C(interface_type), C(speed),
+      C(slave_active), C(carrier_active), C(ip_addresses), C(create_date), C(last_op_date), C(gateway), C(call_back_ip),
+      C(offload_status) and C(description). C(host_name) is returned when O(hosts) is a name.
   returned: success
   type: list
   elements: dict
-  contains:
-    uuid: {description: The uuid of the NIC., type: str, sample: a0000009000040008000000000000003}
-    host_uuid: {description: The uuid of the host., type: str, sample: a0000003000040008000000000000001}
-    host_name:
-      description: "The name of the host, as the task gives it. Null for another host."
-      type: str
-      sample: host-1
-      returned: when O(hosts) is a name
-    bonding_uuid:
-      description: The uuid of the bond of which the NIC is a slave.
-      type: str
-      sample: a000000a000040008000000000000001
-    interface_name: {description: The name of the NIC., type: str, sample: eth2}
-    mac: {description: The MAC address., type: str, sample: "fa:12:00:00:00:03"}
-    pci_device_address: {description: The PCI address., type: str, sample: "0000:03:00.0"}
-    interface_type:
-      description: What the NIC is used for. Servers spell it in several ways.
-      type: str
-      sample: noMaster
-    speed: {description: The speed of the NIC., type: int, sample: 10000}
-    slave_active: {description: Whether the link of the NIC in its bond is up., type: bool, sample: true}
-    carrier_active: {description: Whether the physical link is up., type: bool, sample: true}
-    ip_addresses: {description: The IP addresses., type: list, elements: str, sample: ["10.0.0.11"]}
-    create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    gateway: {description: The gateway., type: str, sample: "10.0.0.1"}
-    call_back_ip: {description: The address at which the host calls the service., type: str, sample: "10.0.0.2"}
-    offload_status: {description: The status of hardware offloading., type: str, sample: "Off"}
-    description: {description: The description., type: str, sample: port eth0}
 """
 
 from ..module_utils._python import check_python

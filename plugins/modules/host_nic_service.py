@@ -9,10 +9,13 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Sets the service types (kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
+  - "Use an interface for tenant networks and for migration - C(virtinfra.manager.host_nic_service: {host: host-1,
+    interfaces: [eth1], service_types: [TenantNetwork, MigrationNetwork]})"
+  - "Remove all service types of an interface - C(virtinfra.manager.host_nic_service: {host: host-1, interfaces: [eth1],
+    service_types: []})"
   - The given types replace those of each interface and VLAN. Only interfaces and VLANs that differ are set.
-  - The API can neither add nor remove V(ManagementNetwork). The module keeps that type on an interface that
-    has it, and warns when it sets other types on the same interface. It fails if V(ManagementNetwork) would have to be
-    added.
+  - The API can neither add nor remove V(ManagementNetwork). The module keeps that type on an interface that has it, and
+    warns when it sets other types on the same interface. It fails if V(ManagementNetwork) would have to be added.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -51,7 +54,7 @@ options:
     aliases: [interface_uuids]
     required: true
   vlan_ids:
-    description: The VLANs on these interfaces. By default VLAN 0, which means the interfaces themselves.
+    description: The VLANs on these interfaces, from 0 to 4094. By default 0, which means the interfaces themselves.
     type: list
     elements: int
   service_types:
@@ -62,6 +65,9 @@ options:
     required: true
 seealso:
   - module: virtinfra.manager.host_network_info
+  - module: virtinfra.manager.host_nic_candidate_info
+  - module: virtinfra.manager.kvm_host
+  - module: virtinfra.manager.batch
 """
 
 EXAMPLES = r"""
@@ -116,43 +122,19 @@ records:
     - The records that the service created when the module set service types, one for each interface, VLAN and service
       type.
     - The service creates new records each time service types are set, so their dates show when that was.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(id),
+      C(interface_uuid), C(vlan_id), C(create_date), C(last_op_date) and C(service_type). C(interface_name) is returned
+      when O(interfaces) is a name.
   returned: when service types were set
   type: list
   elements: dict
-  contains:
-    id: {description: The number of the record., type: int, sample: 7}
-    interface_uuid: {description: The uuid of the interface., type: str, sample: a0000009000040008000000000000002}
-    interface_name:
-      description: "The name of the network interface, as the task gives it. Null for another network interface."
-      type: str
-      sample: eth0
-      returned: when O(interfaces) is a name
-    vlan_id: {description: "The VLAN, 0 for the interface itself.", type: int, sample: 0}
-    create_date: {description: When the record was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the record was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    service_type: {description: The service type., type: str, sample: ManagementNetwork}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: SetServiceTypeOnHostNetworkInterface}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 

@@ -9,6 +9,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns whether each of the given jobs is running, has succeeded or has failed, without waiting.
+  - "Get the status of the job - C(virtinfra.manager.job_info: {jobs: '{{ [started.job] if started.job is defined else
+    [] }}'})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._job_handles

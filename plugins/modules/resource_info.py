@@ -10,6 +10,10 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists resources of one type, for example to find the uuids of those that meet a condition. The list is complete, or
     the module fails.
+  - "List all zones - C(virtinfra.manager.resource_info: {resource_type: zone})"
+  - "Find a cluster by its name - C(virtinfra.manager.resource_info: {resource_type: cluster, name: cluster-1})"
+  - "List the networks in the zone of that cluster - C(virtinfra.manager.resource_info: {resource_type: l3_network,
+    query: ['zoneUuid={{ clusters.resources[0].zone_uuid }}']})"
   - The module reads them with a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
     O(api_token), when O(filters), O(sort) or O(order) is given, when the session is missing, when the service does not
     offer the query and when no query is known for O(resource_type).
@@ -20,7 +24,6 @@ extends_documentation_fragment:
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
   - virtinfra.manager._listing.filters
-  - virtinfra.manager._query_fields.all
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
@@ -54,9 +57,13 @@ options:
       - How many resources a cursor query requests per page.
     type: int
     default: 1000
+notes:
+  - The guide R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) lists the fields for
+    O(query) of each type.
 seealso:
   - module: virtinfra.manager.host_info
   - module: virtinfra.manager.vm_info
+  - module: virtinfra.manager.api
 """
 
 EXAMPLES = r"""

@@ -9,6 +9,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists notification endpoints. The list is complete, or the module fails.
+  - List endpoints of all types - C(virtinfra.manager.sns_endpoint_info:)
+  - "Find an endpoint by its name - C(virtinfra.manager.sns_endpoint_info: {name: snmp-endpoint-1})"
   - On servers that have we-com and feishu endpoints instead of workchat and teamchat endpoints, O(type=workchat) lists
     we-com endpoints, and the persons are those of feishu endpoints.
 extends_documentation_fragment:
@@ -29,8 +31,7 @@ options:
     choices: [any, workchat]
 seealso:
   - module: virtinfra.manager.sns_endpoint
-  - module: virtinfra.manager.sns_snmp_platform
-  - module: virtinfra.manager.sns_teamchat_person
+  - module: virtinfra.manager.sns_topic_subscriber_info
 """
 
 EXAMPLES = r"""
@@ -57,84 +58,12 @@ endpoints:
     - C(persons) are the records of the persons that messages mention, with C(uuid), C(user_id) and C(remark). Null if
       the service cannot list them.
     - URLs show only scheme and host, because their path or query contains a key.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(url),
+      C(at_all), C(at_person_user_ids), C(name), C(uuid), C(description), C(type), C(state), C(platform_uuid),
+      C(create_date), C(last_op_date), C(platform), C(connection_status), C(at_person_list) and C(persons).
   returned: success
   type: list
   elements: dict
-  contains:
-    url:
-      description: "The webhook of the chat room. It may contain a key, so results show only its scheme and host."
-      type: str
-      sample: "https://chat.example.com/********"
-      returned: for workchat endpoints
-    at_all:
-      description: Whether messages mention all members.
-      type: bool
-      sample: false
-      returned: for workchat endpoints
-    at_person_user_ids:
-      description: "The user IDs of the members whom messages mention, in any order."
-      type: list
-      elements: str
-      sample: [user-1]
-      returned: for workchat endpoints
-    name: {description: The name of the endpoint. Names are not unique., type: str, sample: operators}
-    uuid: {description: The uuid of the endpoint., type: str, sample: a000000d000040008000000000000003}
-    description: {description: The description., type: str, sample: alarms of the operators}
-    type: {description: The type of the endpoint., type: str, sample: WorkChat}
-    state: {description: Whether the endpoint sends messages., type: str, sample: Enabled}
-    platform_uuid:
-      description: The uuid of the platform that the endpoint belongs to.
-      type: str
-      sample: a000000c000040008000000000000003
-    create_date: {description: When the endpoint was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the endpoint was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    platform:
-      description: The platform that the endpoint belongs to.
-      type: dict
-      contains:
-        uuid: {description: The uuid of the platform., type: str, sample: a000000c000040008000000000000003}
-        name: {description: The name of the platform., type: str, sample: workchat-1}
-        description: {description: The description., type: str, sample: traps of the data centre}
-        type: {description: The type of the platform., type: str, sample: WorkChat}
-        create_date: {description: When the platform was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        last_op_date: {description: When the platform was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        state: {description: Whether the platform is used., type: str, sample: Enabled}
-        snmp_address:
-          description: "The address of the trap receiver, of SNMP platforms on servers that show it."
-          type: str
-          returned: when the service sends it
-          sample: "192.0.2.50"
-        snmp_port:
-          description: "The port of the trap receiver, of SNMP platforms on servers that show it."
-          type: int
-          returned: when the service sends it
-          sample: 1162
-      returned: for workchat endpoints
-    connection_status:
-      description: "Whether the service reaches the receiver, on servers that show it."
-      type: str
-      returned: when the service sends it
-      sample: UP
-    at_person_list:
-      description: "The members whom messages mention, with their remarks, on servers that show them."
-      type: list
-      returned: for workchat endpoints
-      elements: dict
-      sample: [{user_id: user-1, remark: on call}]
-    persons:
-      description: The persons whom messages mention. Null if the service cannot list them.
-      type: list
-      elements: dict
-      contains:
-        uuid: {description: The uuid of the person., type: str, sample: a000000f000040008000000000000001}
-        user_id: {description: The user ID of the person in the chat., type: str, sample: user-1}
-        endpoint_uuid:
-          description: The uuid of the teamchat endpoint.
-          type: str
-          sample: a000000d000040008000000000000002
-        create_date: {description: When the person was added., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        last_op_date: {description: When the person was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-        remark: {description: The remark about the person., type: str, sample: on call}
 total:
   description: The number of matching endpoints, including those beyond O(limit).
   returned: success

@@ -10,6 +10,11 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates SNMP platforms, to which SNMP endpoints send their traps, changes their address, port, name and description,
     enables, disables and removes them.
+  - "Send traps to another receiver - C(virtinfra.manager.sns_snmp_platform: {name: snmp-1, snmp_address: 192.0.2.50,
+    snmp_port: 1162})"
+  - "Create a platform - C(virtinfra.manager.sns_snmp_platform: {name: night-shift, snmp_address: 192.0.2.51, snmp_port:
+    162})"
+  - "Stop its traps - C(virtinfra.manager.sns_snmp_platform: {name: snmp-1, state: disabled})"
   - The API document lacks the operations that create, enable, disable and remove a platform. If a server does not offer
     one of them, the module fails with the code V(UNSUPPORTED), and changes nothing.
 extends_documentation_fragment:
@@ -105,33 +110,13 @@ EXAMPLES = r"""
 
 RETURN = r"""
 platform:
-  description: The platform; null when it is absent. In check mode and with O(wait=false), the predicted one.
+  description:
+    - The platform; null when it is absent. In check mode and with O(wait=false), the predicted one.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(name), C(description), C(type), C(create_date), C(last_op_date), C(state), C(snmp_address) and C(snmp_port).
+      C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
-  contains:
-    uuid: {description: The uuid of the platform., type: str, sample: a000000c000040008000000000000003}
-    name: {description: The name of the platform., type: str, sample: workchat-1}
-    description: {description: The description., type: str, sample: traps of the data centre}
-    type: {description: The type of the platform., type: str, sample: WorkChat}
-    create_date: {description: When the platform was created., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the platform was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    state: {description: Whether the platform is used., type: str, sample: Enabled}
-    snmp_address:
-      description: "The address of the trap receiver, of SNMP platforms on servers that show it."
-      type: str
-      returned: when the service sends it
-      sample: "192.0.2.50"
-    snmp_port:
-      description: "The port of the trap receiver, of SNMP platforms on servers that show it."
-      type: int
-      returned: when the service sends it
-      sample: 1162
-    tags:
-      description: "The user tags, sorted."
-      type: list
-      elements: str
-      sample: [production]
-      returned: when O(tags) is given
 also_removed:
   description: The endpoints that are removed with the platform.
   returned: with O(state=absent)
@@ -154,25 +139,10 @@ remaining_endpoints:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: UpdateSNSSnmpPlatform}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python
@@ -185,7 +155,12 @@ from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query
-from ..module_utils._resources.notifications import build_transitions, find_platform_with_address, is_snmp_platform
+from ..module_utils._resources.notifications import (
+    build_transitions,
+    find_platform_refusal,
+    is_snmp_platform,
+    plan_platform,
+)
 from ..module_utils._resources.subscriptions import PLATFORM_GUARD
 
 PLATFORM = ResourceSpec(
@@ -201,7 +176,8 @@ PLATFORM = ResourceSpec(
     delete="DeleteSNSApplicationPlatform",
     transitions=build_transitions("ChangeSNSApplicationPlatformState"),
     guards={"absent": [PLATFORM_GUARD]},
-    find_conflict=find_platform_with_address,
+    find_refusal=find_platform_refusal,
+    plan=plan_platform,
 )
 MODULE = resource_module(
     PLATFORM,

@@ -10,6 +10,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Sends a trap from the service to the receiver of an SNMP platform or endpoint, and returns whether the receiver was
     reached.
+  - "Check that traps arrive - C(virtinfra.manager.sns_snmp_test: {platform: snmp-1})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -71,25 +72,10 @@ webhook_resp:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: SNSSnmpTestConnection}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python
@@ -100,8 +86,12 @@ import json
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._api.records import Record
+from ..module_utils._client.client import Client
+from ..module_utils._engine.refusals import require_known_references
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference
+
+TEST = "SNSSnmpTestConnection"
 
 
 def find_connection_error(result: Record) -> "str | None":
@@ -113,8 +103,13 @@ def find_connection_error(result: Record) -> "str | None":
     return f"the service could not reach the SNMP receiver: {reason}. Check its address and port."
 
 
+def require_receiver(client: Client, params: Record) -> None:
+    """Raise NotFound if the platform or the endpoint does not exist."""
+    require_known_references(client, TEST, params)
+
+
 MODULE = action_module(
-    "SNSSnmpTestConnection",
+    TEST,
     options={
         "platform": reference("platformUuid"),
         "endpoint": reference("endpointUuid"),
@@ -122,6 +117,7 @@ MODULE = action_module(
     },
     changes=False,
     find_error=find_connection_error,
+    require=require_receiver,
     required_one_of=[("platform", "endpoint")],
 )
 

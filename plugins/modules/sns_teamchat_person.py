@@ -10,6 +10,12 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds a person that the messages of a teamchat endpoint mention, changes the user ID and the remark, and removes the
     person. The API cannot move a person to another endpoint.
+  - "Replace the person on call - C(virtinfra.manager.sns_teamchat_person: {uuid: a000000f000040008000000000000001,
+    user_id: user-7, remark: on call since Monday})"
+  - "Change the remark of a person - C(virtinfra.manager.sns_teamchat_person: {endpoint: teamchat-endpoint-1, user_id:
+    user-2, remark: on leave})"
+  - "Mention another person - C(virtinfra.manager.sns_teamchat_person: {endpoint: teamchat-endpoint-1, user_id: user-9,
+    remark: deputy})"
   - The API document lacks the operations that add and remove a person. If a server does not offer them, the module
     fails with the code V(UNSUPPORTED), and changes nothing.
   - Some servers have feishu endpoints instead of teamchat endpoints, with the same persons. The module finds out which
@@ -63,6 +69,9 @@ options:
       - The remark. An empty string removes it.
       - You can omit it if the service shows the current value.
     type: str
+seealso:
+  - module: virtinfra.manager.sns_endpoint
+  - module: virtinfra.manager.sns_endpoint_info
 """
 
 EXAMPLES = r"""
@@ -93,46 +102,20 @@ EXAMPLES = r"""
 
 RETURN = r"""
 person:
-  description: The person; null when it is absent. In check mode and with O(wait=false), the predicted one.
+  description:
+    - The person; null when it is absent. In check mode and with O(wait=false), the predicted one.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(user_id), C(endpoint_uuid), C(create_date), C(last_op_date) and C(remark). C(endpoint_name) is returned when
+      O(endpoint) is a name.
   returned: success
   type: dict
-  contains:
-    uuid: {description: The uuid of the person., type: str, sample: a000000f000040008000000000000001}
-    user_id: {description: The user ID of the person in the chat., type: str, sample: user-1}
-    endpoint_uuid:
-      description: The uuid of the teamchat endpoint.
-      type: str
-      sample: a000000d000040008000000000000002
-    endpoint_name:
-      description: "The name of the endpoint, as the task gives it. Null for another endpoint."
-      type: str
-      sample: snmp-endpoint-1
-      returned: when O(endpoint) is a name
-    create_date: {description: When the person was added., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the person was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    remark: {description: The remark about the person., type: str, sample: on call}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: UpdateAtPersonOfAtTeamchatEndpoint}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

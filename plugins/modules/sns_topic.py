@@ -11,6 +11,11 @@ description:
   - Creates, changes, enables, disables and removes topics, to which endpoints subscribe. An endpoint without a
     subscription receives nothing, see the option O(virtinfra.manager.sns_endpoint#module:topics) of
     M(virtinfra.manager.sns_endpoint).
+  - "Create a topic - C(virtinfra.manager.sns_topic: {name: storage-alarms, description: Alarms of primary storages,
+    locale: en_US})"
+  - "Stop its messages - C(virtinfra.manager.sns_topic: {name: topic-1, state: disabled})"
+  - "Remove a topic to which endpoints subscribe - C(virtinfra.manager.sns_topic: {name: topic-1, state: absent, force:
+    true})"
   - The API document lacks all of these operations. If a server does not offer one, the module fails with the code
     V(UNSUPPORTED), and changes nothing.
 extends_documentation_fragment:
@@ -119,25 +124,10 @@ also_removed:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: CreateSNSTopic}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

@@ -9,6 +9,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists which endpoints are subscribed to which notification topics. The list is complete, or the module fails.
+  - "List the subscribers of a topic - C(virtinfra.manager.sns_topic_subscriber_info: {topic: topic-1})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -27,7 +28,8 @@ options:
     type: str
     aliases: [endpoint_uuid]
 seealso:
-  - module: virtinfra.manager.sns_endpoint_info
+  - module: virtinfra.manager.sns_topic
+  - module: virtinfra.manager.sns_endpoint
 """
 
 EXAMPLES = r"""
@@ -38,28 +40,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 subscribers:
-  description: The subscribers. They have no uuid of their own.
+  description:
+    - The subscribers. They have no uuid of their own.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
+      C(topic_uuid), C(endpoint_uuid), C(create_date) and C(last_op_date). C(topic_name) is returned when O(topic) is a
+      name. C(endpoint_name) is returned when O(endpoint) is a name.
   returned: success
   type: list
   elements: dict
-  contains:
-    topic_uuid: {description: The uuid of the topic., type: str, sample: a000000e000040008000000000000001}
-    topic_name:
-      description: "The name of the topic, as the task gives it. Null for another topic."
-      type: str
-      sample: topic-1
-      returned: when O(topic) is a name
-    endpoint_uuid:
-      description: The uuid of the endpoint that receives the messages of the topic.
-      type: str
-      sample: a000000d000040008000000000000001
-    endpoint_name:
-      description: "The name of the endpoint, as the task gives it. Null for another endpoint."
-      type: str
-      sample: snmp-endpoint-1
-      returned: when O(endpoint) is a name
-    create_date: {description: When the endpoint subscribed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the subscription was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
 total:
   description: The number of matching subscribers, including those beyond O(limit).
   returned: success

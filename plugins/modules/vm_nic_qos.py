@@ -9,6 +9,10 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Removes the bandwidth limit of a NIC of a virtual machine, in one direction, or sets the limits of both.
+  - "Remove the limit of outgoing traffic - C(virtinfra.manager.vm_nic_qos: {uuid: a0000006000040008000000000000001,
+    direction: out, state: absent})"
+  - "Limit the traffic in both directions - C(virtinfra.manager.vm_nic_qos: {uuid: a0000006000040008000000000000001,
+    outbound_bandwidth: 104857600, inbound_bandwidth: 104857600, state: present})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -57,6 +61,7 @@ options:
     version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.vm_nic
+  - module: virtinfra.manager.vm
 """
 
 EXAMPLES = r"""
@@ -94,25 +99,10 @@ limit:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - In check mode, the handle of the job that would be started. It has no uuid, and its state is V(unknown).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
-  contains:
-    uuid: {description: The uuid of the job., type: str, sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}
-    job_uuid:
-      description: "The id that was sent with the call as X-Job-UUID, with which the service posts the result."
-      type: str
-      sample: "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
-    location:
-      description: The path at which the job is polled.
-      type: str
-      sample: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c
-    operation: {description: The operation., type: str, sample: DeleteNicQos}
-    object:
-      description: "The object of the call as messages name it, null if the call names none."
-      type: str
-      sample: host host-1
-    state: {description: "The state of the job: V(running) or V(unknown).", type: str, sample: running}
 """
 
 from ..module_utils._python import check_python

@@ -10,6 +10,10 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists snapshot groups. A snapshot group consists of a snapshot of each volume of a VM, taken at the same time. The
     list is complete, or the module fails.
+  - "List the snapshot groups of a VM - C(virtinfra.manager.vm_snapshot_group_info: {vm: vm-1})"
+  - "Find a snapshot group by its name - C(virtinfra.manager.vm_snapshot_group_info: {name: snapshot-group-1})"
+  - "List the snapshot groups whose names begin with nightly - C(virtinfra.manager.vm_snapshot_group_info: {query:
+    [name~=nightly%]})"
   - The module fails with the code V(UNSUPPORTED) if the service cannot list snapshot groups.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -26,6 +30,7 @@ options:
     type: str
     aliases: [vm_instance_uuid]
 seealso:
+  - module: virtinfra.manager.vm_snapshot_group
   - module: virtinfra.manager.vm_from_snapshot_group
 """
 
@@ -45,35 +50,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 snapshot_groups:
-  description: The snapshot groups.
+  description:
+    - The snapshot groups.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(name), C(description), C(create_date), C(last_op_date), C(vm_instance_uuid), C(snapshot_count) and
+      C(volume_snapshot_refs). C(vm_instance_name) is returned when O(vm) is a name.
   returned: success
   type: list
   elements: dict
-  contains:
-    uuid: {description: The uuid of the snapshot group., type: str, sample: a000000b000040008000000000000001}
-    name: {description: The name. Several groups may have the same., type: str, sample: before-upgrade}
-    description: {description: The description., type: str, sample: before the upgrade of the database}
-    create_date: {description: When the snapshots were taken., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    last_op_date: {description: When the group was last changed., type: str, sample: "Jan 6, 2024 4:52:16 AM"}
-    vm_instance_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
-    vm_instance_name:
-      description: "The name of the VM, as the task gives it. Null for another VM."
-      type: str
-      sample: vm-1
-      returned: when O(vm) is a name
-    snapshot_count: {description: The number of snapshots., type: int, sample: 2}
-    volume_snapshot_refs:
-      description: "The snapshots, one for each volume of the VM."
-      type: list
-      elements: dict
-      contains:
-        volume_snapshot_uuid:
-          description: The uuid of the snapshot.
-          type: str
-          sample: a0000014000040008000000000000001
-        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
-        device_id: {description: The number of the volume in the VM., type: int, sample: 0}
-        snapshot_deleted: {description: Whether the snapshot was deleted., type: bool, sample: false}
 total:
   description: The number of matching snapshot groups, including those beyond O(limit).
   returned: success

@@ -37,7 +37,11 @@ def test_each_host_has_its_report(
     tasks, inventory = tmp_path / "tasks.json", tmp_path / "hosts.json"
     tasks.write_text(json.dumps(FAILING_ONCE), encoding="utf-8")
     hosts = {host["name"]: {f"{role}_uuid": host["uuid"]} for host in sim.records("host")[:2]}
-    variables = {"host_maintenance_tasks": str(tasks), "host_removal_force": True, "ansible_connection": "local"}
+    variables = {
+        "host_maintenance_tasks": str(tasks),
+        "host_removal_destroy_local_storage": True,
+        "ansible_connection": "local",
+    }
     inventory.write_text(json.dumps({"all": {"hosts": hosts, "vars": variables}}), encoding="utf-8")
     play = playbook_runner.build_play(
         {"ansible.builtin.debug": {"msg": "after the role"}},

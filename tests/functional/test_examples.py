@@ -114,7 +114,7 @@ def vars_file(tmp_path: Path) -> Path:
         "vault_ssh_password": PASSWORD,
         "onboard_hosts_pattern": "new",
         "maintenance_walk_pattern": "old",
-        "host_removal_force": True,
+        "host_removal_destroy_local_storage": True,
         # Check mode creates no VM with the names of the README.
         "vm_power_allow_empty": True,
         # The other playbooks need the VMs and hosts.

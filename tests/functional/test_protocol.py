@@ -23,6 +23,7 @@ from simulator.launch import Simulator
 from support.collection import COMMON_MEMBERS, MODULES, Module, module, shape_differences
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Played, Run
+from support.return_docs import load_returns
 
 SESSION, TOKEN = "c81e728d9d4c2f636f067f89cc14862c", "eccbc87e4b5ce2fe28308fd9f2a7baf3"
 
@@ -452,7 +453,7 @@ def undocumented(tested: Module, result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the differences between a successful result and the RETURN documentation."""
     own = {member: value for member, value in result.items() if member not in COMMON_MEMBERS}
     yield from (f"{member} is not documented" for member in own.keys() - tested.returns.keys())
-    for member, spec in tested.returns.items():
+    for member, spec in load_returns(tested.name).items():
         if member in own:
             yield from shape_differences(own[member], spec, member)
         elif spec["returned"] in ("success", "always"):

@@ -17,6 +17,7 @@ import yaml
 from simulator.launch import Simulator
 from support.collection import MODULES, ROOT, module
 from support.job_runner import COLLECTIONS, Job
+from support.return_docs import load_returns
 from support.scenarios import NEW_HOST, SNAPSHOT_GROUP, VOLUME
 
 QUERIES: dict[str, dict[str, str]] = yaml.safe_load(
@@ -124,7 +125,7 @@ def test_every_module_that_shows_hosts_or_vms_has_the_query() -> None:
     showing = {
         module(name).fqcn
         for name in MODULES
-        for member, returned in module(name).returns.items()
+        for member, returned in load_returns(name).items()
         if member in HOLDERS and "uuid" in returned.get("contains", {"uuid": None})
     }
     assert QUERIES.keys() == showing

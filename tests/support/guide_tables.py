@@ -6,19 +6,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.virtinfra.manager.plugins.doc_fragments import _connection, _wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES, ResourceType
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
 
 from simulator.description import Operation, Parameter, description, operations
 from support.collection import ROOT
+from support.query_fields import describe_fields
+from support.return_docs import contains, describe_job
 
 GUIDES = ROOT / "docs" / "docsite" / "rst"
 BEGIN = ".. The session format writes this table: {}.\n\n"
@@ -110,7 +115,7 @@ def build_environment() -> str:
         for name, option in yaml.safe_load(fragment.ModuleDocFragment.DOCUMENTATION)["options"].items()
     }
     rows = [
-        (f"``{variable}``", f"``{name}``", _convert_markup(documented[name]["description"][0]))
+        (f"``{variable}``", f"``{name}``", _convert_markup(documented[name]["description"]))
         for name, option in {**CONNECTION, **WAIT}.items()
         for variable in option.get("fallback", (None, []))[1]
     ]
@@ -133,7 +138,47 @@ def build_operations() -> str:
     return _format_table(("Operation", "Since", "Parameters that need a newer version"), rows)
 
 
+def build_fields(record: str) -> str:
+    """Return the table of the fields of a record."""
+    rows = (_describe_field(name, field) for name, field in RECORDS[record]().items())
+    return _format_table(("Field", "Type", "Meaning", "Example"), rows)
+
+
+def _describe_field(name: str, field: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    kind = f"list of {field['elements']}" if field["type"] == "list" else field["type"]
+    returned = f" Returned {field['returned']}." if "returned" in field else ""
+    sample = f"``{json.dumps(field['sample']).strip(chr(34))}``" if "sample" in field else ""
+    return f"``{name}``", kind, _convert_markup(field["description"] + returned), sample
+
+
+def build_query_fields() -> str:
+    """Return the table of the fields that conditions can compare, and of their known values."""
+    return _format_table(("Type", "Fields, values and related objects"), map(_describe_queries, LISTED_TYPES.values()))
+
+
+def _describe_queries(resource_type: ResourceType) -> tuple[str, str]:
+    return f"``{resource_type.name}``", _convert_markup(" ".join(describe_fields(resource_type)))
+
+
+RECORDS: dict[str, Callable[[], Mapping[str, Any]]] = {
+    **{
+        schema: partial(contains, schema)
+        for schema in (
+            *("HostInventory", "Bonding", "HostNetworkInterface", "CandidateNetworkInterface", "HostNicServiceType"),
+            *("VmInstanceInventory", "VmNicInventory", "UsedIp", "Volume", "CdRom"),
+            *("VolumeSnapshotGroupInventory", "VolumeSnapshotRef", "PrimaryStorageInventory"),
+            *("CbtTaskInventory", "CbtTaskResourceRef", "VolumeCbtBackupInfo"),
+            *("SNSWorkchatEndpointInventory", "SNSApplicationPlatformInventory", "SNSTeamchatAtPersonInventory"),
+            "SNSTopicSubscriber",
+        )
+    },
+    "job": describe_job,
+}
+"""The records whose fields the guide "Fields of results" describes."""
+
 TABLES: dict[str, Callable[[], str]] = {
+    **{f"fields of {name}": partial(build_fields, name) for name in RECORDS},
+    "fields of queries": build_query_fields,
     "all operations": build_all_operations,
     "companions": build_companions,
     "environment variables": build_environment,

@@ -41,9 +41,8 @@ class ModuleDocFragment:
 '''
 
 
-# The types with a page of their own; the page of resource_info documents all types.
+# The types with a page of their own; the guide "Fields of results" documents all types.
 PAGES = ("cbt_task", "endpoint", "host", "primary_storage", "snapshot_group", "subscriber", "vm")
-ALL = "all"
 
 # Fields that docs/openapi.yaml does not describe, and whose values conditions cannot compare.
 LISTS = ("ipRanges",)
@@ -81,10 +80,10 @@ def _find_entry(record_type: str, field: str) -> Mapping[str, Any]:
     return entry
 
 
-def describe_fields(resource_type: ResourceType, owner: str = "") -> list[str]:
-    """Return the notes about the fields of a type. ``owner`` names the type on a page with several types."""
+def describe_fields(resource_type: ResourceType) -> list[str]:
+    """Return the notes about the fields of a type."""
     fields = list_fields(resource_type.record)
-    notes = [f"The fields{owner} for O(query) are {_join(f'C({field})' for field in fields)}."]
+    notes = [f"The fields for O(query) are {_join(f'C({field})' for field in fields)}."]
     fields_by_values: dict[tuple[str, ...], list[str]] = {}
     for field in fields:
         fields_by_values.setdefault(tuple(list_values(resource_type.record, field)), []).append(field)
@@ -111,7 +110,6 @@ def format_fragment() -> str:
     """Return the text of the doc fragment."""
     by_name = {resource_type.name: resource_type for resource_type in LISTED_TYPES.values()}
     sections = {name: describe_fields(by_name[name]) for name in PAGES}
-    sections[ALL] = [" ".join(describe_fields(row, f" of V({name})")) for name, row in by_name.items()]
     return HEADER + "".join(_format_section(name, notes) for name, notes in sections.items())
 
 

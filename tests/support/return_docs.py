@@ -4,16 +4,19 @@
 
 """Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
 
-The session ``format`` writes them into the modules. A server may omit companion fields, so these say when they are
-returned.
+The session ``format`` writes the names of the fields into the modules, and their descriptions into the guide "Fields of
+results", because the pages of modules would have hundreds of lines with them. A server may omit companion fields, so
+these say when they are returned.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import yaml
@@ -25,7 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.references 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO, ResourceType
 
 from simulator.description import PYTHON_TYPES, description, resolve
-from support.collection import ROOT, load_spec
+from support.collection import ROOT, load_spec, module
 
 Field = dict[str, Any]
 Fields = dict[str, Field]
@@ -70,27 +73,33 @@ TAGS: Field = {
 # The names in the samples of types whose objects have other names in the simulator.
 NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1", "platform": "snmp-1"}
 
-JOBS = {
-    "api": "ChangeHostState",
-    "cbt_task": "CreateCbtTask",
-    "cbt_volume_export": "ExportNbdVolumes",
-    "host_nic_service": "SetServiceTypeOnHostNetworkInterface",
-    "kvm_host": "AddKVMHost",
-    "sns_endpoint": "CreateSNSSnmpEndpoint",
-    "sns_snmp_platform": "UpdateSNSSnmpPlatform",
-    "sns_snmp_test": "SNSSnmpTestConnection",
-    "sns_teamchat_person": "UpdateAtPersonOfAtTeamchatEndpoint",
-    "sns_topic": "CreateSNSTopic",
-    "vm_from_snapshot_group": "CreateVmInstanceFromVolumeSnapshotGroup",
-    "vm": "StartVmInstance",
-    "vm_nic": "AttachL3NetworkToVm",
-    "vm_nic_qos": "DeleteNicQos",
-    "vm_snapshot_group": "CreateVolumeSnapshotGroup",
+JOBS = (
+    "api",
+    "cbt_task",
+    "cbt_volume_export",
+    "host_nic_service",
+    "kvm_host",
+    "sns_endpoint",
+    "sns_snmp_platform",
+    "sns_snmp_test",
+    "sns_teamchat_person",
+    "sns_topic",
+    "vm_from_snapshot_group",
+    "vm",
+    "vm_nic",
+    "vm_nic_qos",
+    "vm_snapshot_group",
+)
+"""The modules that return a job."""
+
+NAMED_OBJECTS = {
+    *("also_removed", "in_use_by", "later_groups", "migrated_vms", "overwritten_vms", "remaining_vms", "stopped_vms"),
 }
-"""The modules that return a job, each with the operation in its sample."""
+"""Lists of other objects by uuid and name, whose samples show their members."""
 
 
-def _job(operation: str) -> Fields:
+def describe_job() -> Fields:
+    """Return the fields of the handle of a job."""
     uuid = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
     return {
         "uuid": {"description": "The uuid of the job.", "type": "str", "sample": uuid},
@@ -104,7 +113,7 @@ def _job(operation: str) -> Fields:
             "type": "str",
             "sample": f"/service/v1/api-jobs/{uuid}",
         },
-        "operation": {"description": "The operation.", "type": "str", "sample": operation},
+        "operation": {"description": "The operation.", "type": "str", "sample": "StartVmInstance"},
         "object": {
             "description": "The object of the call as messages name it, null if the call names none.",
             "type": "str",
@@ -171,6 +180,7 @@ def _endpoint(**overrides: Field) -> Fields:
     }
 
 
+@cache
 def documented_records() -> dict[str, dict[str, Fields]]:
     """Return the fields of the records in the results of each module; ``hosts.nics`` is a member of ``hosts``."""
     persons: Field = {
@@ -207,6 +217,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "vm": {"vm": vm},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
+    records["batch"] = {"jobs": describe_job(), "results.job": describe_job()}
     for name, paths in records.items():
         if "tags" in load_spec(name).all_options:
             path = next(iter(paths))
@@ -217,9 +228,9 @@ def documented_records() -> dict[str, dict[str, Fields]]:
                 path: fields if "." in path else _with_names(name, fields)
                 for path, fields in records.get(name, {}).items()
             },
-            **({"job": _job(JOBS[name])} if name in JOBS else {}),
+            **({"job": describe_job()} if name in JOBS else {}),
         }
-        for name in sorted(records.keys() | JOBS.keys())
+        for name in sorted({*records, *JOBS})
     }
 
 
@@ -253,41 +264,47 @@ def _name_field(resource_type: ResourceType, uuid_field: Field, options: list[st
     return {"description": description, "type": "str", "sample": sample, "returned": when}
 
 
-def _lines(fields: Fields, indent: int) -> Iterator[str]:
-    """Yield fields as YAML, each in one line if it fits."""
+LABEL = "ansible_collections.virtinfra.manager.docsite.guide_records"
+GENERATED = "The fields, see R("
+
+
+def format_fields(fields: Fields) -> str:
+    """Return a sentence with the names of the fields of a record, those with a condition of the task at the end."""
+    conditions: dict[str, list[str]] = {}
     for name, field in fields.items():
-        line = f"{' ' * indent}{name}: {_flow(field)}"
-        if "contains" not in field and len(line) <= WIDTH:
-            yield line
-            continue
-        yield f"{' ' * indent}{name}:"
-        for key, value in field.items():
-            if key == "contains":
-                yield f"{' ' * (indent + 2)}contains:"
-                yield from _lines(value, indent + 4)
-            elif len(line := f"{' ' * (indent + 2)}{key}: {_flow(value)}") <= WIDTH:
-                yield line
-            elif isinstance(value, dict):
-                yield f"{' ' * (indent + 2)}{key}:"
-                yield from (f"{' ' * (indent + 4)}{member}: {_flow(item)}" for member, item in value.items())
-            else:
-                yield f"{' ' * (indent + 2)}{key}: >-"
-                yield from (" " * (indent + 4) + part for part in textwrap.wrap(value, WIDTH - indent - 4))
+        returned = field.get("returned", "")
+        conditions.setdefault(returned if "O(" in returned else "", []).append(f"C({name})")
+    sentences = [f"{GENERATED}Fields of results, {LABEL}), are {_join(conditions.pop(''))}."]
+    for condition, names in conditions.items():
+        sentences.append(f"{_join(names)} {'is' if len(names) == 1 else 'are'} returned {condition}.")
+    return " ".join(sentences)
 
 
-def _flow(value: Any) -> str:
-    """Return a value as YAML in one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{name}: {_flow(item)}" for name, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z/][\w /.()=+-]*", value) and yaml.safe_load(value) == value:
-        return value
-    return json.dumps(value, ensure_ascii=False)
+def _join(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def format_descriptions(descriptions: Iterable[str], indent: int) -> Iterator[str]:
+    """Yield the member ``description`` of something documented, a list, as lines of YAML."""
+    yield f"{' ' * indent}description:"
+    for text in descriptions:
+        scalar = text if _is_plain(text) else json.dumps(text, ensure_ascii=False)
+        first, *others = textwrap.wrap(scalar, WIDTH - indent - 4, break_on_hyphens=False, break_long_words=False)
+        yield f"{' ' * indent}  - {first}"
+        yield from (f"{' ' * indent}    {line}" for line in others)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML reads a string without quotes as it is."""
+    try:
+        return bool(yaml.safe_load(f"- {text}") == [text])
+    except yaml.YAMLError:
+        return False
 
 
 def with_records(text: str, records: Mapping[str, Fields]) -> str:
-    """Return the text of a module whose RETURN documents these records."""
+    """Return the text of a module whose RETURN names the fields of these records."""
     head, returns, tail = re.split(r'(?<=\nRETURN = r""")(.*?)(?=""")', text, maxsplit=1, flags=re.DOTALL)
     lines = returns.split("\n")
     for path, fields in records.items():
@@ -296,12 +313,36 @@ def with_records(text: str, records: Mapping[str, Fields]) -> str:
             indent = 4 * number
             start = next(line for line in range(start, end) if lines[line] == f"{' ' * indent}{name}:")
             end = _end(lines, start, indent)
+        block = lines[start:end]
+        (documented,) = yaml.safe_load(textwrap.dedent("\n".join(block))).values()
+        written = documented["description"]
+        own = [text for text in ([written] if isinstance(written, str) else written) if not text.startswith(GENERATED)]
         lines[start:end] = [
-            *_without(lines[start:end], indent + 2, ("contains", "sample")),
-            f"{' ' * (indent + 2)}contains:",
-            *_lines(fields, indent + 4),
+            block[0],
+            *format_descriptions([*own, format_fields(fields)], indent + 2),
+            *_without(block[1:], indent + 2, ("contains", "sample", "description")),
         ]
     return head + "\n".join(lines) + tail
+
+
+def load_returns(name: str) -> dict[str, dict[str, Any]]:
+    """Return the documented results of a module, with the fields of their records."""
+    returns = copy.deepcopy(module(name).returns)
+    for path, fields in documented_records().get(name, {}).items():
+        *outer, member = path.split(".")
+        found = returns
+        for each in outer:
+            found = found[each]["contains"]
+        found[member]["contains"] = fields
+    for member in NAMED_OBJECTS & returns.keys():
+        if "contains" not in returns[member]:
+            returns[member]["contains"] = _describe_members(returns[member]["sample"][0])
+    return returns
+
+
+def _describe_members(sample: Mapping[str, str]) -> Fields:
+    """Return the members of named objects, which a sample shows."""
+    return {name: {"description": "As in the sample.", "type": "str", "sample": sample[name]} for name in sample}
 
 
 def _end(lines: list[str], start: int, indent: int) -> int:
@@ -322,7 +363,7 @@ def _without(lines: list[str], indent: int, names: tuple[str, ...]) -> list[str]
 
 
 def main() -> None:
-    """Write the fields into the modules."""
+    """Write the names of the fields into the modules."""
     for name, records in documented_records().items():
         path = ROOT / "plugins" / "modules" / f"{name}.py"
         path.write_text(with_records(path.read_text(encoding="utf-8"), records), encoding="utf-8")

@@ -671,7 +671,10 @@ _BY_MODULE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "DestroyVmInstance": ("vm", {"uuid": VM, "state": "absent"}),
     "ExpungeVmInstance": ("vm", {"uuid": STOPPED_VM, "state": "absent", "expunge": True}),
     "RecoverVmInstance": ("vm", {"uuid": STOPPED_VM, "recover": True}),
-    "DeleteHost": ("kvm_host", {"uuid": THIRD_HOST, "state": "absent", "force": True}),
+    "DeleteHost": (
+        "kvm_host",
+        {"uuid": THIRD_HOST, "state": "absent", "force": True, "destroy_local_storage": True},
+    ),
     "DeleteSNSApplicationEndpoint": ("sns_endpoint", {"type": "any", "uuid": ENDPOINT, "state": "absent"}),
     "DeleteSNSApplicationPlatform": ("sns_snmp_platform", {"uuid": PLATFORM, "state": "absent", "force": True}),
     "DeleteSNSTopic": ("sns_topic", {"uuid": TOPIC, "state": "absent", "force": True}),
@@ -722,7 +725,7 @@ _CHAINS = (
             f"drain-and-delete-host by {operation}",
             operation,
             "kvm_host",
-            {"uuid": HOST, "state": "absent", "force": True, "running_vms": "stop"},
+            {"uuid": HOST, "state": "absent", "evacuate": True, "destroy_local_storage": True, "running_vms": "stop"},
             gone("host", HOST),
         )
         for operation in ("ChangeHostState", "DeleteHost")

@@ -11,17 +11,18 @@ from typing import Any
 
 import pytest
 
-from support.collection import MODULES, ROOT, module, shape_differences
+from support.collection import MODULES, ROOT, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
 from support.query_fields import FRAGMENT, format_fragment
-from support.return_docs import documented_records, with_records
+from support.return_docs import documented_records, load_returns, with_records
+from support.short_examples import with_short_examples
 
 # Results whose members the service chooses, and results that are always null.
 FREE = {
     *("api.reply", "cbt_volume_export.volume_infos", "resource_info.resources", "sns_snmp_test.webhook_resp"),
     *("cbt_task.volume_cbt_backup_infos.volume", "job_info.jobs.result", "job_wait.jobs.result"),
     # The object as it was given, and its error, as those of all modules.
-    *("batch.results.item", "batch.results.error"),
+    *("batch.results.item", "batch.results.error", "vm_snapshot_group.results.error"),
     # The report of each role has its own members.
     "workflow.report",
     # A mapping from user IDs to remarks, and the same as a list of records.
@@ -40,7 +41,7 @@ def list_fields(fields: Mapping[str, Any], path: str) -> Iterator[tuple[str, Map
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_member_of_a_result_is_documented(name: str) -> None:
-    for path, field in list_fields(module(name).returns, name):
+    for path, field in list_fields(load_returns(name), name):
         assert field["description"], path
         is_mapping = "dict" in (field["type"], field.get("elements"))
         assert ("contains" in field) == (is_mapping and path not in FREE), path
@@ -49,7 +50,7 @@ def test_every_member_of_a_result_is_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_samples_have_the_documented_types(name: str) -> None:
-    for path, field in list_fields(module(name).returns, name):
+    for path, field in list_fields(load_returns(name), name):
         if "sample" in field:
             assert list(shape_differences(field["sample"], field, path)) == []
 
@@ -59,6 +60,13 @@ def test_records_are_documented_as_in_the_description_of_the_service(name: str) 
     """If this fails, run ``nox -s format``."""
     text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
     assert with_records(text, documented_records()[name]) == text
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_descriptions_have_the_first_short_examples(name: str) -> None:
+    """If this fails, run ``nox -s format``."""
+    text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
+    assert with_short_examples(name, text) == text
 
 
 def test_tables_of_the_guides_are_those_of_the_code() -> None:

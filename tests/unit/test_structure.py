@@ -398,11 +398,25 @@ def test_waiting_is_documented_in_two_fragments() -> None:
 
 def test_every_option_of_the_connection_can_come_from_the_environment() -> None:
     options = import_module(f"{UTILS}._modules.options").CONNECTION
-    documented = fragments()["_connection.documentation"]
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_options.rst").read_text(encoding="utf-8")
+    documented = dict(re.findall(r"^``(\w+)``\n((?:  .*\n|\n)+)", guide, re.MULTILINE))
     for name, rules in options.items():
         variable = f"VIRTINFRA_{name.upper()}"
         assert rules["fallback"][1] == [variable]
-        assert variable in str(documented[name]["description"]), name
+        assert f"``{variable}``" in documented[name], name
+
+
+def test_shared_options_are_documented_in_full_in_the_guide() -> None:
+    """The pages of the modules describe them in one line each."""
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_options.rst").read_text(encoding="utf-8")
+    described = re.findall(r"^``([\w.]+)``$", guide, re.MULTILINE)
+    shared = [name for fragment, options in fragments().items() if is_of_modules(fragment) for name in options]
+    assert sorted(set(shared)) == sorted({name for name in described if "." not in name})
+
+
+def is_of_modules(fragment: str) -> bool:
+    """Whether a fragment is of the options that several modules have."""
+    return not fragment.startswith(("_inventory.", "_plugin_connection.", "_job_handles."))
 
 
 def test_secrets_are_marked() -> None:

@@ -128,9 +128,10 @@ class VirtinfraError(Exception):
     """The base class of all failures; the message is a sentence for the user.
 
     ``description`` is the general meaning of the ``code``. ``result`` contains members of the task's result. ``label``
-    names the object of the failed call. ``references`` are the parameters of the uuids in the message, for callers that
-    can look up names. ``retry_after`` is for how many seconds an overloaded service asks to send nothing. ``is_outage``
-    says that the service or the way to it failed, so that the same options may succeed later.
+    names the object of the failed call. ``causes`` are the errors that led to this one, in the form of ``error``.
+    ``references`` are the parameters of the uuids in the message, for callers that can look up names. ``retry_after``
+    is for how many seconds an overloaded service asks to send nothing. ``is_outage`` says that the service or the way
+    to it failed, so that the same options may succeed later.
     """
 
     code = "FAILED"
@@ -143,12 +144,13 @@ class VirtinfraError(Exception):
         self.message = message
         self.result = result
         self.label = ""
+        self.causes: list[dict[str, Any]] = []
         self.references: Mapping[str, str] = {}
 
     @property
     def error(self) -> dict[str, Any]:
         """The member ``error`` of the result: ``code``, ``description``, ``details`` and the list ``causes``."""
-        return {"code": self.code, "description": self.description, "details": self.message, "causes": []}
+        return {"code": self.code, "description": self.description, "details": self.message, "causes": self.causes}
 
     def with_label(self, label: str) -> VirtinfraError:
         """Add the label of the object to the message, unless it already has one."""
@@ -235,7 +237,7 @@ class AmbiguousMatch(VirtinfraError):
 
 
 class Unchangeable(VirtinfraError):
-    """The object differs from the options in something that the API cannot change."""
+    """The object differs from the options in something that the API cannot change, or not in the present state."""
 
     code = "UNCHANGEABLE"
     description = "The object differs from the options in something that the API cannot change."

@@ -26,7 +26,8 @@ from ansible.module_utils.common.validation import (
 )
 
 from .errors import InvalidOptions
-from .records import NullReference, is_localhost
+from .limits import check_value
+from .records import NullReference
 
 _TYPES = {
     "str": check_type_str,
@@ -37,41 +38,6 @@ _TYPES = {
     "dict": check_type_dict,
     "json": check_type_jsonarg,
 }
-
-
-# Limits of servers, which refuse longer strings (elements of a list, keys of a map) and other numbers with SYS.1007.
-_USER_ID, _REMARK = 256, 128
-
-
-_MAX_LENGTHS = {
-    "name": 255,
-    "description": 2048,
-    "url": 2048,
-    **dict.fromkeys(("userId", "atPersonUserIds", "atPersonList"), _USER_ID),
-    "remark": _REMARK,
-}
-
-
-# The lowest and the highest number. In a range, `in` would compare a number of Ansible's own type with each number.
-_PORTS = (1, 65535)
-_BANDWIDTHS = (8192, 32212254720)
-_RANGES = {
-    "sshPort": _PORTS,
-    "snmpPort": _PORTS,
-    "ipmiPort": _PORTS,
-    "outboundBandwidth": _BANDWIDTHS,
-    "inboundBandwidth": _BANDWIDTHS,
-}
-
-
-# Sizes in bytes. A number below the least one is meant in another unit; nothing may be reserved.
-_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,)}
-_LEAST_SIZE = 1024**2
-
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
-
-# Addresses of hosts on which the service installs a hypervisor; they must not be that of the service itself.
-_ADDRESSES = {"managementIp"}
 
 
 class Parameter(NamedTuple):
@@ -119,29 +85,10 @@ class Parameter(NamedTuple):
         return value
 
     def check_bounds(self, operation: str, value: Any) -> None:
-        """Raise InvalidOptions for a value that is too long, out of range, malformed, or the address of the service."""
-        label = f"{self.name} of {operation}"
-        if self.name in _ADDRESSES and is_localhost(value):
-            raise InvalidOptions(
-                f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor."
-                " Give the address of the host."
-            )
-        if self.name in _SIZES and value < _LEAST_SIZE and value not in _SIZES[self.name]:
-            raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G")
-        if self.name == "customMac" and not _MAC.fullmatch(value.strip()):
-            raise InvalidOptions(
-                f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML"
-                " reads some addresses as numbers"
-            )
-        if longest := self.longest or _MAX_LENGTHS.get(self.name):
-            for text in value if isinstance(value, (list, dict)) else [value]:
-                _check_length(label, text, longest)
-            for remark in value.values() if isinstance(value, dict) else ():
-                _check_length(label, remark, _REMARK)
-        if self.name in _RANGES:
-            lowest, highest = _RANGES[self.name]
-            if not lowest <= value <= highest:
-                raise InvalidOptions(f"{label} must be from {lowest} to {highest}, not {value}")
+        """Raise InvalidOptions for a value that servers refuse, as `check_value` does."""
+        # The object of a call has a uuid of any form.
+        if not (self.required and self.name == "resourceUuid"):
+            check_value(self.name, f"{self.name} of {operation}", value, self.longest)
 
 
 def required(name: str, type: str = "str", **details: Any) -> Parameter:
@@ -152,12 +99,6 @@ def required(name: str, type: str = "str", **details: Any) -> Parameter:
 def optional(name: str, type: str = "str", **details: Any) -> Parameter:
     """Return an optional parameter."""
     return Parameter(name, type, **details)
-
-
-def _check_length(label: str, text: Any, longest: int) -> None:
-    """Raise InvalidOptions when a string without surrounding spaces is too long."""
-    if (length := len(str(text).strip())) > longest:
-        raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
 
 
 def _check_json(label: str, text: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._api.errors import InUse
+from .._api.errors import InUse, Unsupported
 from .._api.records import Record
 from .._api.resource_types import RESOURCE_TYPES
 
@@ -60,10 +60,17 @@ class Dependent:
 
 @dataclass(frozen=True)
 class Dependents:
-    """The dependents of an object, and warnings about what cannot be determined."""
+    """The dependents of an object, and warnings about what cannot be determined.
+
+    ``unknown`` says why the dependents cannot be read at all, which needs the same permission as harmful effects.
+    ``seen`` are other objects near the object, by uuid, with what a review compares to find those that depend on it
+    since.
+    """
 
     objects: Sequence[Dependent] = ()
     warnings: Sequence[str] = field(default_factory=tuple)
+    unknown: str = ""
+    seen: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,7 +83,8 @@ class Guard:
 
     ``members`` are the members of the result that list the dependents, by effect. The call is refused if it has one of
     the ``harmful`` effects, unless the option has one of the values ``permitted_by``. Without an ``option``, the
-    dependents are only listed. ``operations`` are the guarded operations, by default the one that leads to the state.
+    dependents are only listed. Of ``unwanted`` effects the task only warns. ``operations`` are the guarded operations,
+    by default the one that leads to the state. ``remedy`` is a sentence with a way that does no harm.
 
     ``needed_option`` is the option without which the task makes none of the operations.
 
@@ -89,28 +97,37 @@ class Guard:
     permitted_by: tuple[Any, ...] = (True,)
     harmful: tuple[str, ...] = (LOST,)
     members: Mapping[str, str] = field(default_factory=lambda: {LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
-    review: Callable[[Any, Record, Sequence[Dependent]], list[Dependent]] | None = None
+    review: Callable[[Any, Record, Dependents], list[Dependent]] | None = None
     operations: tuple[str, ...] = ()
     depends_on: str = ""
     needed_option: str = ""
+    unwanted: tuple[str, ...] = ()
+    remedy: str = ""
 
-    def require_permission(self, operation: str, dependents: Sequence[Dependent], choice: Any) -> None:
-        """Raise InUse if the operation has a harmful effect that the ``choice`` of the option does not permit."""
-        harmed = self._select_harmed(dependents)
-        if not self.option or not harmed or choice in self.permitted_by:
+    def require_permission(self, operation: str, found: Dependents, choice: Any) -> None:
+        """Raise an error if the ``choice`` of the option does not permit what the operation does.
+
+        Raise InUse if it has a harmful effect, and Unsupported if it is unknown which effects it has.
+        """
+        if not self.option or choice in self.permitted_by:
+            return
+        setting = f"{self.option}: {_format_value(self.permitted_by[0])}"
+        if found.unknown:
+            raise Unsupported(f"{operation} was not called: {found.unknown}", f"Set {setting} to call it nevertheless.")
+        harmed = self._select(found.objects, self.harmful)
+        if not harmed:
             return
         lines = (f"{item}: {item.reason}" if item.reason else str(item) for item in harmed[:MAX_LISTED])
         more = f"; and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
         raise InUse(
             f"{operation} was not called, because {format_count(harmed)} would be {self._format_effects(harmed)}:"
-            f" {'; '.join(lines)}{more}. If this is acceptable, set {self.option}:"
-            f" {_format_value(self.permitted_by[0])}.",
+            f" {'; '.join(lines)}{more}.{self.remedy} If this is acceptable, set {setting}.",
             in_use_by=[{**item.result, "reason": item.reason} for item in harmed],
         )
 
     def describe_harm(self, dependents: Sequence[Dependent], is_prediction: bool) -> str:
-        """Return the warning about harmful effects, empty if there are none."""
-        harmed = self._select_harmed(dependents)
+        """Return the warning about harmful and unwanted effects, empty if there are none."""
+        harmed = self._select(dependents, (*self.harmful, *self.unwanted))
         if not harmed:
             return ""
         names = ", ".join(map(str, harmed[:MAX_LISTED]))
@@ -144,9 +161,10 @@ class Guard:
             before[self.option] = [str(item) for item in _sort_by_name(dependents)]
         return before, after
 
-    def _select_harmed(self, dependents: Sequence[Dependent]) -> list[Dependent]:
-        """Return the dependents with a harmful effect."""
-        return [item for item in dependents if item.effect in self.harmful]
+    @staticmethod
+    def _select(dependents: Sequence[Dependent], effects: tuple[str, ...]) -> list[Dependent]:
+        """Return the dependents with one of the effects."""
+        return [item for item in dependents if item.effect in effects]
 
     def _format_effects(self, dependents: Sequence[Dependent]) -> str:
         """Return the effects on the dependents, joined by "or"."""

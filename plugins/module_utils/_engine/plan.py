@@ -21,6 +21,7 @@ from .._api.errors import (
     OtherObject,
     Unchangeable,
     Unsupported,
+    VirtinfraError,
 )
 from .._api.operation import ABSENT, TAG_PARAMS, Operation, Parameter
 from .._api.operations import get_operation
@@ -162,11 +163,12 @@ class ResourceSpec:
     what later reads of an object that shall be absent need from the first record; it is added to the options.
     ``plan_options`` are options (API names) that only ``plan`` uses. ``tagged_type`` is the type of the object in user
     tags, empty if the module does not compare them.
-    ``find_conflict`` returns why the service would refuse to create the object, for check mode. ``complete_options``
-    returns parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns
-    the error in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces
-    `build_default_plan`. ``format_result`` returns the members of the result for the record that ``find`` returned, if
-    they differ from that record.
+    ``find_refusal`` returns the failure with which the service would refuse a planned call, None if it would not. It
+    gets the call without null references, and the record that is expected before the call. ``complete_options`` returns
+    parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns the error
+    in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
+    ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
+    record.
     """
 
     record_type: str
@@ -179,7 +181,7 @@ class ResourceSpec:
     transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     keys: tuple[str, ...] = ("uuid", "name")
-    find_conflict: Callable[[Any, Record], str | None] | None = None
+    find_refusal: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None] | None = None
     complete_options: Callable[[Any, Record], Record] | None = None
     find_reply_error: Callable[[Record], str | None] | None = None
     plan_options: tuple[str, ...] = ()

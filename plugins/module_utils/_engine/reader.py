@@ -38,7 +38,7 @@ from .._client.jobs import Job, generate_uuid
 from .._client.lists import list_user_tags
 from .._client.waiting import read_until
 from .context import ModuleContext
-from .guards import Dependent, Guard, format_count
+from .guards import Dependent, Dependents, Guard, format_count
 from .plan import (
     NO_VALUES,
     TAGS,
@@ -335,7 +335,7 @@ class ObjectReader:
 
 @dataclass
 class GuardReading:
-    """What a guard has found: the ``record`` of the object before the guarded operations, and its dependents.
+    """What a guard has ``found``: the dependents of an object, whose ``record`` is that before the guarded operations.
 
     ``record`` is empty before the first read. The effects on the dependents are predicted ones if ``is_prediction`` is
     True, else actual ones. ``is_outdated`` says that something that took time has followed the read, ``is_called`` that
@@ -345,10 +345,15 @@ class GuardReading:
     guard: Guard
     operations: tuple[str, ...]
     record: Record = field(default_factory=dict)
-    dependents: Sequence[Dependent] = ()
+    found: Dependents = field(default_factory=Dependents)
     is_prediction: bool = True
     is_outdated: bool = False
     is_called: bool = False
+
+    @property
+    def dependents(self) -> Sequence[Dependent]:
+        """The dependents of the object."""
+        return self.found.objects
 
     @property
     def is_due(self) -> bool:
@@ -371,7 +376,9 @@ class DependentsReader:
         self.readings = [GuardReading(guard, guard.operations or (default,)) for guard in guards]
 
     def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> bool:
-        """Read the dependents of the guarded calls that are planned. Raise InUse if an option does not permit effects.
+        """Read the dependents of the guarded calls that are planned.
+
+        Raise InUse, or Unsupported if they cannot be read, if an option does not permit the effects on them.
 
         They are read before the first call of the task, and again before the first guarded call if something has taken
         time since. Return whether any were read. An object that does not exist yet has none.
@@ -386,11 +393,11 @@ class DependentsReader:
             has_read = True
             choice = self.context.params.get(reading.guard.option)
             value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
-            dependents = reading.guard.find(self.reader.client, record, value)
-            reading.record, reading.dependents, reading.is_outdated = record, dependents.objects, False
-            warnings = [f"{self.label}: {warning}." for warning in dependents.warnings]
+            found = reading.guard.find(self.reader.client, record, value)
+            reading.record, reading.found, reading.is_outdated = record, found, False
+            reading.guard.require_permission(planned[0], found, choice)
+            warnings = [f"{self.label}: {warning}." for warning in (*found.warnings, found.unknown) if warning]
             self.context.warnings.extend(text for text in warnings if text not in self.context.warnings)
-            reading.guard.require_permission(planned[0], reading.dependents, choice)
         return has_read
 
     def outdate(self) -> None:
@@ -419,14 +426,15 @@ class DependentsReader:
     def _review(self, reading: GuardReading) -> None:
         """Read the dependents of a guard again, with the actual effects on them."""
         reading.is_prediction = False
-        if reading.guard.review is None or not reading.dependents:
+        found = reading.found
+        if reading.guard.review is None or not (found.objects or found.seen):
             return
         try:
-            reading.dependents = reading.guard.review(self.reader.client, reading.record, reading.dependents)
+            reading.found = Dependents(reading.guard.review(self.reader.client, reading.record, found))
         except VirtinfraError as failure:
             reading.is_prediction = True
             self.context.warnings.append(
-                f"{self.label}: cannot check what became of {format_count(reading.dependents)}:"
+                f"{self.label}: cannot check what became of {format_count(found.objects) or 'other objects'}:"
                 f" {failure.message.rstrip('.')}."
             )
 

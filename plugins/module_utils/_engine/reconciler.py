@@ -16,7 +16,6 @@ from .._api.errors import (
     InvalidOptions,
     NotFound,
     OtherObject,
-    Unchangeable,
     Unsupported,
     VirtinfraError,
 )
@@ -25,11 +24,9 @@ from .._api.operations import get_operation
 from .._api.records import (
     NullReference,
     Record,
-    drop_null_references,
     is_same_value,
     record_to_result,
 )
-from .._client.client import Client
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .calls import (
     RESPONSE_TIME,
@@ -62,6 +59,7 @@ from .plan import (
     plan,
 )
 from .reader import DependentsReader, ObjectReader
+from .refusals import explain_refusal, require_acceptance
 from .results import (
     describe_differences,
     describe_remaining,
@@ -99,6 +97,7 @@ class Planner:
         self._planned_once: list[PlannedCall] = []
         self._expected_finally: Record | None = None
         self._probed: set[str] = set()
+        self._is_accepted = False
 
     def plan(self, current: Current) -> list[PlannedCall]:
         """Plan the calls that lead from the current record to the requested state."""
@@ -143,6 +142,15 @@ class Planner:
     def find_next_call(self, calls: list[PlannedCall]) -> PlannedCall | None:
         """Return the first planned call that was not made yet."""
         return next((call for call in calls if not _contains(self.done, call)), None)
+
+    def require_acceptance(self, calls: list[PlannedCall], record: Record | None) -> None:
+        """Raise the failure with which the service would refuse one of several calls, once before the first of them.
+
+        A single call that the service refuses changes nothing.
+        """
+        if not self._is_accepted and not self.done and len(calls) > 1:
+            require_acceptance(self.reader.resource, self.reader.client, calls, record)
+            self._is_accepted = True
 
     def require_operations(self, calls: list[PlannedCall]) -> bool:
         """Raise Unsupported before the first of several calls if the service lacks the operation of a later one.
@@ -233,13 +241,13 @@ class Reconciler:
     def _predict(self, current: Current) -> tuple[Record | None, Record]:
         """Return the record after all planned calls, ``changed``, and the job of the first call without a wait.
 
-        Raise Unchangeable when the service would refuse to create the object.
+        Raise the failure with which the service would refuse a call.
         """
         calls = self.planner.plan(current)
         self.dependents.require_permission(calls, current.record)
         for call in calls:
             self._warn(call)
-            _require_no_conflict(self.resource, self.client, call)
+        require_acceptance(self.resource, self.client, calls, current.record)
         self.planner.require_operations(calls)
         after = calls[-1].expected if calls else current.record
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
@@ -355,7 +363,7 @@ class Reconciler:
         if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
             error.result["changed"] = True
             self.context.warnings.append(warning)
-        raise error
+        raise explain_refusal(self.resource, self.client, call, before.record, error) from error
 
     def _warn_of_reached(self, call: PlannedCall, error: VirtinfraError) -> None:
         """Warn that a refused call was not needed, and count it if the service may have accepted it before."""
@@ -392,21 +400,14 @@ class Reconciler:
 
 
 def _check_before(planner: Planner, dependents: DependentsReader, calls: list[PlannedCall], current: Current) -> bool:
-    """Raise InUse or Unsupported if the planned calls must not be made; return whether the checks took time."""
+    """Raise a failure if the planned calls must not be made, or are refused; return whether the checks took time."""
     has_read = dependents.require_permission(calls, current.record)
+    planner.require_acceptance(calls, current.record)
     has_probed = planner.require_operations(calls)
     if has_probed:
         dependents.outdate()
         dependents.require_permission(calls, current.record)
     return has_read or has_probed
-
-
-def _require_no_conflict(resource: ResourceSpec, client: Client, call: PlannedCall) -> None:
-    """Raise Unchangeable when the service would refuse to create the object."""
-    if call.operation != resource.create or resource.find_conflict is None:
-        return
-    if conflict := resource.find_conflict(client, drop_null_references(call.params)):
-        raise Unchangeable(conflict)
 
 
 def _require_success(

@@ -99,8 +99,8 @@ def action_module(
 
     If there are several operations, the option ``state`` selects one of them. With the state absent, names and uuids of
     objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
-    error in the combination of options and reply, or None. ``require`` raises, in check mode, the error for parameters
-    that the service would refuse, as far as it can be read; it does not apply to the state absent.
+    error in the combination of options and reply, or None. ``require`` raises the error for parameters that the service
+    would refuse, as far as it can be read; it does not apply to the state absent.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
@@ -156,15 +156,17 @@ def _select_existing(
 ) -> Record | None:
     """Return the parameters as `_drop_unknown_names` does; in check mode, None for uuids of no object either.
 
-    Check mode raises what ``require`` of `action_module` raises.
+    Raise what ``require`` of `action_module` raises.
     """
     existing = _drop_unknown_names(params, state)
-    if not context.check_mode or existing is None:
+    if existing is None:
+        return None
+    if state != ABSENT:
+        if require:
+            require(context.client, existing)
         return existing
-    if state == ABSENT:
-        return existing if _exist(context.client, drop_null_references(existing)) else None
-    if require:
-        require(context.client, existing)
+    if context.check_mode and not _exist(context.client, drop_null_references(existing)):
+        return None
     return existing
 
 

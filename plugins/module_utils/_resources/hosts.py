@@ -18,7 +18,6 @@ from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import read_all
-from .._engine.guards import FORCE
 from .._engine.plan import (
     Current,
     Found,
@@ -39,6 +38,9 @@ MANAGEMENT = "ManagementNetwork"
 # The value of the option ``state`` for a host to which the service connects again.
 RECONNECTED = "reconnected"
 
+
+# The option with which a maintenance moves the VMs of a host before the host is removed.
+EVACUATE = "evacuate"
 
 # The options that select a host, in this order.
 HOST_KEYS = ("uuid", "managementIp", "name")
@@ -280,11 +282,11 @@ def _require_ipmi(record: Record) -> None:
 
 
 def _plan_removal(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
-    """Plan the deletion of a host, with ``force`` after a maintenance, which a disconnected host cannot have."""
+    """Plan the deletion of a host, with ``evacuate`` after a maintenance, which a disconnected host cannot have."""
     record = current.record
     desired = _omit_login(desired)
     calls = build_default_plan(resource, ABSENT, desired, current)
-    if record is None or not desired.get(FORCE) or not needs_maintenance(record):
+    if record is None or not desired.get(EVACUATE) or not needs_maintenance(record):
         return calls
     transition = resource.transitions[ABSENT]
     in_maintenance = {**record, transition.record_field: MAINTENANCE}

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from .._api.errors import InvalidOptions, Unsupported
+from .._api.errors import InvalidOptions, Unchangeable, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
 from .._client.client import Client
@@ -28,6 +28,8 @@ from .._engine.plan import (
 from .finders import Finder, assume_fields, find_by_query
 
 _PERSONS = "QuerySNSTeamchatAtPerson"
+
+_PLATFORM_ADDRESS = ("snmpAddress", "snmpPort")
 
 # The options that the change of a person needs if the service does not show the person.
 _NEEDED_UNREAD = {"endpointUuid": "endpoint", "remark": "remark"}
@@ -117,17 +119,27 @@ def is_snmp_platform(platform: Record) -> bool:
     return "snmp" in (platform.get("type") or "snmp").lower()
 
 
-def find_platform_with_address(client: Client, params: Record) -> str | None:
-    """Return why the service would refuse to create an SNMP platform: another one has its address and port."""
-    address = {name: params.get(name) for name in ("snmpAddress", "snmpPort")}
-    with suppress(Unsupported):
-        for platform in query(client, "QuerySNSSnmpPlatform"):
-            if address.items() <= platform.items():
-                return (
-                    f"the platform {platform.get('name')!r} ({platform.get('uuid')}) has the address"
-                    f" {address['snmpAddress']}:{address['snmpPort']}. Give another one, or the name of that platform."
-                )
+def find_platform_refusal(client: Client, call: PlannedCall, dummy: Record | None) -> Unchangeable | None:
+    """Return the failure that another SNMP platform has the address and port of one to create."""
+    if call.operation != "CreateSNSSnmpPlatform":
+        return None
+    address = {name: call.params.get(name) for name in _PLATFORM_ADDRESS}
+    for platform in query(client, "QuerySNSSnmpPlatform"):
+        if address.items() <= platform.items():
+            return Unchangeable(
+                f"the platform {platform.get('name')!r} ({platform.get('uuid')}) has the address"
+                f" {address['snmpAddress']}:{address['snmpPort']}. Give another one, or the name of that platform."
+            )
     return None
+
+
+def plan_platform(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the change of an SNMP platform. Servers show the address and port of a new one."""
+    steps = build_default_plan(resource, state, desired, current)
+    if current.record is not None:
+        return steps
+    address = {name: desired[name] for name in _PLATFORM_ADDRESS if name in desired}
+    return [replace(step, expected={**(step.expected or {}), **address}) for step in steps]
 
 
 def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
+from .._api.errors import InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
 from .._api.records import NullReference, Record, parse_timestamp
 from .._api.references import is_name
+from .._api.resource_types import VM
 from .._client.client import Client
 from .._client.lists import (
     find_by_attribute,
@@ -110,25 +111,52 @@ def _find_task_of_vm(client: Client, vm: str) -> Record | None:
     return next((task for task in tasks if protects(task, vm)), None)
 
 
-def find_other_cbt_task(client: Client, params: Record) -> str | None:
-    """Return why the service would refuse to create a CBT task: another one protects a VM; None if it would not.
+def find_cbt_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse a call for a CBT task.
 
-    Section "Operations", CreateCbtTask: a VM has one task.
+    Section "Operations": a VM has one task, whose session needs a running VM.
     """
-    vms = {params.get("vmInstanceUuid"), *params.get("resourceUuids", ())}
+    if call.operation == "CreateCbtTask":
+        return _find_other_task(client, {call.params.get("vmInstanceUuid"), *call.params.get("resourceUuids", ())})
+    vms = (record or {}).get("resourceUuids") or ()
+    if call.operation == "EnableCbtTask":
+        return _find_vm_in_state(client, vms, "enable", ("Running", "Starting"))
+    if call.operation == "DisableCbtTask":
+        # Servers find no process of the VM on its host.
+        return _find_vm_in_state(client, vms, "disable", refused=("Stopped", "Crashed", "Created"))
+    return None
+
+
+def _find_other_task(client: Client, vms: set[str | None]) -> Unchangeable | None:
+    """Return the failure that one of the VMs has a task."""
     for task in map(add_resources, query(client, "QueryCbtTask")):
         if protected := vms.intersection(task.get("resourceUuids", ())):
-            return (
-                f"the VM {min(protected)} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and a VM has"
-                " one task. To use that task, omit name and give vm."
+            return Unchangeable(
+                f"the VM {min(filter(None, protected))} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and"
+                " a VM has one task. To use that task, omit name and give vm."
             )
+    return None
+
+
+def _find_vm_in_state(
+    client: Client, vms: Sequence[str], verb: str, accepted: Sequence[str] = (), refused: Sequence[str] = ()
+) -> Unchangeable | None:
+    """Return the failure that a VM of a task is in a refused state, or not in one of the accepted ones."""
+    for uuid in (uuid for uuid in vms if not isinstance(uuid, NullReference)):
+        for vm in get_by_uuid(client, VM.query, uuid):
+            state = vm.get("state")
+            if state in refused or (accepted and state and state not in accepted):
+                return Unchangeable(
+                    f"the service can {verb} a CBT task only while its VM runs, and {_describe_state(vm)}. Start the VM"
+                    " first, for example with the module vm."
+                )
     return None
 
 
 def require_exportable_volumes(client: Client, params: Record) -> None:
     """Raise an error if the service would refuse to export volumes of a VM.
 
-    Objects that the service cannot show are not checked, and volumes of other VMs are not refused by all services.
+    Objects that the service cannot show are not checked. Servers accept volumes of other VMs.
     """
     vm_uuid, uuids = params["vmInstanceUuid"], params["volumeUuids"]
     if isinstance(vm_uuid, NullReference) or isinstance(uuids, NullReference):
@@ -155,10 +183,19 @@ def _require_volumes(client: Client, uuids: Sequence[str]) -> None:
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
     steps = build_default_plan(resource, state, desired, current)
+    if current.record is None:
+        return [replace(step, expected={**(step.expected or {}), **_predict_vms(desired)}) for step in steps]
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
     return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
+
+
+def _predict_vms(desired: Record) -> Record:
+    """Return the members with the VMs that a new task will protect."""
+    first = [desired["vmInstanceUuid"]] if "vmInstanceUuid" in desired else []
+    vms = first or desired.get("resourceUuids", [])
+    return {"resourceUuids": vms, "vmInstanceUuid": vms[0]} if vms else {}
 
 
 def find_snapshot_group(client: Client, desired: Record) -> Record | None:
@@ -245,11 +282,11 @@ def find_later_groups(client: Client, group: Record, scope: object) -> Dependent
     )
 
 
-def _review_later_groups(client: Client, group: Record, before: Sequence[Dependent]) -> list[Dependent]:
+def _review_later_groups(client: Client, group: Record, before: Dependents) -> list[Dependent]:
     """Return the later snapshot groups, those that no longer exist as lost. Old servers have no scope."""
     groups = find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
     existing = {str(other.get("uuid")) for other in groups}
-    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before]
+    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before.objects]
 
 
 LATER_GROUPS = Guard(find_later_groups, review=_review_later_groups, depends_on="scope")

@@ -182,15 +182,15 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
     )
 
 
-def find_endpoints_of_platform(client: Client, platform: Record, force: bool | None) -> Dependents:
+def find_endpoints_of_platform(client: Client, platform: Record, dummy: bool | None) -> Dependents:
     """Return the endpoints that are lost with a platform.
 
-    Raise Unsupported if the service or the account cannot list them, except with ``force``.
+    Some services and accounts cannot list them.
     """
     try:
         endpoints = query(client, "QuerySNSApplicationEndpoint", [f"platformUuid={platform['uuid']}"])
     except (Unsupported, ApiError) as failure:
-        return _report_unreadable("endpoints", "platform", failure, force)
+        return _report_unreadable("endpoints", "platform", failure)
     return Dependents(
         [
             Dependent(str(endpoint["uuid"]), str(endpoint.get("name")), LOST, type="endpoint")
@@ -200,29 +200,26 @@ def find_endpoints_of_platform(client: Client, platform: Record, force: bool | N
     )
 
 
-def _report_unreadable(nouns: str, owner: str, failure: Unsupported | ApiError, force: bool | None) -> Dependents:
-    """Return the warning that the dependents of an object cannot be listed. Raise Unsupported without ``force``."""
-    reason = f"cannot check which {nouns} are removed with the {owner}: {explain_unreadable(failure)}"
-    if force:
-        return Dependents(warnings=[reason])
-    raise Unsupported(reason, f"Set force: true to remove the {owner} nevertheless.") from None
+def _report_unreadable(nouns: str, owner: str, failure: Unsupported | ApiError) -> Dependents:
+    """Return why the dependents of an object cannot be listed."""
+    return Dependents(unknown=f"cannot check which {nouns} are removed with the {owner}: {explain_unreadable(failure)}")
 
 
-def review_endpoints(client: Client, dummy: Record, before: Sequence[Dependent]) -> list[Dependent]:
+def review_endpoints(client: Client, dummy: Record, before: Dependents) -> list[Dependent]:
     """Return the endpoints of a removed platform, each lost or left: services hide that they could not remove one."""
     remaining = {endpoint.get("uuid") for endpoint in query(client, "QuerySNSApplicationEndpoint")}
-    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before]
+    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before.objects]
 
 
-def find_subscribers(client: Client, topic: Record, force: bool | None) -> Dependents:
+def find_subscribers(client: Client, topic: Record, dummy: bool | None) -> Dependents:
     """Return the endpoints that subscribe to a topic. Their subscriptions are lost with it.
 
-    Raise Unsupported if the service or the account cannot list them, except with ``force``.
+    Some services and accounts cannot list them.
     """
     try:
         uuids = list_subscriptions(client, "topicUuid", topic["uuid"], "endpointUuid")
     except (Unsupported, ApiError) as failure:
-        return _report_unreadable("subscribers", "topic", failure, force)
+        return _report_unreadable("subscribers", "topic", failure)
     names = _read_names(client, "QuerySNSApplicationEndpoint", uuids)
     return Dependents([Dependent(uuid, names.get(uuid, uuid), LOST, type="subscriber") for uuid in uuids])
 

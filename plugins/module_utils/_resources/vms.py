@@ -201,11 +201,11 @@ def _read_network_names(client: Client, uuids: list[str]) -> dict[str, str]:
     return {}
 
 
-def _review_default_networks(client: Client, nic: Record, before: Sequence[Dependent]) -> list[Dependent]:
+def _review_default_networks(client: Client, nic: Record, before: Dependents) -> list[Dependent]:
     """Return the networks, that with the effect which is the default network of the VM now."""
     vms = get_by_uuid(client, "QueryVmInstance", nic["vm"]["uuid"])
     defaults = [vm.get("defaultL3NetworkUuid") for vm in vms]
-    return [replace(network, effect=_NEW_DEFAULT if network.uuid in defaults else "") for network in before]
+    return [replace(network, effect=_NEW_DEFAULT if network.uuid in defaults else "") for network in before.objects]
 
 
 NEW_DEFAULT_NETWORK = Guard(

@@ -164,7 +164,9 @@ class Evacuation:
     def begin(self) -> float:
         """Start the evacuation and return how many seconds it takes."""
         store = self.call.store
-        self.vms = [vm for vm in store["vm"].all() if vm["hostUuid"] == self.host_uuid and vm["state"] != "Destroyed"]
+        # A maintenance neither moves nor stops a VM whose state is Unknown.
+        moved = [vm for vm in store["vm"].all() if vm["state"] not in ("Destroyed", "Unknown")]
+        self.vms = [vm for vm in moved if vm["hostUuid"] == self.host_uuid]
         self.local = {vm["uuid"] for vm in self.vms if lies_on_local_storage(store, vm)}
         for vm in self.vms:
             store.change("vm", vm["uuid"], state="Stopping" if vm["uuid"] in self.local else "Migrating")

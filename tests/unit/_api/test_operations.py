@@ -646,6 +646,52 @@ def test_ports_out_of_range_are_refused(port: int) -> None:
         get_operation("UpdateSNSSnmpPlatform").request({"uuid": UUID, "snmpAddress": "a", "snmpPort": port})
 
 
+BAD_VALUES: dict[str, Any] = {
+    "bounds": lambda parameter: (parameter.bounds.start - 1, parameter.bounds.stop),
+    "max_length": lambda parameter: ("x" * (parameter.max_length + 1),),
+    "refuses_empty": lambda dummy: ([], {}),
+}
+
+
+def list_refused_values(parameter: Parameter) -> list[Any]:
+    """Return values that the simulator refuses, whatever its objects are."""
+    values = [value for name, build in BAD_VALUES.items() if getattr(parameter, name) for value in build(parameter)]
+    if parameter.schema == "NewUuid" and parameter.type == "str":
+        values.append("a0000003000010008000000000000001")
+    return values
+
+
+def test_values_that_servers_refuse_are_not_sent(subtests: pytest.Subtests) -> None:
+    for name, described in operations().items():
+        own = OPERATIONS[name].parameters if name in OPERATIONS and OPERATIONS[name].is_write else {}
+        for parameter in (described.parameters[shared] for shared in own if shared in described.parameters):
+            for value in list_refused_values(parameter):
+                refusal = f"^{parameter.name} of {name} (must|is in bytes)"
+                label = f"{parameter.name} of {name}: {str(value)[:40]}"
+                with subtests.test(label), pytest.raises(InvalidOptions, match=refusal):
+                    own[parameter.name].check_bounds(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "good", "bad"),
+    [
+        ("AddKVMHost", "managementIp", ["10.0.0.1", "host-1", " h.example.com "], ["10.0.0.256", "1.2.3", "a b", "-a"]),
+        ("UpdateKVMHost", "managementIp", ["fd00::1", "10a.example"], ["10.0.0.1/24", "host_1", "fd00::g"]),
+        ("AttachL3NetworkToVm", "staticIp", ["10.0.0.1", "fd00::1"], ["10.0.0.1/24", "10.0.0", "dhcp"]),
+        ("ChangeVmNicNetwork", "staticIp", [" 10.0.0.1 "], ["10.0.0.256"]),
+        ("AttachL3NetworkToVm", "customMac", ["52:54:00:12:34:56"], ["52-54-00-12-34-56", "52:54:00:12:34"]),
+        ("SetServiceTypeOnHostNetworkInterface", "vlanIds", [[0, 4094], ["5"]], [[4095], [-1], ["x"], [None]]),
+    ],
+)
+def test_forms_of_values(name: str, parameter: str, good: list[Any], bad: list[Any]) -> None:
+    own = get_operation(name).parameters[parameter]
+    for value in good:
+        own.check_bounds(name, value)
+    for value in bad:
+        with pytest.raises(InvalidOptions, match=f"{parameter} of {name} must be"):
+            own.check_bounds(name, value)
+
+
 class TaggedInt(int):
     """A number as tasks of ansible-core 2.19 and later contain it: a range compares it with each of its numbers."""
 

@@ -14,8 +14,8 @@ import pytest
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.collection import module
 from support.module_runner import ModuleRun, ModuleRunner
+from support.return_docs import load_returns
 
 NOWHERE = "ffffffffffff4fff8fffffffffffffff"
 LITERAL = {"literal": True, "sync": True}
@@ -141,7 +141,7 @@ def find_wrong_names(
 ) -> Iterator[str]:
     """Yield where a result lacks the documented names, or has others. ``names`` are those that the options give."""
     for member, value in result.items():
-        contains = module(name).returns.get(member, {}).get("contains", {})
+        contains = load_returns(name).get(member, {}).get("contains", {})
         mentioned = {
             field
             for field in contains

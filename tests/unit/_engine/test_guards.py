@@ -38,10 +38,10 @@ def find_backups(client: Client, task: Record, choice: str) -> Dependents:
     return Dependents(BACKUPS if choice != "ignore" else ())
 
 
-def review_backups(client: Client, task: Record, backups: Sequence[Dependent]) -> list[Dependent]:
+def review_backups(client: Client, task: Record, backups: Dependents) -> list[Dependent]:
     """Return the backups; the second one still exists."""
     assert query(client, "QueryCbtTask") == []
-    return [each if each.uuid == "b1" else replace(each, effect="") for each in backups]
+    return [each if each.uuid == "b1" else replace(each, effect="") for each in backups.objects]
 
 
 @pytest.fixture
@@ -241,17 +241,17 @@ def test_members_of_the_result_are_there_without_dependents() -> None:
 def test_only_the_permitting_values_of_the_option_permit_a_call(choice: Any, is_refused: bool) -> None:
     guard = replace(STOPPED, permitted_by=("stop", "migrate"))
     affected = [Dependent("v2", "web", "stopped"), Dependent("v1", "db")]
-    guard.require_permission("ChangeHostState", affected[1:], choice)
-    replace(guard, option="").require_permission("ChangeHostState", affected, choice)
+    guard.require_permission("ChangeHostState", Dependents(affected[1:]), choice)
+    replace(guard, option="").require_permission("ChangeHostState", Dependents(affected), choice)
     if not is_refused:
-        guard.require_permission("ChangeHostState", affected, choice)
+        guard.require_permission("ChangeHostState", Dependents(affected), choice)
         return
     for count, end in ((20, "vm (v19)."), (21, "vm (v19); and 1 more.")):
         many = [Dependent(f"v{number}", "vm", "stopped") for number in range(count)]
         with pytest.raises(InUse, match=re.escape(f"{end} If this is acceptable")):
-            guard.require_permission("ChangeHostState", many, choice)
+            guard.require_permission("ChangeHostState", Dependents(many), choice)
     with pytest.raises(InUse) as refused:
-        guard.require_permission("ChangeHostState", affected, choice)
+        guard.require_permission("ChangeHostState", Dependents(affected), choice)
     assert refused.value.message == (
         "ChangeHostState was not called, because 1 VM would be stopped: web (v2). If this is acceptable, set vms: stop."
     )

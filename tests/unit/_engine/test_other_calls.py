@@ -327,7 +327,7 @@ def test_second_delivery_of_an_export(sim: Simulator, run: ModuleRunner, server:
         (False, {}, {}, True),
         (False, {"clusterUuid": "c" * 32}, {}, None),
         (False, {"description": "of another run"}, {}, True),
-        (False, {}, {"resource_uuid": "f" * 32}, False),
+        (False, {}, {"resource_uuid": "f" * 12 + "4fff8" + "f" * 15}, False),
     ],
 )
 def test_object_that_another_run_created_at_the_same_time(

@@ -410,6 +410,8 @@ SET_BY_SEVERAL_CALLS = {"topics", "tags"}
 NOT_SENT = {
     "state",
     "data_volumes",
+    "destroy_local_storage",
+    "evacuate",
     "expunge",
     "fail_on_error",
     "fail_on_problems",

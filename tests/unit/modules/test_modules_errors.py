@@ -162,8 +162,10 @@ def test_vm_that_is_already_protected(run: ModuleRunner, sim: Simulator) -> None
     sim.reset(cbt_tasks=1)
     vm = first(sim, "vm")
     ran = run("cbt_task", {"name": "second", "vm": vm})
-    assert "cbt task second: CreateCbtTask failed (SYS.1006)" in ran.message
-    assert f"vm[uuid: {vm}] has the cbt task[uuid: {first(sim, 'cbttask')}] already" in ran.message
+    assert f"cbt task second: the VM {vm} has the CBT task 'cbt-task-1'" in ran.message
+    (cause,) = ran["error"]["causes"]
+    assert cause["code"] == "SYS.1006"
+    assert f"vm[uuid: {vm}] has the cbt task[uuid: {first(sim, 'cbttask')}] already" in cause["details"]
     assert not ran.changed
 
 

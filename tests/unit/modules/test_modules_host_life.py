@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRunner, run_module
 
 LOGIN = {"username": "root", "password": "Tr0ub4dor & 3", "ssh_port": 2222}
 WRONG_PASSWORD = "wrong-password"
@@ -211,15 +211,16 @@ def test_host_that_differs_is_not_removed(
 def test_vms_on_a_host_prevent_its_removal(run: ModuleRunner) -> None:
     options = {"name": "host-1", "state": "absent"}
     message = run.refused("kvm_host", options)
-    assert "DeleteHost was not called, because 3 VMs" in message
-    assert f"vm-1 ({uuid_of(4, 1)}): it runs on the host" in message
+    assert "DeleteHost was not called, because 1 VM" in message
     assert f"vm-3 ({uuid_of(4, 3)}): its root volume is on local storage" in message
-    assert message.endswith("If this is acceptable, set force: true.")
-    assert {item["name"] for item in run("kvm_host", options)["in_use_by"] if item["type"] == "vm"} == {
-        "vm-1",
-        "vm-3",
-        "vm-5",
-    }
+    assert message.endswith("If this is acceptable, set destroy_local_storage: true.")
+    message = run.refused("kvm_host", {**options, "destroy_local_storage": True})
+    assert message.endswith(
+        f"because 2 VMs would be stopped: vm-1 ({uuid_of(4, 1)}): it runs on the host; vm-5 ({uuid_of(4, 5)}): it runs"
+        " on the host. Set evacuate: true to move the VMs of a connected host to other hosts first. If this is"
+        " acceptable, set force: true."
+    )
+    assert "1 VM" in run.refused("kvm_host", {**options, "force": True, "evacuate": True})
 
 
 def test_stopped_vm_on_local_storage_prevents_the_removal(run: ModuleRunner, sim: Simulator) -> None:
@@ -232,23 +233,32 @@ def test_stopped_vm_on_local_storage_prevents_the_removal(run: ModuleRunner, sim
     assert [item["name"] for item in in_use if item["type"] == "vm"] == ["vm-3"]
 
 
-def test_vms_are_moved_before_a_forced_removal(run: ModuleRunner, sim: Simulator) -> None:
+def test_vms_are_moved_before_a_removal_with_an_evacuation(run: ModuleRunner, sim: Simulator) -> None:
     clear_host(sim, "vm-1", "vm-5")
-    ran = run.twice("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+    ran = run.twice("kvm_host", {"name": "host-1", "state": "absent", "evacuate": True})
     assert ran.calls == ["DeleteHost", "ChangeHostState", "DeleteHost"], "the first call is for no host"
     assert [vm["name"] for vm in ran["migrated_vms"]] == ["vm-1", "vm-5"]
     assert (ran["stopped_vms"], ran["also_removed"], ran.warnings) == ([], [], [])
     assert {vm["state"] for vm in sim.records("vm") if vm["name"] in ("vm-1", "vm-5")} == {"Running"}
 
 
-def test_forced_removal_stops_no_vm_without_permission(run: ModuleRunner, sim: Simulator) -> None:
-    message = run.refused("kvm_host", {"name": "host-1", "state": "absent", "force": True})
+def test_evacuation_stops_no_vm_without_permission(run: ModuleRunner, sim: Simulator) -> None:
+    options = {"name": "host-1", "state": "absent", "evacuate": True, "force": True}
+    message = run.refused("kvm_host", options)
+    assert message.endswith("If this is acceptable, set destroy_local_storage: true."), "first what is lost"
+    message = run.refused("kvm_host", {**options, "destroy_local_storage": True})
     assert "ChangeHostState was not called, because 1 VM would be stopped: vm-3" in message
     assert sim.records("host")[0]["state"] == "Enabled"
 
 
 def test_what_lies_on_local_storage_is_lost_with_the_host(run: ModuleRunner, sim: Simulator) -> None:
-    options = {"name": "host-1", "state": "absent", "force": True, "running_vms": "stop"}
+    options = {
+        "name": "host-1",
+        "state": "absent",
+        "evacuate": True,
+        "destroy_local_storage": True,
+        "running_vms": "stop",
+    }
     checked = run("kvm_host", options, check=True)
     ran = run.twice("kvm_host", options)
     assert {item["name"] for item in ran["also_removed"] if item["type"] == "vm"} == {"vm-3"}
@@ -291,17 +301,54 @@ def test_vms_that_cannot_be_read_prevent_the_removal(run: ModuleRunner, sim: Sim
     sim.configure(missing_operations=lacking)
     options = {"name": "host-1", "state": "absent"}
     message = run.refused("kvm_host", options, api_token=None)
-    assert message.startswith("host host-1: cannot check which VMs are on the host: ")
-    ran = run("kvm_host", {**options, "force": True}, api_token=None)
+    assert message.startswith("host host-1: DeleteHost was not called: cannot check which VMs are on the host: ")
+    permitted = {"force": True, "destroy_local_storage": True}
+    ran = run("kvm_host", {**options, **permitted}, api_token=None)
     assert not ran.failed, ran.message
     assert any("cannot check which VMs are on the host" in warning for warning in ran.warnings)
 
 
 def test_first_call_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
     clear_host(sim, "vm-1")
-    ran = run("kvm_host", {"name": "host-1", "state": "absent", "force": True}, wait=False)
+    ran = run("kvm_host", {"name": "host-1", "state": "absent", "evacuate": True}, wait=False)
     assert ran["job"]["operation"] == "ChangeHostState"
     assert any("the task did not call DeleteHost, because wait is false" in warning for warning in ran.warnings)
+
+
+def test_vm_that_starts_during_the_removal_is_listed(sim: Simulator, run: ModuleRunner) -> None:
+    """The removal hides on which host it ran."""
+    clear_host(sim, "vm-1")
+    sim.change("host", HOST, status="Disconnected")
+    sim.change("vm", uuid_of(4, 1), state="Stopped", hostUuid=None)
+
+    def start_before(dummy: Any) -> None:
+        sim.change("vm", uuid_of(4, 1), state="Running", hostUuid=HOST)
+
+    options = {"base_url": sim.url, "session_id": sim.session, "name": "host-1", "state": "absent"}
+    ran = run_module("kvm_host", options, on_job=start_before)
+    assert [vm["name"] for vm in ran.result["stopped_vms"]] == ["vm-1"], ran.result
+    assert any("1 VM was stopped: vm-1" in warning for warning in ran.warnings)
+
+
+def test_vm_that_stays_stopped_is_not_listed(run: ModuleRunner, sim: Simulator) -> None:
+    clear_host(sim, "vm-1")
+    sim.change("host", HOST, status="Disconnected")
+    sim.change("vm", uuid_of(4, 1), state="Stopped", hostUuid=None)
+    ran = run("kvm_host", {"name": "host-1", "state": "absent"})
+    assert (ran.failed, ran["stopped_vms"], ran.warnings) == (False, [], [])
+
+
+def test_vm_whose_state_is_unknown_prevents_a_removal(run: ModuleRunner, sim: Simulator) -> None:
+    """A maintenance leaves it on the host, whose removal stops it."""
+    clear_host(sim, "vm-1", "vm-5")
+    sim.change("vm", uuid_of(4, 1), state="Unknown")
+    options = {"name": "host-1", "state": "absent", "evacuate": True}
+    message = run.refused("kvm_host", options)
+    assert "1 VM would be stopped: vm-1 (" in message
+    assert "its state is Unknown, so it may run on the host" in message
+    ran = run("kvm_host", {**options, "force": True})
+    assert [vm["name"] for vm in ran["migrated_vms"]] == ["vm-5"], ran.message
+    assert [vm["name"] for vm in ran["stopped_vms"]] == ["vm-1"]
 
 
 @pytest.mark.parametrize("state", ["present", "enabled", "disabled", "maintenance"])

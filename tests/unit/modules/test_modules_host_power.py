@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from simulator.launch import Simulator
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRunner, run_module
 
 
 def uuid_of(kind: int, number: int) -> str:
@@ -193,7 +193,7 @@ def test_unreadable_vms_are_protected(run: ModuleRunner, sim: Simulator) -> None
     sim.configure(missing_operations=["QueryVmInstance"])
     message = run.refused("kvm_host", {"name": "host-1", "power": "off"}, api_token=None)
     assert "cannot check which VMs run on the host" in message
-    assert message.endswith("Set force: true to switch it nevertheless.")
+    assert message.endswith("Set force: true to call it nevertheless.")
     ran = run("kvm_host", {"name": "host-1", "power": "off", "force": True}, api_token=None)
     assert ran.calls == ["ShutdownHost"]
     assert "cannot check which VMs run on the host" in ran.warnings[0]
@@ -214,6 +214,49 @@ def test_host_is_switched_off_in_maintenance(run: ModuleRunner, sim: Simulator) 
 def test_maintenance_does_not_stop_vms_without_permission(run: ModuleRunner) -> None:
     options = {"name": "host-3", "state": "maintenance", "power": "off", "force": True}
     assert "set running_vms: stop" in run.refused("kvm_host", options)
+
+
+@pytest.mark.parametrize("power", ["off", "reset"])
+def test_vms_of_unknown_state_are_protected_in_maintenance(run: ModuleRunner, sim: Simulator, power: str) -> None:
+    """A maintenance leaves them on the host, where they may still run."""
+    (vm,) = [vm for vm in sim.records("vm") if vm["hostUuid"] == HOST]
+    sim.change("vm", vm["uuid"], state="Unknown")
+    options = {"name": "host-1", "state": "maintenance", "power": power}
+    message = run.refused("kvm_host", {**options, "force": True})
+    assert f"Host was not called, because 1 VM would be stopped: vm-1 ({vm['uuid']}): its state is Unknown" in message
+    assert message.endswith("If this is acceptable, set running_vms: stop.")
+    assert sim.records("host")[0]["state"] == "Enabled"
+    ran = run("kvm_host", {**options, "running_vms": "stop"})
+    assert [each["name"] for each in ran["stopped_vms"]] == ["vm-1"], ran.message
+
+
+def test_vm_that_the_maintenance_left_is_protected(run: ModuleRunner, sim: Simulator) -> None:
+    """Its state becomes unknown while the maintenance moves the others."""
+    sim.change("host", HOST, state="Maintenance")
+    message = run.refused("kvm_host", {"name": "host-1", "state": "maintenance", "power": "off"})
+    assert "ShutdownHost was not called, because 1 VM would be stopped: vm-1 (" in message
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_vms_that_a_maintenance_leaves_are_named(run: ModuleRunner, sim: Simulator, check: bool) -> None:
+    (vm,) = [vm for vm in sim.records("vm") if vm["hostUuid"] == HOST]
+    sim.change("vm", vm["uuid"], state="Unknown")
+    ran = run("kvm_host", {"name": "host-1", "state": "maintenance"}, check)
+    assert [each["name"] for each in ran["remaining_vms"]] == ["vm-1"]
+    assert (ran["migrated_vms"], ran["stopped_vms"]) == ([], [])
+    assert any(f"1 VM {'would be' if check else 'was'} left on the host: vm-1" in text for text in ran.warnings)
+
+
+def test_vm_that_starts_before_the_power_is_cut_is_listed(empty: ModuleRunner, sim: Simulator) -> None:
+    (vm,) = [vm for vm in sim.records("vm") if vm["name"] == "vm-1"]
+    sim.change("vm", vm["uuid"], state="Stopped", hostUuid=None, lastHostUuid=HOST)
+
+    def start_before(dummy: Any) -> None:
+        sim.change("vm", vm["uuid"], state="Running", hostUuid=HOST)
+
+    options = {"base_url": sim.url, "session_id": sim.session, "name": "host-1", "power": "off"}
+    ran = run_module("kvm_host", options, on_job=start_before)
+    assert [each["name"] for each in ran.result["stopped_vms"]] == ["vm-1"], ran.result
 
 
 def test_host_leaves_maintenance_after_it_was_switched_on(run: ModuleRunner, sim: Simulator) -> None:

@@ -607,7 +607,7 @@ def test_pages_of_lists_and_inventories_document_the_fields_of_queries() -> None
     for lister in LISTS:
         (fields,) = notes[lister]
         assert set(re.findall(r"C\((\w+)\)", fields)) == {*list_fields(LISTED_TYPES[LISTS[lister][1]].record)}
-    assert len(notes["resource_info"]) == len(LISTED_TYPES)
+    assert any("guide_records" in note for note in module("resource_info").documentation["notes"])
     for path in (ROOT / "plugins" / "inventory").glob("*.py"):
         assert "virtinfra.manager._query_fields." in path.read_text(encoding="utf-8"), path
 

@@ -70,7 +70,7 @@ def test_local_volume_of_a_vm_on_shared_storage_prevents_the_removal(
     sim.change("vm", STOPPED_VM, lastHostUuid=HOST, allVolumes=volumes)
     message = run_empty_host.refused("kvm_host", REMOVED_HOST)
     assert f"1 volume would be lost: data-of-vm-2 ({data['uuid']}): it is on local storage" in message
-    ran = run_empty_host("kvm_host", {**REMOVED_HOST, "force": True})
+    ran = run_empty_host("kvm_host", {**REMOVED_HOST, "destroy_local_storage": True})
     assert ran["also_removed"] == [{"type": "volume", "uuid": data["uuid"], "name": "data-of-vm-2"}]
 
 
@@ -330,7 +330,7 @@ def test_platform_whose_endpoints_cannot_be_listed_needs_force(run: ModuleRunner
     options = {"uuid": PLATFORM, "state": "absent"}
     message = run.refused("sns_snmp_platform", options)
     assert "the service does not offer QuerySNSApplicationEndpoint" in message
-    assert message.endswith("Set force: true to remove the platform nevertheless.")
+    assert message.endswith("Set force: true to call it nevertheless.")
     ran = run.twice("sns_snmp_platform", {**options, "force": True})
     assert ran["also_removed"] == []
     assert "cannot check which endpoints are removed with the platform" in ran.warnings[0]

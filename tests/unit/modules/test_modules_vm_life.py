@@ -152,3 +152,8 @@ def test_failed_deletion_of_a_volume_does_not_claim_that_the_vm_exists(run: Modu
     assert "still exists" not in ran.message
     assert [vm["state"] for vm in sim.records("vm") if vm["uuid"] == VM] == ["Destroyed"]
     assert set(data_volumes(sim, VM).values()) == {"Ready"}
+
+
+@pytest.mark.parametrize("options", [{"cpu_num": 0}, {"cpu_num": 1025}, {"memory_size": 2**50}, {"name": "n" * 256}])
+def test_vm_is_not_stopped_for_a_value_that_servers_refuse(run: ModuleRunner, options: dict[str, Any]) -> None:
+    assert " of UpdateVmInstance " in run.refused("vm", {"uuid": VM, "state": "stopped", **options})

@@ -1,0 +1,151 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The values of parameters that servers accept. They refuse others, in a job, after earlier calls of a task."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import Any
+
+from .errors import InvalidOptions
+from .records import is_ipv6, is_localhost
+
+# The highest numbers of characters, for elements of a list and for keys of a map, too.
+_USER_ID, _REMARK = 256, 128
+_MAX_LENGTHS = {
+    "name": 255,
+    "description": 2048,
+    "url": 2048,
+    **dict.fromkeys(("userId", "atPersonUserIds", "atPersonList"), _USER_ID),
+    "remark": _REMARK,
+}
+
+# The lowest and the highest number, also of the elements of a list. In a range, `in` would compare a number of
+# Ansible's own type with each number.
+_PORTS = (1, 65535)
+_BANDWIDTHS = (8192, 32212254720)
+_RANGES = {
+    "sshPort": _PORTS,
+    "snmpPort": _PORTS,
+    "ipmiPort": _PORTS,
+    "outboundBandwidth": _BANDWIDTHS,
+    "inboundBandwidth": _BANDWIDTHS,
+    "cpuNum": (1, 1024),
+    "vlanIds": (0, 4094),
+}
+
+# Sizes in bytes, and the values below the least one that are allowed: nothing may be reserved. Any other number below
+# it is meant in another unit.
+_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,)}
+_LEAST_SIZE, _LARGEST_SIZE = 1024**2, 1024**5 - 1
+
+# Lists and maps that must not be empty.
+_FILLED = {"volumeUuids", "interfaceUuids", "atPersonUserIds", "atPersonList"}
+
+# The uuid that the service gives to a new object.
+_NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
+_LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
+
+
+def check_value(name: str, label: str, value: Any, longest: int = 0) -> None:
+    """Raise InvalidOptions for a value of the parameter ``name`` that servers refuse, whatever they manage.
+
+    ``label`` names the parameter in the message. ``longest`` is the limit of characters, if it is not the usual one.
+    """
+    if check := _CHECKS.get(name):
+        check(label, value)
+    if limit := longest or _MAX_LENGTHS.get(name):
+        _check_lengths(label, value, limit)
+    if name in _RANGES:
+        _check_range(label, value, *_RANGES[name])
+    if name in _SIZES and value not in _SIZES[name]:
+        _check_size(label, value)
+    if name in _FILLED and not value:
+        raise InvalidOptions(f"{label} must not be empty")
+
+
+def _check_lengths(label: str, value: Any, longest: int) -> None:
+    """Check the string, the strings in a list, or the user IDs and the remarks in a map."""
+    for text in value if isinstance(value, (list, dict)) else [value]:
+        _check_length(label, text, longest)
+    for remark in value.values() if isinstance(value, dict) else ():
+        _check_length(label, remark, _REMARK)
+
+
+def _check_length(label: str, text: Any, longest: int) -> None:
+    """Raise InvalidOptions when a string without surrounding spaces is too long."""
+    if (length := len(str(text).strip())) > longest:
+        raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
+
+
+def _check_range(label: str, value: Any, lowest: int, highest: int) -> None:
+    """Raise InvalidOptions for a number out of range, or for an element of a list that is not a number in it."""
+    for item in value if isinstance(value, list) else [value]:
+        number = int(item) if re.fullmatch(r"\s*[+-]?[0-9]+\s*", str(item)) else None
+        if number is None or not lowest <= number <= highest:
+            raise InvalidOptions(f"{label} must be from {lowest} to {highest}, not {item}")
+
+
+def _check_size(label: str, value: int) -> None:
+    if value < _LEAST_SIZE:
+        raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G")
+    if value > _LARGEST_SIZE:
+        raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too many. The most are {_LARGEST_SIZE}")
+
+
+def _check_mac(label: str, value: str) -> None:
+    if not _MAC.fullmatch(value.strip()):
+        raise InvalidOptions(
+            f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML reads"
+            " some addresses as numbers"
+        )
+
+
+def _check_ip(label: str, value: str) -> None:
+    if not _is_ip(value.strip()):
+        raise InvalidOptions(f"{label} must be an IP address such as 10.0.0.5, without a prefix length, not {value!r}")
+
+
+def _check_management_address(label: str, value: str) -> None:
+    """Refuse the address of the service itself, and what is no address: the service installs a hypervisor there."""
+    if is_localhost(value):
+        raise InvalidOptions(
+            f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor. Give"
+            " the address of the host."
+        )
+    text = value.strip()
+    # What consists of digits and dots is no name.
+    is_name = _HOST_NAME.fullmatch(text) and re.search("[^0-9.]", text)
+    if text and not is_name and not _is_ip(text):
+        raise InvalidOptions(f"{label} must be an IP address or a host name, not {value!r}")
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        return is_ipv6(text) or bool(ipaddress.IPv4Address(text))
+    except ValueError:
+        return False
+
+
+def _check_new_uuid(label: str, value: str) -> None:
+    if not _NEW_UUID.fullmatch(value.strip()):
+        raise InvalidOptions(
+            f"{label} must be a uuid of version 4, not {value!r}. Make one with uuidgen -r, or of a name with the"
+            " filter virtinfra.manager.resource_uuid"
+        )
+
+
+_CHECKS = {
+    "customMac": _check_mac,
+    "staticIp": _check_ip,
+    "managementIp": _check_management_address,
+    "resourceUuid": _check_new_uuid,
+}

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Why the service would refuse planned calls, as far as it can be read.
+
+Check mode asks for all calls. A run asks before the first of several calls, so that it does not stop after a part of
+them, and after a refusal, so that it fails with the same message as check mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from .._api.errors import ApiError, NotFound, Unsupported, VirtinfraError
+from .._api.operations import get_operation
+from .._api.records import NullReference, Record, drop_null_references
+from .._api.references import format_option_name, is_name
+from .._api.resource_types import RESOURCE_TYPES, ResourceType
+from .._client.client import Client
+from .._client.lists import get_by_uuid
+from .calls import is_forbidden
+from .plan import PlannedCall, ResourceSpec
+
+
+def require_acceptance(
+    resource: ResourceSpec, client: Client, calls: Sequence[PlannedCall], record: Record | None
+) -> None:
+    """Raise the failure with which the service would refuse one of the calls.
+
+    ``record`` is that of the object before the first call, None if it does not exist. What the service does not show is
+    not checked.
+    """
+    for call in (replace(call, params=drop_null_references(call.params)) for call in calls):
+        for examine in filter(None, (find_unknown_reference, resource.find_refusal)):
+            if refusal := _examine(examine, client, call, record):
+                raise refusal
+        record = call.expected
+
+
+def require_known_references(client: Client, operation: str, params: Record) -> None:
+    """Raise NotFound for a uuid among the parameters of a call that no object has, as far as it can be read."""
+    call = PlannedCall(operation, drop_null_references(params), None)
+    if refusal := _examine(find_unknown_reference, client, call, None):
+        raise refusal
+
+
+def explain_refusal(
+    resource: ResourceSpec, client: Client, call: PlannedCall, record: Record | None, error: VirtinfraError
+) -> VirtinfraError:
+    """Return the failure with which check mode predicts the refusal of a call; ``error`` if it predicts none.
+
+    The error of the service is its cause. ``record`` is that of the object before the call.
+    """
+    if not isinstance(error, ApiError) or error.transient or is_forbidden(error):
+        return error
+    try:
+        require_acceptance(resource, client, [call], record)
+    except VirtinfraError as reason:
+        reason.result, reason.causes = {**error.result, **reason.result}, [error.error]
+        return error if reason.is_outage else reason
+    return error
+
+
+def _examine(
+    examine: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None],
+    client: Client,
+    call: PlannedCall,
+    record: Record | None,
+) -> VirtinfraError | None:
+    """Return the refusal that a function finds; None if the service, or the account, does not allow its reads."""
+    try:
+        return examine(client, call, record)
+    except Unsupported:
+        return None
+    except ApiError as failure:
+        if is_forbidden(failure):
+            return None
+        raise
+
+
+def find_unknown_reference(client: Client, call: PlannedCall, record: Record | None) -> NotFound | None:
+    """Return the failure for the first uuid in the parameters of a call that no object has; None if all exist.
+
+    Those in the record of the object are not read, nor the object itself.
+    """
+    known = set(_list_strings((record or {}).values()))
+    for name, uuid, resource_type in _list_references(call):
+        if uuid not in known and not get_by_uuid(client, resource_type.query, uuid):
+            return NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {format_option_name(name)}.")
+    return None
+
+
+def _list_references(call: PlannedCall) -> Iterator[tuple[str, str, ResourceType]]:
+    """Yield the parameters of a call that refer to objects with a query, each with a uuid and the type."""
+    parameters = get_operation(call.operation).parameters
+    for name, value in call.params.items():
+        refers_to = parameters[name].refers_to if name in parameters and name != "uuid" else ""
+        if refers_to and RESOURCE_TYPES[refers_to].query:
+            for uuid in _list_strings([value]):
+                if not is_name(uuid):
+                    yield name, uuid, RESOURCE_TYPES[refers_to]
+
+
+def _list_strings(values: Any) -> Iterator[str]:
+    """Yield the strings among values, and those in lists."""
+    for value in values:
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, str) and not isinstance(item, NullReference):
+                yield item

@@ -1,0 +1,97 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""To which hosts VMs can migrate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
+from .._api.records import NullReference, Record
+from .._client.client import Client
+from .._client.lists import extract_records
+from .._engine.guards import MAX_LISTED, Dependent, Dependents, Guard
+from .finders import explain_unreadable
+from .vms_on_hosts import find_root_storage, read_local_storages
+
+# The effects of a maintenance on VMs.
+MIGRATED, STOPPED = "migrated", "stopped"
+
+
+def predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
+    """Return the VMs that still exist, as stopped if no host can take them, and why some cannot be predicted."""
+    unknowable: list[str] = []
+
+    def examine(vm: Dependent) -> Dependent | None:
+        try:
+            return _predict_migration(client, vm, host)
+        except (Unsupported, ApiError) as failure:
+            unknowable.append(explain_unreadable(failure))
+            return vm
+
+    examined = [examine(vm) for vm in vms[:1]]
+    # If the candidates of one VM cannot be read, those of the others cannot be read either.
+    examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
+    return [vm for vm in examined if vm], next(iter(unknowable), "")
+
+
+def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | None:
+    """Return a VM as stopped if no host can take it; None if it does not exist any more."""
+    name = "GetVmMigrationCandidateHosts"
+    try:
+        reply = client.get(name, {"vmInstanceUuid": vm.uuid})
+    except ApiError as failure:
+        if failure.transient or failure.code.startswith("ID.") or failure.status in (UNAUTHORIZED, FORBIDDEN):
+            raise
+        if failure.code == NO_SUCH_OBJECT:
+            return None
+        return replace(vm, effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
+    if any(target.get("uuid") != host for target in extract_records(reply, name)):
+        return vm
+    return replace(vm, effect=STOPPED, reason="no other host can take it")
+
+
+def require_migration_target(client: Client, vm: Record, host: str | NullReference) -> Dependents:
+    """Raise Unchangeable if a VM cannot migrate to a host. Return warnings about what cannot be checked.
+
+    Check mode does not know the host if an earlier task would have added it, nor the targets of a VM whose state is
+    about to change.
+    """
+    if isinstance(host, NullReference):
+        return Dependents()
+    if vm.get("state") != "Running":
+        return Dependents(warnings=[f"cannot check to which hosts it can migrate, because it is {vm.get('state')}"])
+    refusal = f"the VM cannot migrate to the host {host!r}"
+    warnings: list[str] = []
+    try:
+        if find_root_storage(vm) in read_local_storages(client, {}):
+            raise Unchangeable(
+                f"{refusal}, because its root volume is on local storage. Omit host.", {host: "hostUuid"}
+            )
+    except (Unsupported, ApiError) as failure:
+        warnings.append(f"cannot check whether its root volume is on local storage: {explain_unreadable(failure)}")
+    name = "GetVmMigrationCandidateHosts"
+    try:
+        targets = extract_records(client.get(name, {"vmInstanceUuid": vm["uuid"]}), name)
+    except (Unsupported, ApiError) as failure:
+        reason = explain_unreadable(failure)
+        return Dependents(warnings=[*warnings, f"cannot check to which hosts it can migrate: {reason}"])
+    if host not in [target.get("uuid") for target in targets]:
+        raise Unchangeable(f"{refusal}. {_describe_targets(targets)}", {host: "hostUuid"})
+    return Dependents(warnings=warnings)
+
+
+def _describe_targets(targets: list[Record]) -> str:
+    """Return the sentence that names the hosts to which a VM can migrate."""
+    names = sorted(f"{target.get('name')} ({target.get('uuid')})" for target in targets)
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"It can migrate to {', '.join(names[:MAX_LISTED])}{more}." if names else "No other host can take it."
+
+
+# Servers list the targets without regard to where the root volume lies, and refuse the migration only in its job.
+MIGRATION_TARGETS = Guard(require_migration_target, option="", depends_on="host", members={}, operations=("MigrateVm",))

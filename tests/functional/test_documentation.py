@@ -1,0 +1,65 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The pages of ``ansible-doc``: short, with examples on the first screen, in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+
+from support.collection import MODULES, module
+from support.short_examples import is_example
+
+LONGEST_PAGE = 350
+# Its 52 options need at least 208 lines.
+LONGER_PAGES = {"kvm_host": 440}
+SCREEN = 24
+
+Pages = Mapping[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def pages() -> Pages:
+    """The lines of the page of each module."""
+    names = [module(name).fqcn for name in MODULES]
+    settings = {"COLUMNS": "80", "ANSIBLE_NOCOLOR": "true"}
+    done = subprocess.run(
+        [sys.executable, "-m", "ansible", "doc", *names],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    found = re.split(r"^> (?:MODULE )?VIRTINFRA\.MANAGER\.(\w+)", done.stdout, flags=re.MULTILINE | re.IGNORECASE)[1:]
+    return {name.lower(): page.rstrip().splitlines() for name, page in zip(found[::2], found[1::2], strict=True)}
+
+
+def test_no_page_is_long(pages: Pages) -> None:
+    """Details of options that modules share, of records and of steps are in the guides."""
+    assert sorted(pages) == MODULES
+    sizes = {name: len(lines) for name, lines in pages.items()}
+    assert {name: size for name, size in sizes.items() if size > LONGER_PAGES.get(name, LONGEST_PAGE)} == {}
+
+
+def test_short_examples_are_on_the_first_screen(pages: Pages, subtests: pytest.Subtests) -> None:
+    for name, lines in pages.items():
+        with subtests.test(name):
+            examples = [text for text in module(name).documentation["description"] if is_example(text)]
+            assert len(examples) >= min(1, len(module(name).examples))
+            shown = " ".join(" ".join(lines[:SCREEN]).split())
+            assert all(text.partition(" - ")[0] in shown for text in examples)
+
+
+def test_every_page_names_its_neighbours(subtests: pytest.Subtests) -> None:
+    for name in MODULES:
+        with subtests.test(name):
+            neighbours = [entry.get("module") for entry in module(name).documentation["seealso"]]
+            assert {module(each).fqcn for each in MODULES} & set(neighbours)
