@@ -24,6 +24,7 @@ options:
       - The name of the role.
     type: str
     choices:
+      - vm_restore
       - vm_snapshots
     required: true
   user_tags:
@@ -134,7 +135,7 @@ from ..module_utils._modules.act import workflow_module
 
 MODULE = workflow_module(
     options={
-        "role": {"type": "str", "choices": ["vm_snapshots"], "required": True},
+        "role": {"type": "str", "choices": ["vm_restore", "vm_snapshots"], "required": True},
     },
 )
 

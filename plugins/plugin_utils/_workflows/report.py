@@ -9,12 +9,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
+
+# How many objects a message names that is not about failures.
+MAX_NAMED = 5
+
+
+def name_some(names: Sequence[str]) -> str:
+    """Return the first names, and how many others there are."""
+    others = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {others} more" if others > 0 else "")
 
 
 @dataclass(kw_only=True)

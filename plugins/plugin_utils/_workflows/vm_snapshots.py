@@ -17,7 +17,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record, parse_timestamp
 from ...module_utils._api.references import build_uuid
-from .report import Entry, Outcome, Report
+from .report import Entry, Outcome, Report, name_some
 from .site import Selection, Site
 
 # The description by which the workflow recognizes the snapshot groups that it took.
@@ -35,9 +35,6 @@ LIVE = ("Running", "Paused")
 
 # The service has the local time of its zone, which goes back by an hour in autumn.
 CLOCK_CHANGE = timedelta(hours=1)
-
-# How many snapshot groups a warning names.
-MAX_NAMED = 5
 
 SIMULTANEOUS = (
     "Another run took the snapshot group {name} while this one was at work. This run has removed nothing. Run the role"
@@ -314,10 +311,8 @@ def _warn_of_future(site: Site, found: Iterable[tuple[VmSnapshots, list[Record]]
     """Warn of snapshot groups of the future."""
     labels = [f"{group['name']} of {vm.vm}" for vm, groups in found for group in groups]
     if labels:
-        named = ", ".join(labels[:MAX_NAMED])
-        more = f" and {len(labels) - MAX_NAMED} more" if len(labels) > MAX_NAMED else ""
         site.warn(
-            f"These snapshot groups are of the future, so a clock was wrong: {named}{more}. They do not count for"
+            f"These snapshot groups are of the future, so a clock was wrong: {name_some(labels)}. They do not count for"
             " vm_snapshots_keep, and are not removed before their time has come."
         )
 

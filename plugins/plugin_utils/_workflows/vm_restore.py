@@ -1,0 +1,234 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Create VMs from snapshot groups, set their NICs, and destroy those that this workflow has created."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.records import Record
+from .report import Entry, Outcome, Report, name_some
+from .site import GONE, Site
+
+# The description of the VMs that the workflow creates. It destroys no others.
+MARK = "Restored by the role virtinfra.manager.vm_restore."
+
+# The members of an entry that are options of the module that creates the VM.
+CREATION = ("l3_networks", "default_l3_network", "cluster", "strategy")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    vms: list[Record]
+    state: str
+    expunge: bool
+    name_suffix: str
+    allow_empty: bool
+    concurrency: int
+    timeout: int
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        if self.concurrency < 1:
+            raise InvalidOptions(f"vm_restore_concurrency must be at least 1, not {self.concurrency}")
+        if self.state == "absent" and not self.suffix:
+            raise InvalidOptions("vm_restore_state=absent needs the vm_restore_name_suffix of the drill")
+        if not self.vms and not self.allow_empty:
+            raise InvalidOptions("vm_restore_vms is empty. Add the VMs, or set vm_restore_allow_empty")
+
+    @property
+    def suffix(self) -> str:
+        """The text at the end of the names of a drill; the service ignores blanks there. Empty without a drill."""
+        return self.name_suffix.rstrip() if self.name_suffix.strip() else ""
+
+
+@dataclass
+class Restoration:
+    """An entry of vm_restore_vms, the VM with its name, and what becomes of it."""
+
+    wanted: Record
+    name: str
+    vm: Record | None = None
+    nics: list[str] = field(default_factory=list)
+    outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the VM exists, also outside check mode, and has not failed."""
+        return self.outcome.error is None and bool(self.vm and self.vm["uuid"])
+
+    def use(self, vm: Record) -> None:
+        """Note the record of the VM, and its NICs."""
+        self.vm, self.nics = vm, [nic["uuid"] for nic in vm["vm_nics"] or ()]
+
+    def build_entry(self) -> Entry:
+        """Return the entry of the report."""
+        uuid = self.vm["uuid"] if self.vm else None
+        members = {"vm": self.name, "vm_uuid": uuid, "outcome": self.outcome.name, "error": self.outcome.error}
+        return Entry(self.outcome, f"{self.name} ({uuid})" if uuid else self.name, members)
+
+
+def run(site: Site, options: Mapping[str, Any]) -> Report:
+    """Create or destroy the VMs, and return what became of each entry."""
+    settings = Settings(**options)
+    settings.check()
+    restorations = plan(settings)
+    records: list[Record] = site.read("vm_info")["vms"] if restorations else []
+    assign(restorations, [vm for vm in records if vm["state"] not in GONE])
+    if settings.state == "absent":
+        _destroy(site, restorations, settings)
+    else:
+        if settings.suffix:
+            refuse_foreign(restorations, "used. Choose another vm_restore_name_suffix, or rename the VM")
+        if any(each.wanted.get("vm") for each in restorations):
+            choose_groups(restorations, records, site.read("vm_snapshot_group_info")["snapshot_groups"])
+        _create(site, restorations, settings)
+        _set_nics(site, restorations, settings)
+        _clear_limits(site, restorations, settings)
+        _remind(site, restorations, settings)
+    return Report("VMs", [each.build_entry() for each in restorations])
+
+
+def plan(settings: Settings) -> list[Restoration]:
+    """Return the entries with the names of their VMs. Those with one name fail."""
+    restorations = [Restoration(wanted, f"{wanted['name'].strip()}{settings.suffix}") for wanted in settings.vms]
+    counts = Counter(each.name for each in restorations)
+    for each in restorations:
+        if counts[each.name] > 1:
+            each.outcome.fail("Several entries of vm_restore_vms have this name.")
+    return restorations
+
+
+def assign(restorations: Iterable[Restoration], vms: Iterable[Record]) -> None:
+    """Find the VM of each entry by its name. Fail the entries whose name several VMs have."""
+    by_name: dict[str, list[Record]] = {}
+    for vm in vms:
+        by_name.setdefault(vm["name"], []).append(vm)
+    for each in restorations:
+        found = by_name.get(each.name, [])
+        if len(found) > 1:
+            uuids = ", ".join(vm["uuid"] for vm in found)
+            each.outcome.fail(f"Several VMs have this name: {uuids}. Rename all but one.")
+        elif found and each.outcome.error is None:
+            each.use(found[0])
+
+
+def refuse_foreign(restorations: Iterable[Restoration], consequence: str) -> None:
+    """Fail the entries whose VM the workflow has not created."""
+    for each in restorations:
+        if each.vm and each.vm["description"] != MARK:
+            each.outcome.fail(
+                f"The role has not created this VM: its description is not {MARK!r}. So it is not {consequence}."
+            )
+
+
+def choose_groups(restorations: Iterable[Restoration], vms: Iterable[Record], groups: Iterable[Record]) -> None:
+    """Replace the names of snapshot groups by uuids in the entries that name their VMs, too. Fail those without one.
+
+    A VM that was destroyed, of which the service still has the snapshot groups, is used if no other has its name.
+    """
+    by_vm: dict[str, list[Record]] = {}
+    for group in groups:
+        by_vm.setdefault(group["vm_instance_uuid"], []).append(group)
+    known: dict[str, list[Record]] = {}
+    for vm in sorted(vms, key=lambda vm: vm["state"] in GONE):
+        known.setdefault(vm["uuid"], []).append(vm)
+        known.setdefault(vm["name"], []).append(vm)
+    for each in restorations:
+        if (name := each.wanted.get("vm")) and each.outcome.error is None and each.vm is None:
+            each.wanted = {**each.wanted, "snapshot_group": _choose_group(each, known.get(name, []), by_vm)}
+
+
+def _choose_group(each: Restoration, vms: Sequence[Record], by_vm: Mapping[str, Sequence[Record]]) -> str | None:
+    """Return the uuid of the snapshot group of an entry, None if it is not one. Fail the entry then."""
+    existing = [vm for vm in vms if vm["state"] not in GONE]
+    sources = {vm["uuid"] for vm in existing or vms}
+    wanted, source = each.wanted["snapshot_group"], each.wanted["vm"]
+    found = [
+        group["uuid"] for uuid in sources for group in by_vm.get(uuid, ()) if wanted in (group["uuid"], group["name"])
+    ]
+    if len(sources) == len(found) == 1:
+        return str(found[0])
+    if len(sources) != 1:
+        problem = (
+            f"{'Several VMs have' if sources else 'No VM has'} the name or uuid {source}. Check vm, or give a uuid."
+        )
+    elif found:
+        problem = f"Several snapshot groups of {source} have the name {wanted}: {', '.join(found)}. Give the uuid."
+    else:
+        problem = f"The VM {source} has no snapshot group {wanted}. Check snapshot_group."
+    each.outcome.fail(problem)
+    return None
+
+
+def _destroy(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Destroy the VMs that the workflow has created. Those that are gone need nothing."""
+    refuse_foreign(restorations, "destroyed. The module vm destroys it")
+    due = [each for each in restorations if each.is_usable]
+    volumes = "delete" if settings.expunge else "keep"
+    common = {"state": "absent", "data_volumes": volumes, "expunge": settings.expunge, "wait_timeout": settings.timeout}
+    objects = [{"uuid": each.vm["uuid"]} for each in due if each.vm]
+    for each, result in zip(due, site.batch("vm", objects, settings.concurrency, **common), strict=True):
+        each.outcome.note(result)
+        each.vm = each.vm if result["failed"] else None
+
+
+def _create(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Create the VMs that do not exist, and verify the default network of the others."""
+    due = [
+        each
+        for each in restorations
+        if each.outcome.error is None and (each.vm is None or each.wanted.get("default_l3_network"))
+    ]
+    objects = [build_creation(each) for each in due]
+    results = site.batch("vm_from_snapshot_group", objects, settings.concurrency, wait_timeout=settings.timeout)
+    for each, result in zip(due, results, strict=True):
+        each.outcome.note(result)
+        if not result["failed"]:
+            each.use(result["vm"])
+
+
+def build_creation(each: Restoration) -> Record:
+    """Return the options that create the VM of an entry, or compare it."""
+    given = {name: each.wanted[name] for name in CREATION if each.wanted.get(name) is not None}
+    if each.vm:
+        return {"uuid": each.vm["uuid"], "default_l3_network": given["default_l3_network"]}
+    return {**given, "name": each.name, "snapshot_group": each.wanted["snapshot_group"], "description": MARK}
+
+
+def _set_nics(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Attach, enable and disable the NICs of the VMs. Those of a VM that check mode predicts are not known."""
+    due = [(each, nic) for each in restorations if each.is_usable for nic in each.wanted.get("nics") or ()]
+    given = ({name: value for name, value in nic.items() if value is not None} for each, nic in due)
+    objects = [{"vm": each.vm["uuid"], **nic} for (each, dummy), nic in zip(due, given, strict=True) if each.vm]
+    results = site.batch("vm_nic", objects, settings.concurrency, wait_timeout=settings.timeout)
+    for (each, dummy), result in zip(due, results, strict=True):
+        each.outcome.note(result)
+        if not result["failed"] and result["nic"]["uuid"]:
+            each.nics.append(result["nic"]["uuid"])
+
+
+def _clear_limits(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Remove the bandwidth limits of all NICs of the VMs."""
+    chosen = [each for each in restorations if each.is_usable and each.wanted.get("clear_qos")]
+    due = [(each, nic, way) for each in chosen for nic in dict.fromkeys(each.nics) for way in ("in", "out")]
+    objects = [{"uuid": nic, "direction": way} for each, nic, way in due]
+    results = site.batch("vm_nic_qos", objects, settings.concurrency, wait_timeout=settings.timeout)
+    for (each, *dummy), result in zip(due, results, strict=True):
+        each.outcome.note(result)
+
+
+def _remind(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Name the VMs of a drill, which remain."""
+    remaining = [each.name for each in restorations if each.vm and each.vm["uuid"]]
+    if settings.suffix and remaining:
+        site.warn(f"These VMs remain until the role runs with vm_restore_state=absent: {name_some(remaining)}")
