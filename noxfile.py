@@ -505,6 +505,7 @@ def format_code(session: nox.Session) -> None:
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
     for name in ("return_docs", "short_examples", "guide_tables", "query_fields"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
+    session.run("python", "tests/tools/badges.py")
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")
     session.run("ruff", "check", "--fix")

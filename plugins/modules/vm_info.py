@@ -11,8 +11,8 @@ description:
   - Lists virtual machines with their NICs and volumes. The list is complete, or the module fails.
   - List all VMs - C(virtinfra.manager.vm_info:)
   - "List the running VMs of a host - C(virtinfra.manager.vm_info: {query: [state=Running, host.name=host-1]})"
-  - "Wait until a VM that starts by itself runs, or has crashed - C(virtinfra.manager.vm_info: {name: vm-1, wait_for:
-    {field: state, values: [Running, Crashed]}})"
+  - "Wait until no VM migrates - C(virtinfra.manager.vm_info: {query: [state=Migrating], wait_for: {exists: false,
+    timeout: 1800}})"
   - The module reads them with a query, which needs O(session_id). It uses a cursor query, which needs O(api_token),
     when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except

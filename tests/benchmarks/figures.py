@@ -32,8 +32,8 @@ HEADER = f"{'measured':>11} {'goal':>9} {'limit':>9}"
 class Figure:
     """A measured figure, of which less is better.
 
-    ``name`` identifies it among the limits. ``goal_id`` is the number of the goal (G1 to G8). ``readme`` describes it
-    in the table of the README; ``unit`` follows figure and goal there.
+    ``name`` identifies it among the limits. ``goal_id`` is the number of the goal (G1 to G8). ``guide`` describes it
+    in the table of the guide about evidence; ``unit`` follows figure and goal there.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Figure:
     value: float
     goal: float | None = None
     goal_id: str = ""
-    readme: str = ""
+    guide: str = ""
     unit: str = ""
 
     @property
@@ -55,10 +55,11 @@ class Figure:
         numbers = f"{self.value:11.3f} {_format_bound(self.goal)} {_format_bound(limit)}"
         return "  ".join(filter(None, (numbers, self.label, *remarks)))
 
-    def format_readme_row(self) -> str:
-        """Return a row of the table in the README."""
+    def format_guide_row(self) -> str:
+        """Return a row of the table in the guide, in reStructuredText."""
         goal = f"{format_number(self.goal)}{self.unit}" if self.goal is not None else ""
-        return f"| {self.readme} | {goal} | {format_number(self.value)}{self.unit} |"
+        cells = (self.guide.replace("`", "``"), goal, f"{format_number(self.value)}{self.unit}")
+        return "   * - " + "\n     - ".join(cells)
 
 
 def is_worse(figure: Figure, limit: float | None) -> bool:

@@ -50,7 +50,7 @@ def measure_jobs() -> Iterator[Figure]:
     text = f"{label} / a task of `ansible.builtin.uri`"
     yield Figure("batch_2000_uri", text, run.seconds / uri, GOAL_URI_TASKS, "G6", text, " x")
     text = f"{label} / as many requests by `requests` alone"
-    yield Figure("batch_2000_requests", text, run.seconds / alone, readme=text, unit=" x")
+    yield Figure("batch_2000_requests", text, run.seconds / alone, guide=text, unit=" x")
 
 
 def send_requests(simulator: Simulator, count: int) -> float:

@@ -5,7 +5,7 @@
 """Run benchmarks: the short ones, ``all``, or those named. Print the figures, their goals, and the recorded limits.
 
 Fails only if a figure exceeds its recorded limit. ``--record`` records new limits instead. The rows for the table of
-the README follow at the end.
+the guide about evidence follow at the end.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def main() -> int:
             broken.append(name)
     print(f"\nMeasured on {describe_machine()}:\n\n| what | goal | figure |\n|---|---|---|")
     for figure in figures:
-        if figure.readme:
-            print(figure.format_readme_row())
+        if figure.guide:
+            print(figure.format_guide_row())
     missed = [figure.name for figure in figures if figure.misses_goal]
     print(f"\n{len(missed)} of {sum(figure.goal is not None for figure in figures)} goals missed: {', '.join(missed)}")
     if options.record:

@@ -21,6 +21,8 @@ LONGEST_PAGE = 350
 # Its 52 options need at least 208 lines.
 LONGER_PAGES = {"kvm_host": 440}
 SCREEN = 24
+# Its options are variables of the task.
+WITHOUT_SHORT_EXAMPLES = {"workflow"}
 
 Pages = Mapping[str, list[str]]
 
@@ -53,7 +55,7 @@ def test_short_examples_are_on_the_first_screen(pages: Pages, subtests: pytest.S
     for name, lines in pages.items():
         with subtests.test(name):
             examples = [text for text in module(name).documentation["description"] if is_example(text)]
-            assert len(examples) >= min(1, len(module(name).examples))
+            assert examples or name in WITHOUT_SHORT_EXAMPLES
             shown = " ".join(" ".join(lines[:SCREEN]).split())
             assert all(text.partition(" - ")[0] in shown for text in examples)
 

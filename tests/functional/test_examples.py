@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from pathlib import Path
 from textwrap import dedent
 
@@ -96,18 +97,18 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
     assert changed(play("--skip-tags", "requests")) == ["Set the service types of the interface"] * 4
 
 
-def vars_file_of_the_readme(folder: Path) -> str:
+def vars_file_of_the_guide(folder: Path) -> str:
     """Return the shortest vars files of all playbooks of roles as one, with their files in a folder."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("## Roles and playbooks\n")[1].split("\n## ")[0]
-    cells = re.findall(r"^\| `\w+` \| `\w+` \|.*\|(.*)\|$", section, re.MULTILINE)
-    assert len(cells) == len(OF_ROLES)
-    text = "\n".join(line for cell in cells for line in re.findall("`(.*?)`", cell))
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_roles.rst").read_text(encoding="utf-8")
+    section = guide.partition("\nThe shortest variables\n")[2]
+    text = textwrap.dedent(section.partition(".. code-block:: yaml+jinja\n")[2].partition("\nTake over")[0])
+    assert sorted(re.findall("^# (\\w+)$", text, re.MULTILINE)) == sorted(OF_ROLES)
     return re.sub(r"/etc/virtinfra\b|/var/www/html\b", str(folder), text)
 
 
 @pytest.fixture
 def vars_file(tmp_path: Path) -> Path:
-    """The variables of the README, and what they refer to."""
+    """The variables of the guide, and what they refer to."""
     (tmp_path / "update_firmware.yml").write_text("[{ansible.builtin.ping: }]", encoding="utf-8")
     endpoint = {"type": "workchat", "name": "chat", "url": f"https://chat.example.com/send?key={URL_KEY}"}
     others = {
@@ -115,7 +116,7 @@ def vars_file(tmp_path: Path) -> Path:
         "onboard_hosts_pattern": "new",
         "maintenance_walk_pattern": "old",
         "host_removal_destroy_local_storage": True,
-        # Check mode creates no VM with the names of the README.
+        # Check mode creates no VM with the names of the guide.
         "vm_power_allow_empty": True,
         # The other playbooks need the VMs and hosts.
         "site_shutdown_remaining": False,
@@ -123,12 +124,12 @@ def vars_file(tmp_path: Path) -> Path:
         "vm_snapshots_allow_empty": True,
         "notifications_endpoints": [endpoint],
     }
-    text = f"{vars_file_of_the_readme(tmp_path)}\n{yaml.safe_dump(others)}"
+    text = f"{vars_file_of_the_guide(tmp_path)}\n{yaml.safe_dump(others)}"
     (tmp_path / "vars.yml").write_text(text, encoding="utf-8")
     return tmp_path / "vars.yml"
 
 
-def test_vars_files_of_the_readme(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
+def test_vars_files_of_the_guide(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
     """One playbook with all playbooks of roles, with a host that fails in the first run; no output shows a secret."""
     sim.reset(clusters=1, session=SESSION)
     sim.change("snapshotgroup", sim.records("snapshotgroup")[0]["uuid"], name="web-1-nightly")

@@ -32,7 +32,8 @@ def list_short_examples(name: str, text: str) -> list[str]:
 
 def _format_examples(fqcn: str, tasks: list[dict[str, Any]]) -> Iterator[str]:
     for task in tasks:
-        if fqcn in task:
+        # With another keyword, such as a loop, the options alone would do something else.
+        if fqcn in task and task.keys() <= {"name", "register", fqcn}:
             yield f"{task['name']} - C({fqcn}:{' ' + _flow(task[fqcn]) if task[fqcn] else ''})"
 
 

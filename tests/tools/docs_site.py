@@ -4,8 +4,9 @@
 
 """Arrange the pages that antsibull-docs has written, before Sphinx makes the documentation site of them.
 
-antsibull-docs sorts everything by name. The site has an index with sections, a page for each subject of modules, and
-on the pages of modules and inventories the plugin's own options before those of the connection.
+antsibull-docs sorts everything by name. The site has an index with sections, which names the guides by the questions
+that they answer, as the README does, a page for each subject of modules, and on the pages of modules and inventories
+the plugin's own options before those of the connection.
 """
 
 from __future__ import annotations
@@ -104,11 +105,21 @@ def write_sections(source: Path, suffix: str, sections: Mapping[str, list[str]])
     return pages
 
 
+def read_questions() -> dict[str, str]:
+    """Return the question that each guide answers, as the README asks it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return {page: question for question, page in re.findall(r"^- \[(.+)\]\(docs/docsite/rst/(\w+)\.rst\)$", text, re.M)}
+
+
 def format_index(source: Path) -> str:
     """Return the index of the site, and write the pages of its sections."""
+    questions = read_questions()
     guides = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))["sections"]
     parts = [INTRODUCTION]
-    parts += [format_toctree(part["title"], [f"docsite/{page}" for page in part["toctree"]]) for part in guides]
+    parts += [
+        format_toctree(part["title"], [f"{questions[page]} <docsite/{page}>" for page in part["toctree"]])
+        for part in guides
+    ]
     modules = group_modules(list_pages(source, "module"))
     parts.append(format_toctree("Modules by subject", write_sections(source, "module", modules)))
     pages = [

@@ -96,6 +96,7 @@ def main() -> None:
     if problems := find_problems(options.version, released, tags, read_sections()):
         raise SystemExit("\n".join(problems))
     write_version(options.version)
+    subprocess.run((sys.executable, "tests/tools/badges.py"), check=True)
     command = ["antsibull-changelog", "release", "--version", options.version, "--reload-plugins", "--update-existing"]
     subprocess.run(command, check=True)
     run_git("add", "--all")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tables of the README, CONTRIBUTING and the guides name what the code has."""
+"""The README, CONTRIBUTING and the guides name what the code has."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import OPERATORS
+from tools.badges import FOLDER, build_badges
+
+from support.collection import MODULES
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "docsite" / "rst"
+LONGEST_README = 8192
 
 
 def read(*names: str) -> str:
@@ -63,7 +67,10 @@ def test_versions_of_ansible_core_are_those_that_are_tested() -> None:
     pythons, only_in_ci = read_constant("PYTHONS"), read_constant("ONLY_IN_CI")
     assert isinstance(pythons, dict)
     assert isinstance(only_in_ci, tuple)
-    rows = read_table(read("README.md"), "supported until")
+    section = read("docs", "docsite", "rst", "guide_installing.rst").partition("\nWhat it needs\n")[2]
+    table = section.partition(".. list-table::")[2].partition("\n\nVersions of the service")[0]
+    texts = [row.replace("\n       ", " ") for row in re.split(r"^   \* - ", table, flags=re.MULTILINE)[2:]]
+    rows = [[cell.strip() for cell in text.split("\n     - ")] for text in texts]
     assert [row[0] for row in rows] == [core for core in pythons if core != "devel"]
     for core, python, _until, tested in rows:
         first, after = re.findall(r"3\.(\d+)", pythons[core])
@@ -83,9 +90,24 @@ def test_each_guide_is_in_the_site_and_in_the_readme() -> None:
     sections = yaml.safe_load(read("docs", "docsite", "extra-docs.yml"))["sections"]
     listed = [guide for section in sections for guide in section["toctree"]]
     assert sorted(listed) == sorted(guides)
-    rows = read_table(read("README.md"), "what it answers")
-    linked = [match[1] for row in rows if (match := re.search(r"/(guide_\w+)\.(?:html|rst)\)", row[0]))]
-    assert sorted(linked) == sorted(guides)
+    text = read("README.md").partition("\n## Guides\n")[2].partition("\n## ")[0]
+    titles = re.findall(r"^(\w.+):$", text, re.MULTILINE)
+    linked = re.findall(r"^- \[.+\]\(docs/docsite/rst/(guide_\w+)\.rst\)$", text, re.MULTILINE)
+    assert (titles, linked) == ([section["title"] for section in sections], listed)
+
+
+def test_the_readme_is_short_and_names_each_module() -> None:
+    text = read("README.md")
+    assert len(text.encode()) <= LONGEST_README
+    section = text.partition("\n## Modules\n")[2].partition("\n## ")[0]
+    lists = section.partition("Inventory plugins")[0]
+    assert sorted(re.findall(r"`(\w+)`", lists)) == MODULES
+
+
+def test_badges_have_the_values_of_the_repository() -> None:
+    """If this fails, run ``nox -s format``."""
+    assert {name: read(str(FOLDER), name) for name in build_badges(ROOT)} == build_badges(ROOT)
+    assert all(f"({FOLDER}/{name})" in read("README.md") for name in build_badges(ROOT))
 
 
 def test_each_session_is_described() -> None:
