@@ -268,6 +268,7 @@ from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, RE
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.host_vms import HOST_GUARDS
 from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host
+from ..module_utils._resources.refusals import find_host_refusal
 
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",
@@ -284,11 +285,7 @@ KVM_HOST = ResourceSpec(
         ),
         "disabled": StateTransition("ChangeHostState", "state", ("Disabled",), {"stateEvent": "disable"}),
         "maintenance": StateTransition(
-            "ChangeHostState",
-            "state",
-            ("Maintenance", "PreMaintenance"),
-            {"stateEvent": "maintain"},
-            needs=("status",),
+            "ChangeHostState", "state", ("Maintenance", "PreMaintenance"), {"stateEvent": "maintain"}, needs=("status",)
         ),
         RECONNECTED: StateTransition("ReconnectHost", "status", ("Connected",)),
         # A removal with an evacuation begins with a maintenance.
@@ -300,6 +297,7 @@ KVM_HOST = ResourceSpec(
     failed_values={"status": (DISCONNECTED,)},
     guards=HOST_GUARDS,
     plan=plan_host,
+    find_refusal=find_host_refusal,
 )
 MODULE = resource_module(
     KVM_HOST,

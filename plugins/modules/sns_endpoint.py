@@ -188,7 +188,7 @@ from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.notifications import (
-    build_transitions,
+    describe_endpoints,
     find_endpoint_of_type,
     find_workchat_endpoint,
     plan_workchat_endpoint,
@@ -196,7 +196,6 @@ from ..module_utils._resources.notifications import (
 from ..module_utils._resources.subscriptions import (
     ENDPOINT_GUARD,
     ROOM_FIELDS,
-    SUBSCRIPTIONS,
     TOPICS,
     add_topics,
     plan_endpoint_of_any_type,
@@ -209,7 +208,7 @@ SHARED: dict[str, Any] = {
     "tagged_type": "SNSApplicationEndpointVO",
     "update": "UpdateSNSApplicationEndpoint",
     "delete": "DeleteSNSApplicationEndpoint",
-    "transitions": build_transitions("ChangeSNSApplicationEndpointState"),
+    **describe_endpoints("ChangeSNSApplicationEndpointState"),
     "guards": {"absent": [ENDPOINT_GUARD]},
     "plan_options": (TOPICS,),
 }
@@ -218,20 +217,20 @@ ENDPOINTS = {
         record_type="SNSWorkchatEndpointInventory",
         find=add_topics(find_workchat_endpoint),
         create="CreateSNSWorkchatEndpoint",
-        plan=plan_subscriptions(*SUBSCRIPTIONS, plan_room_endpoint("UpdateSNSWeComEndpoint", plan_workchat_endpoint)),
+        plan=plan_subscriptions(plan_room_endpoint("UpdateSNSWeComEndpoint", plan_workchat_endpoint)),
         **SHARED,
     ),
     "snmp": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
         find=add_topics(find_endpoint_of_type("snmp")),
         create="CreateSNSSnmpEndpoint",
-        plan=plan_subscriptions(*SUBSCRIPTIONS),
+        plan=plan_subscriptions(),
         **SHARED,
     ),
     "any": ResourceSpec(
         record_type="SNSApplicationEndpointInventory",
         find=add_topics(find_endpoint_of_type("")),
-        plan=plan_subscriptions(*SUBSCRIPTIONS, plan_endpoint_of_any_type),
+        plan=plan_subscriptions(plan_endpoint_of_any_type),
         **{**SHARED, "plan_options": (TOPICS, *ROOM_FIELDS)},
     ),
 }

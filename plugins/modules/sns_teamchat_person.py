@@ -126,7 +126,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.notifications import find_person, plan_person
+from ..module_utils._resources.notifications import find_person, find_person_refusal, plan_person
 
 PERSON = ResourceSpec(
     record_type="SNSTeamchatAtPersonInventory",
@@ -137,6 +137,7 @@ PERSON = ResourceSpec(
     update="UpdateAtPersonOfAtTeamchatEndpoint",
     delete="RemoveSNSFeiShuAtPerson",
     plan=plan_person,
+    find_refusal=find_person_refusal,
 )
 MODULE = resource_module(
     PERSON,

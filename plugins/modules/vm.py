@@ -185,6 +185,7 @@ from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.migration import MIGRATION_TARGETS
+from ..module_utils._resources.refusals import find_vm_refusal
 from ..module_utils._resources.vms import (
     CHANGING_STATES,
     VM_DEPENDENTS,
@@ -215,6 +216,7 @@ VM = ResourceSpec(
     },
     remember=remember_vm,
     plan=plan_vm,
+    find_refusal=find_vm_refusal,
     format_result=hide_volumes_to_remove,
 )
 MODULE = resource_module(

@@ -169,6 +169,7 @@ from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_type
+from ..module_utils._resources.refusals import find_new_vm_refusal
 from ..module_utils._resources.vms import plan_new_vm
 
 VM = ResourceSpec(
@@ -178,6 +179,7 @@ VM = ResourceSpec(
     find=find_by_type("vm", "uuid", "name"),
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=plan_new_vm,
+    find_refusal=find_new_vm_refusal,
 )
 MODULE = resource_module(
     VM,

@@ -183,6 +183,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.refusals import find_nic_refusal
 from ..module_utils._resources.vms import NEW_DEFAULT_NETWORK, find_vm_nic, plan_vm_nic, separate_vm
 
 NIC = ResourceSpec(
@@ -198,6 +199,7 @@ NIC = ResourceSpec(
     },
     guards={"absent": (NEW_DEFAULT_NETWORK,)},
     plan=plan_vm_nic,
+    find_refusal=find_nic_refusal,
     format_result=separate_vm,
 )
 MODULE = resource_module(

@@ -154,7 +154,7 @@ def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
 def _select_existing(
     context: ModuleContext, params: Record, state: str, require: Callable[[Client, Record], None] | None
 ) -> Record | None:
-    """Return the parameters as `_drop_unknown_names` does; in check mode, None for uuids of no object either.
+    """Return the parameters as `_drop_unknown_names` does; None for uuids of no object, too.
 
     Raise what ``require`` of `action_module` raises.
     """
@@ -165,9 +165,7 @@ def _select_existing(
         if require:
             require(context.client, existing)
         return existing
-    if context.check_mode and not _exist(context.client, drop_null_references(existing)):
-        return None
-    return existing
+    return existing if _exist(context.client, drop_null_references(existing)) else None
 
 
 def _drop_unknown_names(params: Record, state: str) -> Record | None:

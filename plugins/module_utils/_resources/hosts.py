@@ -151,7 +151,7 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
     """Plan the changes of the properties of a host, its login, a reconnection, and its state.
 
     No record shows a reconnection. A new address or login needs one, except in maintenance, which a host leaves with a
-    reconnection.
+    reconnection, and except of a host that is off, which the service reaches when it is on again.
     """
     record = current.record or {}
     properties = _omit_login(desired)
@@ -161,12 +161,13 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
     login = _plan_login(resource, desired, current, before)
     is_reached_anew = bool(login) or any("managementIp" in call.params for call in updates)
     updates += login
-    if state == RECONNECTED or (is_reached_anew and not _is_in_maintenance(record)):
+    if state == RECONNECTED or (is_reached_anew and not (_is_in_maintenance(record) or is_switched_off(record))):
         connected = {**(updates[-1].expected or record if updates else record), "status": "Connected"}
         reconnect = build_call(resource, "ReconnectHost", {}, record, connected)
         updates.append(replace(reconnect, is_visible=False))
     elif is_reached_anew:
-        updates[-1] = replace(updates[-1], warning="the service connects with the change when maintenance ends")
+        time = "maintenance ends" if _is_in_maintenance(record) else "the host is on again"
+        updates[-1] = replace(updates[-1], warning=f"the service connects with the change when {time}")
     others = [call for call in calls if call.operation != resource.update]
     if not updates:
         return others
@@ -234,7 +235,7 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
     power, record = desired.get("power"), current.record or {}
     is_connected = record.get("status") == "Connected"
     is_on = record.get(_POWER) == _POWER_ON or (is_connected and record.get(_POWER) not in (_POWER_OFF, *_SWITCHING))
-    is_off = record.get(_POWER) == _POWER_OFF and not is_connected
+    is_off = is_switched_off(record)
     if power is None or (power == "on" and is_on) or (power == "off" and is_off):
         return []
     if isinstance(current, Found):
@@ -262,6 +263,11 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
             must_reach=(_POWER,),
         )
     ]
+
+
+def is_switched_off(host: Record) -> bool:
+    """Return whether a host is off. One to which the service is connected is on, whatever its controller reported."""
+    return host.get(_POWER) == _POWER_OFF and host.get("status") != "Connected"
 
 
 def _require_ipmi(record: Record) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 from .._api.errors import InvalidOptions, Unchangeable, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
+from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
-from .._client.lists import combine_finders, find_by_attribute, query, require_unique
+from .._client.lists import combine_finders, find_by_attribute, get_by_uuid, query, require_unique
 from .._engine.plan import (
     Current,
     PlannedCall,
@@ -26,6 +27,8 @@ from .._engine.plan import (
     build_unchangeable,
 )
 from .finders import Finder, assume_fields, find_by_query
+
+PLATFORM = RESOURCE_TYPES["platform"]
 
 _PERSONS = "QuerySNSTeamchatAtPerson"
 
@@ -114,9 +117,30 @@ def build_transitions(operation: str) -> dict[str, StateTransition]:
     }
 
 
+def describe_endpoints(operation: str) -> dict[str, Any]:
+    """Return the members of the ResourceSpec that endpoints of all types share: their states, and what is refused.
+
+    ``operation`` enables and disables an endpoint.
+    """
+    return {"transitions": build_transitions(operation), "find_refusal": find_endpoint_refusal}
+
+
 def is_snmp_platform(platform: Record) -> bool:
     """Return whether a platform is of the type SNMP. Its spelling is not documented."""
     return "snmp" in (platform.get("type") or "snmp").lower()
+
+
+def find_endpoint_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure that an endpoint would get a platform of another type."""
+    platform = call.params.get("platformUuid")
+    kind = "snmp" if call.operation == "CreateSNSSnmpEndpoint" else str((record or {}).get("type") or "")
+    for found in get_by_uuid(client, PLATFORM.query, platform) if platform and kind else ():
+        if found.get("type") and found["type"].casefold() != kind.casefold():
+            return Unchangeable(
+                f"the platform {found.get('name')!r} ({platform}) is of the type {found['type']}, and the endpoint"
+                f" of the type {kind}. Give a platform of this type."
+            )
+    return None
 
 
 def find_platform_refusal(client: Client, call: PlannedCall, dummy: Record | None) -> Unchangeable | None:
@@ -159,6 +183,19 @@ def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Cu
     if endpoint and person and (person.get("endpointUuid") or endpoint) != endpoint:
         raise build_unchangeable(resource, {"endpointUuid": endpoint}, desired, person)
     return build_default_plan(resource, state, desired, current)
+
+
+def find_person_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure that the endpoint of a person has another person with the user ID."""
+    user, endpoint = (str(call.params.get(name) or "") for name in ("userId", "endpointUuid"))
+    for person in find_by_attribute(client, _PERSONS, "userId", user) if user and endpoint else ():
+        if person.get("endpointUuid") == endpoint and person.get("uuid") != (record or {}).get("uuid"):
+            return Unchangeable(
+                f"the endpoint {endpoint!r} already has a person with the user_id {user!r}, which is"
+                f" {person.get('uuid')}. Select that person by user_id.",
+                {endpoint: "endpointUuid"},
+            )
+    return None
 
 
 def find_person(client: Client, desired: Record) -> Record | None:

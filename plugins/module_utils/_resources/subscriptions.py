@@ -35,7 +35,7 @@ from .finders import Finder, explain_unreadable
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
 
 # The operations that subscribe an endpoint to a topic, and that end the subscription.
-SUBSCRIPTIONS = ("SubscribeSNSTopic", "UnsubscribeSNSTopic")
+_SUBSCRIBE, _UNSUBSCRIBE = "SubscribeSNSTopic", "UnsubscribeSNSTopic"
 
 # The option for all topics of an endpoint, by its API name, and the name of their uuids in the record.
 TOPICS = "topicUuids"
@@ -72,11 +72,8 @@ def add_topics(find: Finder) -> Finder:
     return read
 
 
-def plan_subscriptions(subscribe: str, unsubscribe: str, plan_endpoint: Plan = build_default_plan) -> Plan:
-    """Return a plan function that also makes the topics of an endpoint those of the options, if these contain topics.
-
-    ``subscribe`` and ``unsubscribe`` are the operations for one topic.
-    """
+def plan_subscriptions(plan_endpoint: Plan = build_default_plan) -> Plan:
+    """Return a plan function that also makes the topics of an endpoint those of the options, if they have topics."""
 
     def plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
         if state == ABSENT or TOPICS not in desired:
@@ -90,11 +87,11 @@ def plan_subscriptions(subscribe: str, unsubscribe: str, plan_endpoint: Plan = b
         topics = list(record.get(TOPICS) or ())
         for topic in dict.fromkeys(desired[TOPICS]):
             if topic not in topics:
-                topics = [*topics, topic]
-                calls.append(PlannedCall(subscribe, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+                topics = sorted([*topics, topic])
+                calls.append(PlannedCall(_SUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
         for topic in [topic for topic in topics if topic not in desired[TOPICS]]:
             topics = [other for other in topics if other != topic]
-            calls.append(PlannedCall(unsubscribe, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+            calls.append(PlannedCall(_UNSUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
         return calls
 
     return plan

@@ -165,12 +165,17 @@ def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Cu
         return []
     if current.record:
         nic = normalize_addresses(current.record)
-        equal = {"ip": shows_ip_address(nic, desired.get("ip")), "driverType": nic.get("driverType") is None}
+        # A NIC that moves to another network gets an address there.
+        is_moved = desired.get("l3NetworkUuid", nic.get("l3NetworkUuid")) != nic.get("l3NetworkUuid")
+        keeps_ip = shows_ip_address(nic, desired.get("ip")) and not is_moved
+        equal = {"ip": keeps_ip, "driverType": nic.get("driverType") is None}
         desired = {name: value for name, value in desired.items() if not equal.get(name)}
         if state != ABSENT and (changes := find_drift(resource, desired, nic)):
             if "ip" in changes and "uuid" not in desired:
                 raise InvalidOptions(f"NIC {nic['uuid']} has the address {nic['ip']}. Give uuid to change it.")
-            nic = {**nic, **dict.fromkeys(_ADDRESS_FIELDS)}
+            # Only another network has another netmask and gateway.
+            chosen = _ADDRESS_FIELDS if "l3NetworkUuid" in changes else ("usedIps",)
+            nic = {**nic, **dict.fromkeys(chosen)}
         current = replace_record(current, nic)
     steps = build_default_plan(resource, state, desired, current)
     return [replace(step, expected=step.expected and {**step.expected, "vm": None}) for step in steps]
@@ -229,7 +234,14 @@ def separate_vm(nic: Record | None) -> Record:
 def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the creation of a VM. Do not compare its cluster and host, because it may have been migrated."""
     compared = {name: value for name, value in desired.items() if current.record is None or name not in _PLACEMENT}
-    return build_default_plan(resource, state, compared, current)
+    calls = build_default_plan(resource, state, compared, current)
+    if desired.get("strategy") == "CreateStopped":
+        # The VM is on no host until it is started.
+        hidden = {"hostUuid": None}
+    else:
+        # The host determines the cluster.
+        hidden = {"clusterUuid": None} if "hostUuid" in desired else {}
+    return [replace(call, expected={**(call.expected or {}), **hidden}) for call in calls]
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
@@ -510,8 +522,9 @@ def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record)
         calls.append(build_call(resource, "ResumeVmInstance", {}, vm, running))
     elif _needs_start(state, vm):
         place = {name: desired[name] for name in _PLACEMENT if name in desired}
-        # Without a host among the options, the service chooses one.
-        running = {**running, **place, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
+        # Without a host among the options, the service chooses one. With it, the cluster is that of the host.
+        cluster = {"clusterUuid": None} if "hostUuid" in place else {}
+        running = {**running, **place, **cluster, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
         calls.append(build_call(resource, "StartVmInstance", place, vm, running))
     if state == "paused":
         calls.append(build_call(resource, "PauseVmInstance", {}, running, {**running, "state": _PAUSED}))

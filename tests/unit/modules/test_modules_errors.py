@@ -174,8 +174,8 @@ def test_host_that_is_not_connected(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("host", host, status="Disconnected")
     ran = run("kvm_host", {"uuid": host, "state": "maintenance"})
     assert f"kvm host {host}" not in ran.message
-    assert f"host {host}: ChangeHostState failed" in ran.message
-    assert "Disconnected" in ran.message
+    assert f"host {host}: only a connected host can go into maintenance" in ran.message
+    assert "ChangeHostState" in ran["operation"]
     facts = run("host_network_info", {"hosts": [host]})
     assert "does not answer, its status is Disconnected" in facts.message
 

@@ -83,3 +83,134 @@ def test_options_of_new_objects_are_predicted(run: ModuleRunner, sim: Simulator)
     platform = {"name": "new", "snmp_address": "10.8.8.8", "snmp_port": 163}
     checked = run("sns_snmp_platform", platform, check=True)
     assert {name: checked["platform"][name] for name in platform} == platform
+
+
+NIC, NIC_OF_STOPPED = seeded_uuid("vmnic", 1), seeded_uuid("vmnic", 2)
+ATTACHED = {"vm": STOPPED, "l3_network": NETWORK}
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "before", "message"),
+    [
+        ("vm_nic", {**ATTACHED, "static_ip": "10.9.9.9"}, {}, "static_ip 10.9.9.9 is in no IP range of the network"),
+        ("vm_nic", {"uuid": NIC, "static_ip": "10.101.0.12"}, {}, "static_ip 10.101.0.12 is that of the NIC"),
+        ("vm_nic", {"uuid": NIC, "l3_network": NETWORK, "static_ip": "10.101.0.11"}, {}, "is in no IP range of the"),
+        ("vm_nic", {**ATTACHED, "custom_mac": "FA:00:00:00:00:01"}, {}, "is that of the NIC"),
+        ("vm_nic", ATTACHED, {("vm", STOPPED): {"state": "Paused"}}, "the VM vm-2 is Paused, and AttachL3NetworkToVm"),
+        (
+            "vm_nic",
+            {"uuid": NIC_OF_STOPPED, "state": "absent"},
+            {("vm", STOPPED): {"state": "Paused"}},
+            "DetachL3NetworkFromVm needs a VM that is Running or Stopped",
+        ),
+        ("kvm_host", {"name": "host-2", "ipmi_username": "admin"}, {}, "(ipmi_address is not set)"),
+        (
+            "kvm_host",
+            {"uuid": HOST, "state": "maintenance"},
+            {("host", HOST): {"status": "Disconnected"}},
+            "only a connected host can go into maintenance",
+        ),
+        (
+            "kvm_host",
+            {"uuid": HOST, "state": "reconnected"},
+            {("host", HOST): {"state": "Maintenance"}},
+            "the service does not reconnect a host in state Maintenance",
+        ),
+        (
+            "kvm_host",
+            {"uuid": HOST, "state": "reconnected", "description": "new"},
+            {("host", HOST): {"status": "Disconnected", "ipmiPowerStatus": "POWER_OFF"}},
+            "because it is switched off. Set power: on",
+        ),
+        (
+            "vm",
+            {"uuid": STOPPED, "state": "running", "host": HOST},
+            {("host", HOST): {"state": "Disabled"}},
+            "a VM starts only on a host that is Enabled and Connected: host-1 is Disabled and Connected",
+        ),
+        (
+            "vm",
+            {"uuid": STOPPED, "state": "running"},
+            {("host", seeded_uuid("host", 2)): {"state": "Disabled"}},
+            "a VM starts only on a host that is Enabled and Connected: host-2 is Disabled and Connected",
+        ),
+        (
+            "vm",
+            {"uuid": STOPPED, "state": "stopped"},
+            {("vm", STOPPED): {"state": "Created"}},
+            "is Created, and StopVm",
+        ),
+        (
+            "sns_endpoint",
+            {"type": "snmp", "name": "new", "platform": seeded_uuid("platform", 2)},
+            {},
+            "is of the type TeamChat, and the endpoint of the type snmp",
+        ),
+        (
+            "sns_endpoint",
+            {"type": "any", "uuid": seeded_uuid("endpoint", 1), "platform": seeded_uuid("platform", 2)},
+            {},
+            "is of the type TeamChat, and the endpoint of the type Snmp",
+        ),
+        (
+            "sns_teamchat_person",
+            {"uuid": seeded_uuid("person", 1), "user_id": "user-2"},
+            {},
+            "already has a person with the user_id 'user-2'",
+        ),
+        (
+            "vm_from_snapshot_group",
+            {"name": "new", "snapshot_group": GROUP, "l3_networks": [NETWORK, seeded_uuid("l3network", 1)]},
+            {},
+            "a VM with several l3_networks needs default_l3_network",
+        ),
+        (
+            "vm_from_snapshot_group",
+            {"name": "new", "snapshot_group": GROUP, "host": HOST},
+            {("host", HOST): {"status": "Disconnected"}},
+            "host-1 is Enabled and Disconnected",
+        ),
+    ],
+)
+def test_states_and_values_that_the_service_refuses(
+    run: ModuleRunner,
+    sim: Simulator,
+    module: str,
+    options: dict[str, Any],
+    before: dict[tuple[str, str], dict[str, Any]],
+    message: str,
+) -> None:
+    for (kind, uuid), members in before.items():
+        sim.change(kind, uuid, **members)
+    ran = run_as_predicted(run, module, options)
+    assert message in ran.message
+    assert ran["error"]["code"] == "UNCHANGEABLE"
+    assert not ran.changed
+
+
+def test_nothing_is_changed_before_a_call_that_is_refused(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("host", HOST, state="Disabled")
+    message = run.refused("vm", {"uuid": STOPPED, "state": "running", "host": HOST, "description": "new"})
+    assert "host-1 is Disabled" in message
+    options = {"type": "snmp", "name": "new", "platform": seeded_uuid("platform", 2), "state": "disabled"}
+    assert "is of the type TeamChat" in run.refused("sns_endpoint", options)
+
+
+def test_host_that_is_off_is_connected_later(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("host", HOST, status="Disconnected", ipmiPowerStatus="POWER_OFF")
+    options = {"uuid": HOST, "power": "off", "username": "root", "password": "new", "update_password": "always"}
+    ran = run_as_predicted(run, "kvm_host", options)
+    assert ran.calls == ["UpdateKVMHost"]
+    assert "the service connects with the change when the host is on again" in ran.warnings[-1]
+
+
+def test_netmask_stays_with_another_address(run: ModuleRunner, sim: Simulator) -> None:
+    options = {"uuid": NIC, "static_ip": "10.101.0.99"}
+    predicted = run("vm_nic", options, check=True)["nic"]
+    kept = ("ip", "netmask", "gateway")
+    assert {name: predicted[name] for name in kept} == {name: run("vm_nic", options)["nic"][name] for name in kept}
+
+
+def test_unexport_of_volumes_that_do_not_exist_changes_nothing(run: ModuleRunner, sim: Simulator) -> None:
+    ran = run_as_predicted(run, "cbt_volume_export", {"vm": STOPPED, "volumes": [UNKNOWN], "state": "absent"})
+    assert (ran.calls, ran.changed) == ([], False)

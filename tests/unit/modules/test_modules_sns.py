@@ -449,12 +449,10 @@ def test_empty_remark_is_sent(run: ModuleRunner, person: dict[str, Any]) -> None
     assert sent.sent("UpdateAtPersonOfAtTeamchatEndpoint")["remark"] == ""
 
 
-def test_user_id_of_another_person_is_refused_by_the_service(
-    run: ModuleRunner, sim: Simulator, person: dict[str, Any]
-) -> None:
+def test_user_id_of_another_person_is_refused(run: ModuleRunner, sim: Simulator, person: dict[str, Any]) -> None:
     other = sim.records("person")[1]["userId"]
     ran = run("sns_teamchat_person", {"uuid": person["uuid"], "user_id": other})
-    assert "UpdateAtPersonOfAtTeamchatEndpoint failed (SYS.1007)" in ran.message
+    assert f"already has a person with the user_id {other!r}" in ran.message
     assert not ran.changed
 
 

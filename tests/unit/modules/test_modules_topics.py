@@ -237,7 +237,8 @@ def test_platform_with_the_address_of_another_one(run: ModuleRunner, sim: Simula
     options = {"name": "other", "snmp_address": platform["snmpAddress"], "snmp_port": platform["snmpPort"]}
     assert "the platform 'snmp-1' (a" in run("sns_snmp_platform", options, check=True).message
     ran = run("sns_snmp_platform", options)
-    assert ran["error"]["code"] == "SYS.1007"
+    assert "the platform 'snmp-1' (a" in ran.message
+    assert ran["error"]["causes"][0]["code"] == "SYS.1007"
     assert not ran.changed
 
 

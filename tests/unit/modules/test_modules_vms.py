@@ -112,7 +112,7 @@ def test_required_options_of_a_new_vm(run: ModuleRunner, restored: dict[str, Any
 def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
     networks = [seeded("l3network", 1), seeded("l3network", 2)]
     ran = run("vm_from_snapshot_group", {**restored, "l3_networks": networks})
-    assert "more than one L3 network needs defaultL3NetworkUuid" in ran.message
+    assert "a VM with several l3_networks needs default_l3_network" in ran.message
     assert not ran.changed
     chosen = {"l3_networks": networks, "default_l3_network": networks[1]}
     ran = run.twice("vm_from_snapshot_group", {**restored, **chosen})
@@ -577,8 +577,8 @@ def test_server_that_returns_no_export_details(run: ModuleRunner, sim: Simulator
 def test_volumes_of_a_running_vm(run: ModuleRunner, seeded: Seeded) -> None:
     vm = seeded("vm", 1)
     ran = run("cbt_volume_export", {"vm": vm, "volumes": [seeded("volume", 1)]})
-    assert f"vm[uuid: {vm}] is running" in ran.message
-    assert not ran.changed
+    assert "an export needs a VM that does not run, and vm-1 is Running" in ran.message
+    assert ran.calls == []
 
 
 # ----------------------------------------------------------------------------------------------------- removal of NICs
@@ -644,8 +644,8 @@ def test_vm_must_be_running_or_stopped_to_lose_a_nic(
 ) -> None:
     sim.change("vm", desired["vm"], state="Paused")
     ran = run("vm_nic", {"uuid": second_nic, "state": "absent"})
-    assert (ran.failed, ran.changed, ran["error"]["code"]) == (True, False, "SYS.1006")
-    assert ran.message.endswith("The nic still exists.")
+    assert (ran.failed, ran.changed, ran["error"]["causes"][0]["code"]) == (True, False, "SYS.1006")
+    assert "DetachL3NetworkFromVm needs a VM that is Running or Stopped" in ran.message
 
 
 def test_removal_of_a_nic_that_was_removed_meanwhile(run: ModuleRunner, sim: Simulator, second_nic: str) -> None:

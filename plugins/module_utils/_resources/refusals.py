@@ -1,0 +1,191 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Why the service would refuse calls for hosts, VMs and NICs, as far as records show it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from .._api.errors import Unchangeable, Unsupported
+from .._api.records import Record, drop_null_references, normalize_address
+from .._api.resource_types import HOST, L3_NETWORK, VM
+from .._client.client import Client
+from .._client.lists import find_by_attribute, get_by_uuid
+from .._engine.plan import PlannedCall
+from .hosts import DISCONNECTED, MAINTENANCE, is_switched_off
+from .vms import CHANGING_STATES
+from .vms_on_hosts import find_root_storage, read_local_storages
+
+# The states of a VM that each operation accepts: section "VMs" of the notes on the life cycle. A VM that has the state
+# to which the operation leads is accepted, too.
+_ACCEPTED: Mapping[str, Sequence[str]] = {
+    "StartVmInstance": ("Running", "Created", "Stopped", "Crashed"),
+    "StopVmInstance": ("Stopped", "Running", "Paused", "Unknown", "NoState", "Crashed"),
+    "RebootVmInstance": ("Running", "NoState", "Crashed"),
+    "PauseVmInstance": ("Running",),
+    "ResumeVmInstance": ("Paused",),
+    "MigrateVm": ("Running", "Paused", "Unknown"),
+    "AttachL3NetworkToVm": ("Running", "Stopped"),
+    "DetachL3NetworkFromVm": ("Running", "Stopped"),
+}
+
+_CREATE_VM = "CreateVmInstanceFromVolumeSnapshotGroup"
+
+
+def find_host_refusal(dummy: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse a call for a host."""
+    # No record shows the state and the IPMI controller of a host before it was added.
+    host = record if record and drop_null_references(record).get("uuid") else {}
+    state, status = host.get("state"), host.get("status")
+    if call.params.get("stateEvent") == "maintain" and status == DISCONNECTED:
+        return Unchangeable(
+            "only a connected host can go into maintenance, and the host is Disconnected. Set state: reconnected first."
+        )
+    if call.operation == "ReconnectHost" and state in (MAINTENANCE, "PreMaintenance"):
+        return Unchangeable(
+            f"the service does not reconnect a host in state {state}. Set state: enabled, which also connects it."
+        )
+    if call.operation == "ReconnectHost" and is_switched_off(host):
+        return Unchangeable("the service cannot connect to the host, because it is switched off. Set power: on.")
+    if call.operation == "UpdateHostIpmi" and host and not host.get("ipmiAddress"):
+        return Unchangeable(
+            "the service cannot change how it reaches the IPMI controller, because it knows none of the host"
+            " (ipmi_address is not set). Configure an address in the controller, and set state: reconnected."
+        )
+    return None
+
+
+def find_vm_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse a call for a VM."""
+    vm = record or {}
+    if refusal := _refuse_state(call.operation, vm):
+        return refusal
+    if call.operation == "StartVmInstance" and vm.get("state") != "Running":
+        return _find_missing_host(client, {"clusterUuid": vm.get("clusterUuid"), **call.params}, vm)
+    return None
+
+
+def find_new_vm_refusal(client: Client, call: PlannedCall, dummy: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse to create a VM from a snapshot group."""
+    if call.operation != _CREATE_VM:
+        return None
+    networks, default = call.params.get("l3NetworkUuids") or [], call.params.get("defaultL3NetworkUuid")
+    if default is None and len(set(networks)) > 1:
+        return Unchangeable("a VM with several l3_networks needs default_l3_network. Give one of them.")
+    if default is not None and default not in networks:
+        return Unchangeable(f"default_l3_network {default!r} is not one of l3_networks. Add it to them.")
+    if call.params.get("strategy") == "CreateStopped":
+        return None
+    return _find_missing_host(client, call.params, {})
+
+
+def _refuse_state(operation: str, vm: Record) -> Unchangeable | None:
+    """Return the failure that an operation does not accept the state of a VM. The task waits while it changes."""
+    state, accepted = vm.get("state"), _ACCEPTED.get(operation)
+    if accepted is None or state is None or state in (*accepted, *CHANGING_STATES):
+        return None
+    return Unchangeable(
+        f"the VM {vm.get('name')} is {state}, and {operation} needs a VM that is {_join(accepted)}. Change its state"
+        " first."
+    )
+
+
+def _join(states: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
+
+
+def _find_missing_host(client: Client, place: Record, vm: Record) -> Unchangeable | None:
+    """Return the failure that none of the hosts on which a VM shall start is enabled and connected.
+
+    ``place`` has the host, or else the cluster. A VM on local storage starts only where its volumes are. Which of
+    several hosts has enough capacity is known to the service only.
+    """
+    if host := place.get("hostUuid"):
+        hosts = get_by_uuid(client, HOST.query, host)
+    elif cluster := place.get("clusterUuid"):
+        hosts = find_by_attribute(client, HOST.query, "clusterUuid", cluster)
+    else:
+        return None
+    if not hosts or any(host.get("state") is None or host.get("status") is None for host in hosts):
+        return None
+    usable = [host for host in hosts if (host["state"], host["status"]) == ("Enabled", "Connected")]
+    if not usable:
+        states = "; ".join(f"{host.get('name')} is {host['state']} and {host['status']}" for host in hosts[:5])
+        return Unchangeable(f"a VM starts only on a host that is Enabled and Connected: {states}. Enable a host first.")
+    last = vm.get("lastHostUuid")
+    with suppress(Unsupported):
+        if last and last not in [host["uuid"] for host in usable] and _is_on_local_storage(client, vm):
+            return Unchangeable(
+                f"the root volume is on local storage, so the VM starts only on the host {last!r}, which is not"
+                " available or not the requested one. Omit host and cluster, and enable the host.",
+                {last: "hostUuid"},
+            )
+    return None
+
+
+def _is_on_local_storage(client: Client, vm: Record) -> bool:
+    """Return whether the root volume of a VM is on the disks of a host. Raise Unsupported if it cannot be read."""
+    return find_root_storage(vm) in read_local_storages(client, {})
+
+
+def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse a call for a NIC."""
+    nic, params = record or {}, call.params
+    if call.operation in ("AttachL3NetworkToVm", "DetachL3NetworkFromVm"):
+        vm = nic.get("vm") or _read_vm(client, params.get("vmInstanceUuid") or nic.get("vmInstanceUuid"))
+        if refusal := _refuse_state(call.operation, vm):
+            return refusal
+    network = params.get("destL3NetworkUuid") or params.get("l3NetworkUuid")
+    if network and params.get("staticIp"):
+        return _refuse_address(client, network, params["staticIp"]) or _refuse_mac(client, params.get("customMac"))
+    return _refuse_mac(client, params.get("customMac"))
+
+
+def _read_vm(client: Client, uuid: str | None) -> Record:
+    vms = get_by_uuid(client, VM.query, uuid) if uuid else []
+    return vms[0] if vms else {}
+
+
+def _refuse_address(client: Client, network: str, text: str) -> Unchangeable | None:
+    """Return the failure that an address is in no range of a network, or is that of another NIC in it."""
+    for record in get_by_uuid(client, L3_NETWORK.query, network):
+        ranges = [each for each in record.get("ipRanges") or () if each.get("startIp") and each.get("endIp")]
+        if ranges and not any(_contains(each, text) for each in ranges):
+            names = ", ".join(f"{each['startIp']} to {each['endIp']}" for each in ranges)
+            return Unchangeable(
+                f"static_ip {text} is in no IP range of the network {record.get('name')}: {names}. Give an address in"
+                " one of them, or omit static_ip."
+            )
+    for nic in find_by_attribute(client, "QueryVmNic", "ip", text):
+        if nic.get("l3NetworkUuid") == network:
+            return Unchangeable(
+                f"static_ip {text} is that of the NIC {nic.get('uuid')} of the VM {nic.get('vmInstanceUuid')!r}. Give"
+                " another address, or omit static_ip.",
+                {str(nic.get("vmInstanceUuid")): "vmInstanceUuid"},
+            )
+    return None
+
+
+def _contains(ip_range: Record, text: str) -> bool:
+    """Return whether an address is in a range of addresses of the same version."""
+    first, last, address = (
+        ipaddress.ip_address(value.strip()) for value in (ip_range["startIp"], ip_range["endIp"], text)
+    )
+    return first.version == address.version and int(first) <= int(address) <= int(last)
+
+
+def _refuse_mac(client: Client, mac: str | None) -> Unchangeable | None:
+    """Return the failure that another NIC has a MAC address."""
+    for nic in find_by_attribute(client, "QueryVmNic", "mac", normalize_address(mac)) if mac else ():
+        return Unchangeable(
+            f"custom_mac {mac} is that of the NIC {nic.get('uuid')} of the VM {nic.get('vmInstanceUuid')!r}. Give"
+            " another address, or omit custom_mac.",
+            {str(nic.get("vmInstanceUuid")): "vmInstanceUuid"},
+        )
+    return None
