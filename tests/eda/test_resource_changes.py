@@ -150,7 +150,7 @@ def test_connection_of_a_profile(sim: Simulator, tmp_path: Path, monkeypatch: py
         asyncio.run(fail())
 
 
-@pytest.mark.parametrize("code", ["ID.1006", "LOGIN_CONTROL.1002"])
+@pytest.mark.parametrize("code", ["ID.1007", "LOGIN_CONTROL.1002"])
 def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
     """A source that polls forever would never read anything, because it does not repeat a refused login."""
     sim.configure(login_refusal=code)

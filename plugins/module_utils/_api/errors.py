@@ -93,7 +93,7 @@ NO_SUCH_OBJECT = "SYS.1003"
 
 # Codes with which a service refuses an account: wrong credentials, too many sessions, disabled, second factor, password
 # expired, locked. Services lock an account after several failed logins, so the login is not repeated.
-_FINAL_REFUSAL = re.compile(r"ID\.(1000|1006|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
+_FINAL_REFUSAL = re.compile(r"ID\.(1000|1007|2001)|LOGIN_CONTROL\.\d+", re.ASCII)
 
 # HTTP statuses of a proxy or of an overloaded service, which may be temporary.
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504)

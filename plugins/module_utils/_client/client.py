@@ -93,13 +93,14 @@ class CallOptions(NamedTuple):
     """How a client makes its calls.
 
     With ``read_only`` it refuses everything but GET (check mode). With ``mask_replies``, for callers that show replies
-    and compare nothing, it masks credentials in replies. It waits for ``wait_timeout`` seconds for jobs, and polls them
-    at least every ``wait_interval`` seconds. The service ends a call after ``api_timeout``.
+    and compare nothing, it masks credentials in replies. It waits for ``wait_timeout`` seconds for jobs, or for a
+    session of an account that has too many, and polls jobs at least every ``wait_interval`` seconds. The service ends
+    a call after ``api_timeout``.
     """
 
     read_only: bool = False
     mask_replies: bool = False
-    wait_timeout: float = 1800
+    wait_timeout: float = 60
     wait_interval: float = 5
     webhook: Webhook = NO_WEBHOOK
     api_timeout: int | None = None

@@ -15,9 +15,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from .._api.errors import (
+    ApiError,
     InvalidOptions,
     LoginFailed,
     ResponseLost,
@@ -25,6 +27,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     add_causes,
+    list_error_codes,
 )
 from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
@@ -39,6 +42,11 @@ from .waiting import wait_for_job
 MAX_LOGIN_RETRIES = 3
 LOGIN_BACKOFF = 0.3
 
+# The code with which the service refuses a login because the account has too many sessions, and the growth of the
+# elapsed time after which the login is tried again: sessions of other runs end.
+_TOO_MANY_SESSIONS = "ID.1006"
+_LOGIN_RATIO = 0.5
+
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
 
@@ -49,16 +57,30 @@ def hash_password(password: str) -> str:
 
 
 def log_in(client: Client, account: str, password: str) -> str:
-    """Return a new session of an account.
+    """Return a new session of an account. While it has too many, wait until one of them ends, until the wait timeout.
 
     Raise Unsupported if the service has no login, and LoginFailed for other errors.
     """
     try:
-        return _log_in(client, account, password)
+        return _log_in_when_possible(client, account, password)
     except Unsupported:
         raise
     except VirtinfraError as reason:
         raise LoginFailed.from_error(reason).with_label(f"account {account}") from None
+
+
+def _log_in_when_possible(client: Client, account: str, password: str) -> str:
+    begin, deadline = client.hooks.clock.monotonic(), client.wait.compute_deadline()
+    label = f"the end of a session of the account {account}, which has as many as the service permits"
+    for dummy in chain([0.0], client.wait.poll_intervals(label, deadline, _LOGIN_RATIO)):
+        try:
+            return _log_in(client, account, password)
+        except ApiError as refusal:
+            if _TOO_MANY_SESSIONS not in list_error_codes(refusal.error):
+                raise
+            last = refusal
+    last.add_sentence(f" None of them ended within {client.hooks.clock.monotonic() - begin:.0f} s.")
+    raise last
 
 
 def _log_in(client: Client, account: str, password: str) -> str:
@@ -164,13 +186,21 @@ def drop_credentials(connection: ConnectionOptions) -> ConnectionOptions:
 class AccountSession:
     """The session of an account: created when it is first needed, and replaced when the service refuses it.
 
-    All clients with the same store share one session; the first that needs it logs in, and the others wait.
+    All clients with the same store share one session; the first that needs it logs in, and the others wait. A login
+    waits for ``wait_timeout`` seconds until the account has less sessions than the service permits.
     """
 
     credential = "account"
 
-    def __init__(self, connection: ConnectionOptions, hooks: Hooks, store: SessionStore) -> None:
+    def __init__(
+        self,
+        connection: ConnectionOptions,
+        hooks: Hooks,
+        store: SessionStore,
+        wait_timeout: float = CallOptions().wait_timeout,
+    ) -> None:
         self._connection, self._hooks, self._store = connection, hooks, store
+        self._wait_timeout = wait_timeout
         self._session_id: str | None = None
         password = connection.account_password or ""
         hooks.masker.add(password, hash_password(password))
@@ -272,7 +302,7 @@ class AccountSession:
 
     def _open_login_client(self) -> AbstractContextManager[Client]:
         """Open a client that may log in, also in check mode, because this changes nothing that users manage."""
-        options = CallOptions(wait_timeout=self._connection.request_timeout)
+        options = CallOptions(wait_timeout=self._wait_timeout)
         return open_session_client(drop_credentials(self._connection), options, self._hooks)
 
 
@@ -288,7 +318,7 @@ def _open_account_client(connection: ConnectionOptions, options: CallOptions, ho
     """Open a client with the session of the account. A session that nobody shares ends with the client."""
     store = hooks.new_store(connection)
     with (
-        AccountSession(connection, hooks, store) as sessions,
+        AccountSession(connection, hooks, store, options.wait_timeout) as sessions,
         create_client(connection, options, hooks, sessions, store) as client,
     ):
         yield client

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ from simulator.launch import Simulator
 from support.clients import make_client
 from support.fast_clock import with_fast_clock
 from support.inventory_sources import Source
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRunner, run_module
 from support.scenarios import CREATED_TASK, HOST, NEW_HOST, STOPPED_VM, VOLUME
 from support.stub_server import StubRequest, StubResponse, StubServer, forward
 
@@ -390,8 +391,52 @@ def test_a_wrong_password_is_tried_once(sim: Simulator, folder: Path) -> None:
     assert sim.sessions()["failed_logins"] == 1
 
 
+@pytest.mark.parametrize("module", ["host_info", "sns_topic"])
+def test_a_run_waits_until_a_session_ends(sim: Simulator, module: str) -> None:
+    """The account has as many sessions as the service permits, and later there is room for another."""
+    sim.configure(session_limit=1)
+    requests: list[str] = []
+    lines: list[str] = []
+
+    def end_other(line: str) -> None:
+        requests.append(line)
+        if len(requests) == 18:
+            sim.configure(session_limit=2)
+
+    options = {"base_url": sim.url, **ACCOUNT, **({"name": "new"} if module == "sns_topic" else {})}
+    with with_fast_clock():
+        ran = run_module(module, options, on_request=end_other, on_progress=lines.append)
+    assert not ran.result.get("failed"), ran.result
+    assert len(requests) > 18, requests
+    assert "still waiting for the end of a session of the account admin, which has as many as the service" in lines[0]
+
+
+def test_a_run_waits_for_a_session_until_its_timeout(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(login_refusal="ID.1006")
+    with with_fast_clock():
+        ran = run("sns_topic", {"name": "new", "wait_timeout": 20}, **ACCOUNT)
+    assert ran["error"]["code"] == "ID.1006"
+    assert ran.message.startswith("account admin: LogInByAccount failed (ID.1006): ")
+    assert ran.message.endswith("End sessions of the account that are no longer used. None of them ended within 20 s.")
+
+
+def test_workers_that_wait_for_a_session_share_the_failure(
+    sim: Simulator, connection: ConnectionOptions, folder: Path
+) -> None:
+    """The next task of the run tries again, because sessions end."""
+    sim.configure(login_refusal="ID.1006")
+    store, since = FileStore(connection), time.monotonic()
+    with pytest.raises(LoginFailed, match=r"ID\.1006"):
+        AccountSession(connection, Hooks(Masker()), store, wait_timeout=0).get_session()
+    sim.clear_log()
+    with pytest.raises(LoginFailed, match=r"ID\.1006"), store.open() as values:
+        open_shared_session(connection)._raise_known_failure(values, since)
+    assert operations(sim.log()) == []
+    sim.configure(login_refusal="")
+    assert open_shared_session(connection).get_session()
+
+
 REFUSALS = {
-    "ID.1006": "End sessions of the account that are no longer used",
     "ID.1007": "Enable the account",
     "ID.2001": "Use an account that needs no second factor",
     "LOGIN_CONTROL.1000": "Change the password in the service's user interface",
