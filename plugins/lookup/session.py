@@ -57,6 +57,7 @@ from ..module_utils._client.sessions import AccountSession, build_missing_accoun
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
+from ..plugin_utils._run.encrypted import decrypt_values
 from ..plugin_utils._run.profiles import Profiles
 from ..plugin_utils._run.sessions import FileStore
 
@@ -69,7 +70,7 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
         try:
-            options = Profiles.from_loader(self._loader).complete(kwargs, self.option_definitions)
+            options = Profiles.from_loader(self._loader).complete(decrypt_values(kwargs), self.option_definitions)
             self.set_options(var_options=variables, direct=options)
             connection = ConnectionOptions.from_params(self.get_options())
             refuse_access_key(connection)

@@ -39,6 +39,7 @@ from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
+from .._run.encrypted import decrypt_values
 from .._run.names import suspend_names
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
@@ -84,7 +85,7 @@ class ActionModule(ActionBase):
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
         spec = load_spec(name)
-        self._task.args = self._remove_unsupported_defaults(spec)
+        self._task.args = decrypt_values(self._remove_unsupported_defaults(spec))
         try:
             if spec.only_in_controller:
                 self._refuse_repeated_run(task_vars or {})
@@ -161,7 +162,8 @@ class ActionModule(ActionBase):
         for module_defaults in self._task.module_defaults:
             # The defaults of a module can be a template, too.
             defaults.update(self._templar.template(module_defaults.get(name)) or {})
-        return defaults
+        defaults_with_secrets: dict[str, Any] = decrypt_values(defaults)
+        return defaults_with_secrets
 
     def _find_obstacle(self) -> str | None:
         """Return why the task must run in a module process, with what to do, or None if it runs in the controller.

@@ -36,6 +36,7 @@ from ...module_utils._client.lists import list_user_tags, paginate, paginate_cur
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import CONNECTION, Options
+from .._run.encrypted import decrypt_values
 from .._run.profiles import Profiles
 
 SESSION_INVALID = "ID.1001"
@@ -314,8 +315,7 @@ def _convert_option(name: str, value: Any) -> Any:
     """Return the value of an option in an entry, converted as core converts other options."""
     if name in ("query", "filters") and isinstance(value, str):
         return [value]
-    # Before 2.19 an encrypted value is not a string, and is decrypted by str().
-    return str(value) if hasattr(value, "__ENCRYPTED__") else value
+    return decrypt_values(value)
 
 
 def _create_service(options: Mapping[str, Any], spec: Options, page_size: int) -> Service:
