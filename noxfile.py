@@ -71,6 +71,13 @@ WITH_OLDER_CORE = (
     *(f"tests/functional/test_{name}.py" for name in ("inventory_commands", "keywords", "masked_outputs")),
     PROTOCOL,
 )
+# What `make gate` runs with the oldest core, in which encrypted values are objects, beside the integration targets.
+WITH_OLDEST_CORE = tuple(f"tests/functional/test_{name}.py" for name in ("encrypted_values", "masked_outputs"))
+# What `make gate` runs with the next core, which masks values in its output itself.
+WITH_NEXT_CORE = tuple(
+    f"tests/functional/test_{name}.py"
+    for name in ("encrypted_values", "errors", "keywords", "masked_outputs", "secrets")
+)
 
 # The Python versions that can run ansible-test of a version of core, as it declares them.
 PYTHONS = {
@@ -80,10 +87,15 @@ PYTHONS = {
     "2.19": ">=3.11,<3.14",
     "2.20": ">=3.12,<3.15",
     "2.21": ">=3.12,<3.15",
+    "2.22": ">=3.13,<3.16",
     "devel": ">=3.13,<3.15",
 }
-# The development version of ansible-core is not on PyPI.
-DEVELOPMENT = "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz"
+# The versions of ansible-core without a release: the next one, of which there are candidates, and the development
+# version, which is not on PyPI.
+UNRELEASED = {
+    "2.22": "ansible-core~=2.22.0rc1",
+    "devel": "ansible-core @ https://github.com/ansible/ansible/archive/devel.tar.gz",
+}
 
 NEWEST = "2.21"
 
@@ -242,7 +254,7 @@ def ansible_test(session: nox.Session, *arguments: str) -> None:
 
 def install_core(session: nox.Session, core: str) -> None:
     """Install a version of ansible-core, and what the collection needs."""
-    session.install(DEVELOPMENT if core == "devel" else f"ansible-core~={core}.0", *RUNTIME)
+    session.install(UNRELEASED.get(core, f"ansible-core~={core}.0"), *RUNTIME)
 
 
 def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_in_ci: bool = False) -> None:
@@ -289,6 +301,16 @@ def validate_modules(session: nox.Session) -> None:
 def functional_of_older_core(session: nox.Session) -> None:
     """Run the unit tests that depend on the core, and the tests of whole playbooks in which cores differ most."""
     run_pytest(session, *UNITS_OF_CORE, *WITH_OLDER_CORE, "-k", f"not ({LEFT_TO_GATE})")
+
+
+def functional_of_oldest_core(session: nox.Session) -> None:
+    """Run the tests of whole playbooks in which the oldest core differs from all others."""
+    run_pytest(session, *WITH_OLDEST_CORE)
+
+
+def functional_of_next_core(session: nox.Session) -> None:
+    """Run the tests of whole playbooks in which the next core differs."""
+    run_pytest(session, *WITH_NEXT_CORE)
 
 
 def functional_of_newest_core(session: nox.Session) -> None:
@@ -650,7 +672,12 @@ def artifact(session: nox.Session) -> None:
             session.run(*demo_command, env=environment, external=True, silent=True)
 
 
+core_session("functional", "2.16", functional_of_oldest_core)
 core_session("functional", "2.19", functional_of_older_core)
+core_session("functional", "2.22", functional_of_next_core)
+core_session("functional-all", "2.22", functional_of_another_core, only_in_ci=True)
+core_session("integration", "2.22", integration, only_in_ci=True)
+core_session("sanity", "2.22", sanity_with_one_python, only_in_ci=True)
 core_session("functional-all", "2.19", functional_of_another_core, only_in_ci=True)
 core_session("functional", NEWEST, functional_of_newest_core)
 core_session("sanity", "2.19", sanity_of_oldest_python)

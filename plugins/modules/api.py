@@ -136,7 +136,7 @@ MODULE = generic_module(
         "path": {"type": "str"},
         "method": {"type": "str", "choices": list(METHODS)},
         "body_key": {"type": "str", "no_log": False},
-        "params": {"type": "dict", "default": {}, "no_log": True},
+        "params": {"type": "dict", "default": {}},
     },
     required_one_of=[("operation", "path")],
     mutually_exclusive=[("operation", "path"), ("operation", "method"), ("operation", "body_key")],

@@ -25,8 +25,8 @@ options:
     required: true
   common:
     description:
-      - Options of the module that all objects have, unless an object replaces them. Values of options whose names say
-        so, such as C(password), and of the module's secrets are masked in all output.
+      - Options of the module that all objects have, unless an object replaces them. Values of secret options, such as
+        C(password) and C(url), are masked in all output, also those of O(objects).
     type: dict
   objects:
     description:
@@ -206,8 +206,8 @@ from ..module_utils._modules.act import batch_module
 MODULE = batch_module(
     options={
         "module": {"type": "str", "required": True},
-        "common": {"type": "dict", "no_log": True},
-        "objects": {"type": "list", "elements": "dict", "required": True, "no_log": True},
+        "common": {"type": "dict"},
+        "objects": {"type": "list", "elements": "dict", "required": True},
         "concurrency": {"type": "int", "default": 20},
         "on_failure": {"type": "str", "choices": ["continue", "stop"], "default": "continue"},
         "on_invalid": {"type": "str", "choices": ["continue", "fail"], "default": "fail"},

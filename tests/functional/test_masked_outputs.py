@@ -10,6 +10,7 @@ import html
 import json
 import os
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from support.playbook_runner import PlaybookRunner
 from support.scenarios import NEW_HOST
 from support.socket_servers import ByteServer
 from support.stub_server import StubRequest, StubResponse, StubServer
+
+CORE_MASKS_SECRETS = find_spec("ansible.module_utils.secrets") is not None
 
 SESSION = "secret-session-4711"
 PROXY_PASSWORD = "pr0xy/s3cret"
@@ -191,6 +194,42 @@ def test_the_system_log_of_a_module_process_shows_no_secret(playbook_runner: Pla
     assert KEY not in logged
 
 
+def test_values_beside_secrets_are_shown(playbook_runner: PlaybookRunner) -> None:
+    """Core 2.22 masks each value of an option with no_log in all of its output, so mappings have none."""
+    login = {"username": "root", "password": KEY, "webhook_url": f"http://127.0.0.1:9/{KEY}"}
+    objects = [{"name": f"host-{number}", "cluster": "cluster-1", "management_ip": "192.0.2.1"} for number in (1, 2)]
+    params = {"name": "another", "clusterUuid": "cluster-1", "managementIp": "192.0.2.1", "sshPort": 1, **login}
+    run = playbook_runner.play(
+        {"virtinfra.manager.batch": {"module": "kvm_host", "common": login, "objects": objects, "concurrency": 1}},
+        {"virtinfra.manager.batch": {"module": "kvm_host", "objects": [{**login, **objects[0]}], "concurrency": 0}},
+        {"virtinfra.manager.api": {"operation": "AddKVMHost", "params": params}},
+        {"ansible.builtin.debug": {"msg": [host["name"] for host in objects]}},
+        arguments=["-vvv", "--diff"],
+    )
+    assert [played.status for played in run] == ["failed", "failed", "failed", "ok"], run.output
+    assert "concurrency must be at least 1" in run.results[1]["msg"]
+    for shown in ("host-1", "host-2", "cluster-1", "192.0.2.1", "root", "another"):
+        assert shown in run.output, shown
+    assert "$REDACTED$" not in run.output
+    assert KEY not in run.output
+    assert KEY not in json.dumps(run.results)
+
+
+@pytest.mark.skipif(not CORE_MASKS_SECRETS, reason="older versions of core show variables")
+def test_core_masks_secrets_of_objects(playbook_runner: PlaybookRunner) -> None:
+    objects = [{**NEW_HOST, "password": PASSWORD, "session_id": SESSION}]
+    params = {"operation": "CreateSNSWorkchatEndpoint", "params": {"name": "chat", "url": CHAT}}
+    run = playbook_runner.play(
+        {"virtinfra.manager.batch": {"module": "kvm_host", "objects": objects}},
+        {"virtinfra.manager.api": params},
+        {"ansible.builtin.debug": {"msg": [objects, params]}},
+    )
+    shown = run.output.rpartition("TASK [")[2]
+    assert shown.count("$REDACTED$") == 3
+    assert NEW_HOST["name"] in shown
+
+
+@pytest.mark.skipif(CORE_MASKS_SECRETS, reason="core masks the letters of options with no_log in all words")
 @pytest.mark.parametrize("as_module", [False, True])
 def test_a_secret_of_one_letter_leaves_words_readable(
     sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool

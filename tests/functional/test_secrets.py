@@ -411,7 +411,7 @@ def test_secret_parts_are_masked(text: str, parts: set[str]) -> None:
 
 
 def test_only_secret_parameters_are_masked() -> None:
-    spec = {"params": {"type": "dict", "no_log": True}}
+    spec = {"params": {"type": "dict"}}
     assert collect_secrets(spec, {"params": {"name": "host-1", "password": "12345678", "username": "root"}}) == {
         "12345678"
     }

@@ -76,6 +76,15 @@ def run_ansible_playbook(
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def _forget_secrets() -> None:
+    """Let core 2.22 mask no secrets of modules that tests have run in this process: each ansible-playbook has its own.
+
+    Most are short, and all of their letters would be masked.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("ansible.module_utils._internal._secrets")._secret_masker.__init__()
+
+
 def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Path | None) -> None:
     """Turn this process into ansible-playbook. Does not return."""
     code = 250
@@ -85,6 +94,7 @@ def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Pat
     ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
     # This process would own the sessions of all playbooks.
     vars(sys.modules[RUN_FILES])["OWNER"] = os.getpid()
+    _forget_secrets()
     try:
         signal.alarm(LONGEST_PLAY)
         with contextlib.ExitStack() as stack:

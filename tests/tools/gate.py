@@ -48,6 +48,7 @@ USUAL_SECONDS = {
     "functional-2.21": 320,
     "eda": 150,
     "functional-2.19": 60,
+    "functional-2.22": 110,
     "unit": 120,
     "chaos-short": 150,
     "backup": 100,

@@ -427,6 +427,17 @@ def test_secrets_are_marked() -> None:
                 assert rules.get("no_log") is True, (name, option)
 
 
+def test_secrets_in_mappings_are_known_by_their_names() -> None:
+    """Options of modules are also members of mappings, in objects of batch, whose names say what is secret."""
+    masker = import_module(f"{UTILS}._masking.masker")
+    options = [(option, rules) for name in MODULES for option, rules in load_spec(name).argument_spec.items()]
+    for option, rules in options:
+        assert not (rules.get("no_log") and masker.has_any_members(rules)), option
+        member = {"members": {option: "a-secret"}}
+        is_known = masker.collect_secrets({"members": {"type": "dict"}}, member) == {"a-secret"}
+        assert is_known == bool(rules.get("no_log")), option
+
+
 class TasksLoader(yaml.CSafeLoader):
     """Reads files of tasks, which may mark texts as unsafe; core's own loader takes a hundred times as long."""
 

@@ -39,21 +39,32 @@ MIN_SECRET_LENGTH = 4
 
 # Which values of a task are secret
 
+# Parameters and options that contain secrets, without a name that says so.
+SECRET_MEMBERS = frozenset(("proxy_url", "sessionUuid", "session_id", "url", "webhook_key", "webhook_url"))
+
 
 def collect_secrets(spec: Mapping[str, Any], params: Mapping[str, Any]) -> set[str]:
-    """Return the secrets in validated options: the options with no_log, and their secret parts.
+    """Return the secrets in options: the options with no_log, and their secret parts.
 
-    In a mapping of parameters, the names determine which values are secret. In conditions, values of ``url`` are
-    secret.
+    In a mapping of parameters, or of options of another module, the names determine which values are secret. In
+    conditions, values of ``url`` are secret.
     """
     secrets: set[str] = set()
     for name, option in spec.items():
-        if option.get("no_log"):
+        if option.get("no_log") or has_any_members(option):
             secrets.update(_find_secrets(params.get(name)))
         elif name in ("query", "filters"):
             secrets.update(_find_urls(params.get(name)))
     secrets = {secret.strip() for secret in secrets} - {""}
     return {part for secret in secrets for part in _split_secret(secret)}
+
+
+def has_any_members(option: Mapping[str, Any]) -> bool:
+    """Return whether an option is a mapping, or a list of mappings, with members of any name.
+
+    It has no no_log, with which Ansible 2.22 masks each value in such a mapping, even C(1), in all of its output.
+    """
+    return "dict" in (option.get("type"), option.get("elements")) and "options" not in option
 
 
 def _find_secrets(value: Any) -> Iterator[str]:
@@ -71,7 +82,7 @@ def _find_secrets_of_parameter(name: str, value: Any) -> Iterator[str]:
     """Yield the secret values of a parameter: all if its name says so, else only those that it contains."""
     if name == "q":
         yield from _find_urls(value)
-    elif name in ("url", "sessionUuid") or is_secret_name(name):
+    elif name in SECRET_MEMBERS or is_secret_name(name):
         values = value if isinstance(value, list) else [value]
         yield from (str(secret) for secret in values if secret)
     else:

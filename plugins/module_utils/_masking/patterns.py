@@ -92,7 +92,8 @@ HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in 
 # Characters of which a text with credentials of a form contains at least one; a backslash may be one that is escaped.
 # A text is searched for them ten times as fast as for words, and lists of records rarely contain them.
 _REQUIRED_CHARACTERS = {"sig": "=\\", "hook": "/\\"}
-_SECRET_NAME = rf"{_NAME}\Z"
+# The option update_password says when a password is sent.
+_SECRET_NAME = rf"(?<!update_){_NAME}\Z"
 # Names of parameters in the query of a URL, of which chats and gateways use short ones for their keys.
 _SECRET_PARAMETER = rf"(?: {_NAME} | (?:\A|[_.-])(?:auth|code|credential|sig|sign|signature) | key | token ) \Z"
 

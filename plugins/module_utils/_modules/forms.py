@@ -23,6 +23,7 @@ from ansible.module_utils.common.validation import (
 )
 
 from .._api.errors import InvalidOptions, suggest_name
+from .._masking.masker import has_any_members
 from .options import CONNECTION
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
@@ -108,7 +109,7 @@ def _list_variables(spec: Mapping[str, Any]) -> list[str]:
 def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
     """Raise InvalidOptions if the value of an option cannot be meant in its type."""
     name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
-    shown = "" if spec.get("no_log") else f", not {_abbreviate(value)}"
+    shown = _show_value(spec, value)
     if kind == "list":
         if isinstance(value, Mapping):
             raise InvalidOptions(f"{label} must be a list{_show_example(name)}{shown}")
@@ -132,7 +133,7 @@ def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "")
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
     """Raise InvalidOptions if an item of a list cannot be meant in the type of the list's elements."""
     kind = spec.get("elements")
-    shown = "" if spec.get("no_log") else f", not {_abbreviate(item)}"
+    shown = _show_value(spec, item)
     if kind == "str" and isinstance(item, (Mapping, list, tuple)):
         raise InvalidOptions(f"each item of {name} must be a string{_show_example(name)}{shown}")
     if kind == "dict":
@@ -154,7 +155,9 @@ def _show_example(name: str) -> str:
     return f", {_EXAMPLES[name]}" if name in _EXAMPLES else ""
 
 
-def _abbreviate(value: Any) -> str:
-    """Return a value in a message."""
+def _show_value(spec: Mapping[str, Any], value: Any) -> str:
+    """Return a value with its introduction, abbreviated, or an empty string if it may contain a secret."""
+    if spec.get("no_log") or has_any_members(spec):
+        return ""
     text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return f", not {text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'}"

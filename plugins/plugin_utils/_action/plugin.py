@@ -48,6 +48,7 @@ from .environment import patch_environ
 from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .locks import RunLock
+from .secrets import register_secrets
 
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
 build_tls_context(True, None, None, None)
@@ -92,6 +93,7 @@ class ActionModule(ActionBase):
             arguments = self._complete_options(spec, variables)
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments)
+            register_secrets(spec, arguments)
         except VirtinfraError as failure:
             masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))
             return masked

@@ -23,6 +23,7 @@ from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options
+from .._run.encrypted import decrypt_values
 
 ROLES = Path(__file__).parents[3] / "roles"
 
@@ -47,7 +48,8 @@ def read_variables(
     _refuse_unknown(role, options, variables)
     given = {name: _evaluate(name, variables[name], template) for name in options if name in variables}
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
-    masker.add(*collect_secrets(options, given))
+    # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
+    masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:
@@ -70,7 +72,7 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
 
 def _evaluate(name: str, value: Any, template: Callable[[Any], Any]) -> Any:
     try:
-        return template(value)
+        return decrypt_values(template(value))
     except AnsibleError as error:
         raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
 

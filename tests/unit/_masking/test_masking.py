@@ -166,7 +166,7 @@ def test_scheme_and_host_alone_are_not_secret(url: str) -> None:
 
 def test_addresses_in_conditions_are_secret() -> None:
     url = "https://chat.example.com/hook/key-0815"
-    spec: dict[str, dict[str, Any]] = {"query": {}, "params": {"no_log": True}}
+    spec: dict[str, dict[str, Any]] = {"query": {}, "params": {"type": "dict"}}
     assert url in collect_secrets(spec, {"query": ["name=x", f"url = {url}"]})
     assert url in collect_secrets(spec, {"params": {"q": [f"url!={url}", "name=x"]}})
     assert collect_secrets(spec, {"query": ["name=https://a/b", "urls=https://a/b"], "params": {"q": "x=1"}}) == set()
@@ -237,7 +237,7 @@ HOOK = "https://bot:passw0rd@chat.example.com:8443/open-apis/v2/hook/KEY/A1b2C3d
 def test_secrets_in_options(options: dict[str, Any], secrets: set[str]) -> None:
     spec: dict[str, dict[str, Any]] = {
         "secret": {"no_log": True},
-        "params": {"no_log": True},
+        "params": {"type": "dict"},
         "filters": {},
         "name": {},
     }
