@@ -85,3 +85,14 @@ notes:
   - "Fields of related objects follow a dot: C(zone.FIELD), C(cluster.FIELD), C(host.FIELD), C(image.FIELD),
     C(instanceOffering.FIELD), C(vmNics.FIELD) and C(allVolumes.FIELD), for example V(cluster.name=cluster-1)."
 """
+
+    VM_NIC = r"""
+options: {}
+notes:
+  - "The fields for O(query) are C(uuid), C(vmInstanceUuid), C(l3NetworkUuid), C(ip), C(mac), C(hypervisorType),
+    C(netmask), C(gateway), C(metaData), C(driverType), C(internalName), C(type), C(state), C(ipVersion), C(deviceId),
+    C(createDate) and C(lastOpDate)."
+  - "The known values of C(state) are V(enable) and V(disable)."
+  - "Fields of related objects follow a dot: C(vmInstance.FIELD) and C(l3Network.FIELD), for example
+    V(vmInstance.name=vm-1)."
+"""

@@ -89,6 +89,10 @@ NEEDING_A_QUERY = {
         "the service does not offer QueryVolumeSnapshotGroup",
     )
     | {"Rename a snapshot group": "the service does not offer UpdateVolumeSnapshotGroup"},
+    "vm_nic_info": dict.fromkeys(
+        ("List the NICs of a VM", "Find the VM that has an address", "List the disabled NICs of a network"),
+        "the service does not offer QueryVmNic",
+    ),
     "vm_snapshot_group_info": {
         "List the snapshot groups of a VM": "the service does not offer QueryVolumeSnapshotGroup",
         "Find a snapshot group by its name": "the service does not offer QueryVolumeSnapshotGroup",

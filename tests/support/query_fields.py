@@ -42,7 +42,7 @@ class ModuleDocFragment:
 
 
 # The types with a page of their own; the guide "Fields of results" documents all types.
-PAGES = ("cbt_task", "endpoint", "host", "primary_storage", "snapshot_group", "subscriber", "vm")
+PAGES = ("cbt_task", "endpoint", "host", "primary_storage", "snapshot_group", "subscriber", "vm", "vm_nic")
 
 # Fields that docs/openapi.yaml does not describe, and whose values conditions cannot compare.
 LISTS = ("ipRanges",)

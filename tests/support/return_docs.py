@@ -212,6 +212,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "sns_topic_subscriber_info": {"subscribers": contains("SNSTopicSubscriber")},
         "vm_from_snapshot_group": {"vm": vm},
         "vm_info": {"vms": vm},
+        "vm_nic_info": {"nics": contains("VmNicInventory")},
         "vm_snapshot_group": {"snapshot_group": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm": {"vm": vm},

@@ -141,6 +141,7 @@ CALLING: dict[str, Mapping[str, Any]] = {
 }
 READING: dict[str, Mapping[str, Any]] = {
     "vm_info": {"uuid": VM},
+    "vm_nic_info": {"vm": VM},
     "host_info": {"uuid": HOST},
     "cbt_task_info": {"vm": VM},
     "vm_snapshot_group_info": {"vm": VM},

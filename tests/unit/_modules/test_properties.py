@@ -360,6 +360,7 @@ READING: dict[str, Case] = {
             "vm_snapshot_group_info",
         )
     },
+    "vm_nic_info": Case("vm_nic_info", {}, {"query": st.just(["ip=10.0.0.1"])}, renamed={"query": "q"}),
     "sns_topic_subscriber_info": Case(
         "sns_topic_subscriber_info",
         {},
@@ -401,7 +402,9 @@ READING: dict[str, Case] = {
 }
 
 # Options that select listed records by uuid, by name or by number, and the wait for them.
-CHOOSING = {"uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for", "path"}
+CHOOSING = {
+    *("uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for", "path", "l3_network", "ip", "mac"),
+}
 
 # Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.
 SET_BY_SEVERAL_CALLS = {"topics", "tags"}

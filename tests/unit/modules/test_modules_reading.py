@@ -33,9 +33,10 @@ LISTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "sns_endpoint_info": ("endpoints", "endpoint", {"type": "any"}),
     "sns_topic_subscriber_info": ("subscribers", "subscriber", {}),
     "vm_info": ("vms", "vm", {}),
+    "vm_nic_info": ("nics", "vmnic", {}),
     "vm_snapshot_group_info": ("snapshot_groups", "snapshotgroup", {}),
 }
-NAMED = [name for name in LISTS if name != "sns_topic_subscriber_info"]
+NAMED = [name for name in LISTS if name not in ("sns_topic_subscriber_info", "vm_nic_info")]
 MANY = {"hosts": 7, "vms": 7, "primary_storages": 7, "cbt_tasks": 7, "snapshot_groups": 7}
 
 
@@ -134,7 +135,8 @@ def test_limit(run: ModuleRunner, name: str) -> None:
 @pytest.mark.parametrize("name", LISTS)
 def test_missing_object(run: ModuleRunner, sim: Simulator, name: str) -> None:
     sim.reset(hosts=0, vms=0, cbt_tasks=0)
-    options = {"name": "nobody"} if name in NAMED else {"topic": NOWHERE}
+    other = {"sns_topic_subscriber_info": {"topic": NOWHERE}, "vm_nic_info": {"vm": NOWHERE}}
+    options = other.get(name, {"name": "nobody"})
     assert list_records(run, name, **options) == []
 
 

@@ -19,7 +19,7 @@ from support.module_runner import run_module
 
 VM_STATE = {"field": "state", "values": ["Running"]}
 WAITING = ["cbt_task_info", "host_info", "primary_storage_info", "resource_info", "sns_endpoint_info"]
-WAITING += ["sns_topic_subscriber_info", "vm_info", "vm_snapshot_group_info"]
+WAITING += ["sns_topic_subscriber_info", "vm_info", "vm_nic_info", "vm_snapshot_group_info"]
 
 
 class ActingClock(FakeClock):
