@@ -184,8 +184,8 @@ EXAMPLES = r"""
 - name: Change the login of its IPMI controller
   virtinfra.manager.kvm_host: {name: host-3, ipmi_username: operator, ipmi_password: "{{ ipmi_password }}"}
 
-- name: Remove a host; move its VMs to other hosts first, and fail if something lies on its local storage
-  virtinfra.manager.kvm_host: {name: host-1, state: absent, evacuate: true}
+- name: Remove a host; move its VMs to other hosts first
+  virtinfra.manager.kvm_host: {name: host-1, state: absent, evacuate: true, destroy_local_storage: true}
 
 - name: Start the VMs that the maintenance stopped
   virtinfra.manager.batch:

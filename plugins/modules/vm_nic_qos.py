@@ -9,15 +9,18 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Removes the bandwidth limit of a NIC of a virtual machine, in one direction, or sets the limits of both.
-  - "Remove the limit of outgoing traffic - C(virtinfra.manager.vm_nic_qos: {uuid: a0000006000040008000000000000001,
-    direction: out, state: absent})"
-  - "Limit the traffic in both directions - C(virtinfra.manager.vm_nic_qos: {uuid: a0000006000040008000000000000001,
+  - "Remove the limit of outgoing traffic of a NIC by its uuid - C(virtinfra.manager.vm_nic_qos: {uuid:
+    a0000006000040008000000000000001, direction: out, state: absent})"
+  - "Limit the traffic in both directions - C(virtinfra.manager.vm_nic_qos: {vm: vm-1, l3_network: l3-1,
     outbound_bandwidth: 104857600, inbound_bandwidth: 104857600, state: present})"
+  - "Remove the limit of incoming traffic - C(virtinfra.manager.vm_nic_qos: {vm: vm-1, l3_network: l3-1, direction: in,
+    state: absent})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags
+  - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
 attributes:
@@ -40,9 +43,16 @@ options:
     choices: [absent, present]
     default: absent
   uuid:
-    description: The uuid of the NIC.
+    description: The uuid of the NIC. Either this option, or O(vm) and O(l3_network), is required.
     type: str
-    required: true
+  vm:
+    description: The VM, by name or uuid. Together with O(l3_network) it selects the NIC when O(uuid) is not given.
+    type: str
+    aliases: [vm_instance_uuid]
+  l3_network:
+    description: The network of the NIC, by name or uuid. The module fails if the VM has several NICs on it.
+    type: str
+    aliases: [l3_network_uuid]
   direction:
     description: The direction of the traffic, seen from the VM. Required with O(state=absent).
     type: str
@@ -65,7 +75,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Remove the limit of outgoing traffic
+- name: Remove the limit of outgoing traffic of a NIC by its uuid
   virtinfra.manager.vm_nic_qos:
     uuid: a0000006000040008000000000000001
     direction: out
@@ -73,10 +83,18 @@ EXAMPLES = r"""
 
 - name: Limit the traffic in both directions
   virtinfra.manager.vm_nic_qos:
-    uuid: a0000006000040008000000000000001
+    vm: vm-1
+    l3_network: l3-1
     outbound_bandwidth: 104857600
     inbound_bandwidth: 104857600
     state: present
+
+- name: Remove the limit of incoming traffic
+  virtinfra.manager.vm_nic_qos:
+    vm: vm-1
+    l3_network: l3-1
+    direction: in
+    state: absent
 """
 
 RETURN = r"""
@@ -111,23 +129,29 @@ check_python()
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.vms import find_bandwidth_limit, find_bandwidth_limits
 
+KEYS = ("uuid", "vmInstanceUuid", "l3NetworkUuid")
 LIMITS = {
-    "absent": ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=("uuid",)),
-    "present": ResourceSpec("NicBandwidthLimits", "limit", find_bandwidth_limits, update="SetNicQos", keys=("uuid",)),
+    "absent": ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=KEYS),
+    "present": ResourceSpec("NicBandwidthLimits", "limit", find_bandwidth_limits, update="SetNicQos", keys=KEYS),
 }
 MODULE = resource_module(
     LIMITS,
     options={
         "state": {"type": "str", "default": "absent", "choices": list(LIMITS)},
-        "uuid": {"type": "str", "required": True},
+        "uuid": {"type": "str"},
+        "vm": reference("vmInstanceUuid"),
+        "l3_network": reference("l3NetworkUuid"),
         "direction": {"type": "str", "choices": ["in", "out"]},
         "outbound_bandwidth": {"type": "int"},
         "inbound_bandwidth": {"type": "int"},
     },
     by="state",
+    required_one_of=[("uuid", "vm")],
+    required_by={"vm": ["l3_network"]},
     required_if=[
         ("state", "absent", ["direction"]),
         ("state", "present", ["outbound_bandwidth", "inbound_bandwidth"], True),

@@ -121,7 +121,10 @@ NEEDING_A_COMPANION = {
         "Remove a VM and its data volumes for good": "the service does not offer",
     },
     "vm_nic": {"Remove a NIC": "the service does not offer DetachL3NetworkFromVm"},
-    "vm_nic_qos": {"Limit the traffic in both directions": "the service does not offer SetNicQos"},
+    "vm_nic_qos": {
+        "Limit the traffic in both directions": "the service does not offer GetNicQos",
+        "Remove the limit of incoming traffic": "the service does not offer GetNicQos",
+    },
 }
 
 # In literal mode, the query of workchat endpoints returns an empty object.

@@ -64,7 +64,7 @@ def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
 def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:
     """Raise InvalidOptions for options that belong to another type of object."""
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
-    known.update(resource.plan_options)
+    known.update((*resource.keys, *resource.plan_options))
     known.update((*TAG_PARAMS, "tags", "tagsMode", "state"))
     if others := [format_option_name(name) for name in desired if name not in known]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

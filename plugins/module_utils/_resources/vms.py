@@ -246,10 +246,25 @@ def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Cu
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     """Read the bandwidth limit of a NIC in one direction; None without a limit."""
-    bandwidth = find_bandwidth_limits(client, desired)[f"{desired['direction']}boundBandwidth"]
+    limits = find_bandwidth_limits(client, desired)
+    bandwidth = limits[f"{desired['direction']}boundBandwidth"]
     if bandwidth is None:
         return None
-    return {"uuid": desired["uuid"], "direction": desired["direction"], "bandwidth": bandwidth}
+    return {"uuid": limits["uuid"], "direction": desired["direction"], "bandwidth": bandwidth}
+
+
+def _find_uuid_of_nic(client: Client, desired: Record) -> str:
+    """Return the uuid of the NIC, which the options contain, or select by its VM and network.
+
+    Raise NotFound if the VM has no NIC on the network, and AmbiguousMatch if it has several.
+    """
+    if "uuid" in desired:
+        return str(desired["uuid"])
+    nic = find_vm_nic(client, {name: desired[name] for name in ("vmInstanceUuid", "l3NetworkUuid")})
+    if nic is None:
+        vm, network = desired["vmInstanceUuid"], desired["l3NetworkUuid"]
+        raise NotFound(f"the VM {vm} has no NIC on the network {network}", "Check vm and l3_network.")
+    return str(nic["uuid"])
 
 
 def find_bandwidth_limits(client: Client, desired: Record) -> Record:
@@ -258,8 +273,9 @@ def find_bandwidth_limits(client: Client, desired: Record) -> Record:
     Raise Unsupported if the service lacks GetNicQos. If such a service ignores the verb, it treats the GET as
     DeleteNicQos without a direction, which changes nothing, because its job fails.
     """
+    uuid = _find_uuid_of_nic(client, desired)
     try:
-        reply = client.get("GetNicQos", {"nicUuid": desired["uuid"]})
+        reply = client.get("GetNicQos", {"nicUuid": uuid})
     except ReadExecutedAsChange as failure:
         job = failure.result.get("job")
         if job is None:
@@ -274,7 +290,7 @@ def find_bandwidth_limits(client: Client, desired: Record) -> Record:
         raise Unsupported("the response to GetNicQos has no bandwidth")
     limits = {name: reply.get(name) for name in ("outboundBandwidth", "inboundBandwidth")}
     return {
-        "uuid": desired["uuid"],
+        "uuid": uuid,
         **{name: value if isinstance(value, int) and value >= 0 else None for name, value in limits.items()},
     }
 

@@ -500,6 +500,26 @@ def test_limits_are_set_once(run: ModuleRunner, sim: Simulator, seeded: Seeded) 
     assert "outbound_bandwidth cannot be used with state absent" in message
 
 
+@pytest.mark.parametrize("name", [True, False])
+def test_limits_of_the_nic_of_a_vm_on_a_network(run: ModuleRunner, sim: Simulator, seeded: Seeded, name: bool) -> None:
+    nic, vm = seeded("vmnic", 1), seeded("vm", 1)
+    network = next(each["l3NetworkUuid"] for each in sim.records("vmnic") if each["uuid"] == nic)
+    of_nic = {"vm": "vm-1", "l3_network": "l3-1"} if name else {"vm": vm, "l3_network": network}
+    ran = run.twice("vm_nic_qos", {**of_nic, "state": "present", "outbound_bandwidth": 8192})
+    assert (ran.calls, ran["limit"]["uuid"]) == (["SetNicQos"], nic)
+    ran = run.twice("vm_nic_qos", {**of_nic, "direction": "out"})
+    assert ran.calls == ["DeleteNicQos"]
+    assert sim.state()["qos"][nic].keys() == {"in"}
+
+
+def test_limits_of_a_nic_that_is_not_there(run: ModuleRunner) -> None:
+    options = {"vm": "vm-1", "l3_network": "l3-3"}
+    message = run.refused("vm_nic_qos", {**options, "state": "present", "inbound_bandwidth": 8192})
+    assert message.endswith("has no NIC on the network a0000005000040008000000000000003. Check vm and l3_network.")
+    ran = run("vm_nic_qos", {**options, "direction": "out"})
+    assert (ran.failed, ran.changed, ran.calls) == (False, False, [])
+
+
 def test_limits_that_cannot_be_set(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
     sim.configure(missing_operations=["SetNicQos"])
     ran = run("vm_nic_qos", {"uuid": seeded("vmnic", 1), "state": "present", "outbound_bandwidth": 8192})
