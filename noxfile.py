@@ -24,6 +24,7 @@ from pathlib import Path
 
 import antsibull_nox
 import nox
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parent
 CACHE = ROOT / ".cache"
@@ -160,6 +161,8 @@ nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.download_python = "never"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.allow_parallel = True
+# A session that is skipped looks as if it had passed. Only `make gate` skips those whose Python is not installed.
+nox.options.error_on_missing_interpreters = True
 
 
 def newest_python() -> str | None:
@@ -167,9 +170,21 @@ def newest_python() -> str | None:
     return next((version for version in ("3.13", "3.12") if shutil.which(f"python{version}")), None)
 
 
+def newest_core() -> str:
+    """Return the newest released ansible-core that an installed Python can run, by default the newest one."""
+    installed = {f"3.{minor}" for minor in range(10, 20) if shutil.which(f"python3.{minor}")}
+    installed.add(f"3.{sys.version_info.minor}")
+    cores = [core for core in PYTHONS if core not in UNRELEASED]
+    return next((core for core in reversed(cores) if any(SpecifierSet(PYTHONS[core]).filter(installed))), NEWEST)
+
+
 def oldest_python() -> str:
     """Return the oldest installed Python that the collection supports, as ansible-test names it."""
     return next((version for version in ("3.10", "3.11", "3.12") if shutil.which(f"python{version}")), "default")
+
+
+# What `make test` uses. Python 3.11 alone cannot run the newest one.
+NEWEST_HERE = newest_core()
 
 
 def linked_collection() -> dict[str, str]:
@@ -270,31 +285,31 @@ def core_session(kind: str, core: str, run: Callable[[nox.Session], None], only_
     nox.session(name=f"{kind}-{core}", python=PYTHONS[core], default=not only_in_ci, tags=tags)(session_of_core)
 
 
-@nox.session(python=PYTHONS[NEWEST])
+@nox.session(python=PYTHONS[NEWEST_HERE])
 def unit(session: nox.Session) -> None:
-    """Run the unit tests, with the newest core."""
-    install_core(session, NEWEST)
+    """Run the unit tests, with the newest core that an installed Python runs."""
+    install_core(session, NEWEST_HERE)
     run_pytest(session, "tests/unit", processes=UNIT_PROCESSES, dist="worksteal")
 
 
-@nox.session(python=PYTHONS[NEWEST])
+@nox.session(python=PYTHONS[NEWEST_HERE])
 def proofs(session: nox.Session) -> None:
     """Run the tests of whole playbooks that prove most: names only, secrets, one module of each kind."""
-    install_core(session, NEWEST)
+    install_core(session, NEWEST_HERE)
     run_pytest(session, *PROOFS, "-k", f"not ({LEFT_TO_GATE})")
 
 
-@nox.session(python=PYTHONS[NEWEST])
+@nox.session(python=PYTHONS[NEWEST_HERE])
 def targets(session: nox.Session) -> None:
     """Run one integration target of each kind: a module, an inventory, a role."""
-    install_core(session, NEWEST)
+    install_core(session, NEWEST_HERE)
     integration(session, *TARGETS_OF_EACH_KIND)
 
 
-@nox.session(name="validate-modules", python=PYTHONS[NEWEST])
+@nox.session(name="validate-modules", python=PYTHONS[NEWEST_HERE])
 def validate_modules(session: nox.Session) -> None:
     """Compare the documentation of modules with their options, with ansible-test."""
-    install_core(session, NEWEST)
+    install_core(session, NEWEST_HERE)
     ansible_test(session, "sanity", "--python", "default", "--test", "validate-modules")
 
 

@@ -4,9 +4,10 @@
 
 """Run sessions of nox, usually two at a time, and say at the end why one failed.
 
-Without names it runs all default sessions, except those that have passed with the same files. `nox --parallel` prints
-the whole output of each session. Here it goes to .cache/gate/NAME.log; the terminal shows when a session ends, how far
-the others are, and the decisive lines of those that failed.
+Without names it runs all default sessions, except those that have passed with the same files and, unless CI is set,
+those whose Python is not installed. `nox --parallel` prints the whole output of each session. Here it goes to
+.cache/gate/NAME.log; the terminal shows when a session ends, how far the others are, and the decisive lines of those
+that failed.
 """
 
 from __future__ import annotations
@@ -84,9 +85,10 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 @dataclasses.dataclass
 class Session:
-    """A session of nox, and its result."""
+    """A session of nox, and its result. One that was named on the command line fails if its Python is not installed."""
 
     name: str
+    is_named: bool
     last_time: float | None
     result: str = "waiting"
     reason: str | None = None
@@ -120,7 +122,8 @@ class Session:
         self.report.unlink(missing_ok=True)
         self.started = self.last_shown = time.monotonic()
         self.result = "running"
-        command = (*NOX, "--session", self.name, "--no-dependencies", "--report", str(self.report))
+        skip = () if self.is_named or "CI" in os.environ else ("--no-error-on-missing-interpreters",)
+        command = (*NOX, "--session", self.name, *skip, "--no-dependencies", "--report", str(self.report))
         with self.log.open("wb") as output:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
@@ -277,7 +280,7 @@ def main(names: list[str]) -> int:
             signal.signal(number, signal.default_int_handler)
     GATE.mkdir(parents=True, exist_ok=True)
     last_times, passed, files = read_json(LAST_TIMES), read_json(PASSED), hash_files()
-    sessions = [Session(name, last_times.get(name)) for name in names or list_sessions()]
+    sessions = [Session(name, bool(names), last_times.get(name)) for name in names or list_sessions()]
     for session in sessions:
         if not names and passed.get(session.name) == files:
             session.result = "passed before"

@@ -35,10 +35,11 @@ if name == "slow":
 if name == "endless":
     alive = os.open(os.environ["ALIVE"], os.O_WRONLY)
     subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=[alive])
-result = {"failing": "failed", "skipped": "skipped"}.get(name, "success")
+missing = "skipped" if "--no-error-on-missing-interpreters" in sys.argv else "failed"
+result = {"failing": "failed", "skipped": missing}.get(name, "success")
 reason = "no such interpreter" if name == "skipped" else None
 json.dump({"sessions": [{"result": result, "reason": reason}]}, open(report, "w"))
-sys.exit(name == "failing")
+sys.exit(result == "failed")
 """
 
 
@@ -53,6 +54,7 @@ def gate(tmp_path: Path) -> Path:
 
 def start(folder: Path, *names: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(folder), "ALIVE": str(folder / "alive")}
+    environment.pop("CI", None)
     command = [sys.executable, str(GATE), *names]
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -111,6 +113,14 @@ def test_named_session_runs_although_it_has_passed(gate: Path) -> None:
         output, dummy_errors = start(gate, "passing").communicate()
         assert "passed before" not in output
     assert started_sessions(gate) == ["passing", "passing"]
+
+
+def test_named_session_without_its_python_fails(gate: Path) -> None:
+    process = start(gate, "passing", "skipped")
+    output, dummy = process.communicate()
+    assert process.returncode == 1
+    assert "FAILED skipped" in output
+    assert output.endswith("    no such interpreter\n")
 
 
 def test_running_session_shows_its_last_line(gate: Path) -> None:
