@@ -8,11 +8,16 @@ short_description: Manage CBT backup tasks
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Creates, enables, disables and deletes CBT (changed block tracking) tasks, which back up VMs.
-  - "Back up a VM - C(virtinfra.manager.cbt_task: {name: backup-vm-1, vm: vm-1, state: enabled})"
-  - "Stop the tracking - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: disabled})"
+  - Creates, enables, disables and deletes CBT (changed block tracking) tasks, with which backup software reads VMs.
+  - "Open a backup session of a VM - C(virtinfra.manager.cbt_task: {name: backup-vm-1, vm: vm-1, state: enabled})"
+  - "End it, when the volumes have been copied - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: disabled})"
   - "Delete the task by force - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: absent, force: true,
     delete_mode: enforcing})"
+  - "An enabled task is an open backup session, not a backup: nothing is copied unless backup software reads the volumes
+    over NBD. As long as it is open, the service keeps a scratch volume for each volume of the VM, which takes as much
+    of the primary storage, and stores what the guest overwrites there. When the storage is full, writes of the guest
+    fail. Only O(state=disabled) ends the session, and servers refuse it while the VM does not run. So enable a task,
+    copy the volumes, and disable it at once."
   - The API cannot change the name or the description of a task. The module fails if one of them differs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -34,9 +39,12 @@ options:
   state:
     description:
       - V(present) creates the task if it does not exist, and does not change the status of an existing one.
-      - V(enabled) and V(disabled) create the task if it does not exist, and start or stop the tracking.
+      - V(enabled) and V(disabled) create the task if it does not exist. V(enabled) opens a backup session, and
+        V(disabled) ends it, which removes its scratch volumes.
       - V(absent) deletes the task. It fails, and deletes nothing, if another option differs from the task, for example
-        O(vm). It warns if the service does not show which VMs the task protects, so that O(vm) is not compared.
+        O(vm). It warns if the service does not show the VMs of the task, so that O(vm) is not compared.
+      - If a session is open while the task or its VM does not run, the service deletes the task and leaves the scratch
+        volumes behind for ever. The module then fails with the code C(IN_USE), unless O(force) is V(true).
     type: str
     choices: [present, enabled, disabled, absent]
     default: present
@@ -56,26 +64,31 @@ options:
     type: str
   vm:
     description:
-      - The VM to protect, by name or uuid, for servers that take one VM per task. It replaces O(task_type) and O(vms).
-      - It selects the task when neither O(uuid) nor O(name) is given, also a task that protects other VMs as well. The
-        module warns when O(state=disabled) or O(state=absent) affects those other VMs.
-      - Some services do not show which VMs their tasks protect. With such a service the module fails, because it cannot
-        know whether a task for the VM exists. Use O(name) or O(uuid) instead.
+      - The VM of the task, by name or uuid, for servers that take one VM per task. It replaces O(task_type) and O(vms).
+      - It selects the task when neither O(uuid) nor O(name) is given, also a task of other VMs as well. The module
+        warns when O(state=disabled) or O(state=absent) affects those other VMs.
+      - Some services do not show the VMs of their tasks. With such a service the module fails, because it cannot know
+        whether a task for the VM exists. Use O(name) or O(uuid) instead.
     type: str
     aliases: [vm_instance_uuid]
   task_type:
     description: The type of the task, used when it is created. Give O(vms) with it.
     type: str
   vms:
-    description: The VMs to protect, by name or uuid, used when the task is created. Give O(task_type) with it.
+    description: The VMs of the task, by name or uuid, used when the task is created. Give O(task_type) with it.
     type: list
     elements: str
     aliases: [resource_uuids]
   bitmap_name:
-    description: The name of the bitmap, sent when the task is enabled.
+    description:
+      - The checkpoint of an earlier session, RV(volume_cbt_backup_infos[].bitmap_name), sent when the task is enabled.
+        The service then says which blocks have changed since, for each volume whose checkpoint the host still has. For
+        the others, RV(volume_cbt_backup_infos[].mode) is C(full).
     type: str
   force:
-    description: Whether to disable or delete the task by force.
+    description:
+      - Whether to delete the task although its scratch volumes are left behind. It is also sent to the service, which
+        disables or deletes the task in the same way with it.
     type: bool
   delete_mode:
     description: How the task is deleted. Without it, servers use V(permissive).
@@ -88,13 +101,13 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Back up a VM
+- name: Open a backup session of a VM
   virtinfra.manager.cbt_task:
     name: backup-vm-1
     vm: vm-1
     state: enabled
 
-- name: Stop the tracking
+- name: End it, when the volumes have been copied
   virtinfra.manager.cbt_task:
     name: backup-vm-1
     state: disabled
@@ -117,9 +130,34 @@ cbt_task:
       the service shows it. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+scratch_volumes:
+  description: The uuids of the scratch volumes of the open session. In check mode, those that are known before.
+  returned: success
+  type: list
+  elements: str
+  sample: [f0000007000040008000000000000003]
+remaining_volumes:
+  description: The scratch volumes that the deletion left behind. In check mode, those that it would leave.
+  returned: success and O(state=absent)
+  type: list
+  elements: dict
+  contains:
+    uuid: {description: The uuid of the volume., type: str, sample: f0000007000040008000000000000003}
+    name: {description: The name of the volume., type: str, sample: Cbt-volume-of-root-of-vm-3}
+in_use_by:
+  description: The scratch volumes that the deletion would leave behind.
+  returned: failure with the code C(IN_USE)
+  type: list
+  elements: dict
+  contains:
+    type: {description: The type of the object., type: str, sample: volume}
+    uuid: {description: The uuid of the volume., type: str, sample: f0000007000040008000000000000003}
+    name: {description: The name of the volume., type: str, sample: Cbt-volume-of-root-of-vm-3}
+    reason: {description: Always empty., type: str, sample: ""}
 volume_cbt_backup_infos:
   description:
-    - What the service returned about the volumes when the task was enabled.
+    - What the service returned about the volumes when the task was enabled. Backup software reads a volume from the
+      export C(scratch_node_name) at C(nbd_server) and C(nbd_port).
     - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(volume),
       C(bitmap_name), C(bitmap_base64), C(target), C(scratch_node_name), C(metadata), C(nbd_server), C(nbd_port) and
       C(mode).
@@ -143,7 +181,13 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.protection import find_cbt_refusal, find_cbt_task, plan_cbt_task
+from ..module_utils._resources.protection import (
+    LEFT_VOLUMES,
+    find_cbt_refusal,
+    find_cbt_task,
+    plan_cbt_task,
+    separate_scratch_volumes,
+)
 
 CBT_TASK = ResourceSpec(
     record_type="CbtTaskInventory",
@@ -154,6 +198,8 @@ CBT_TASK = ResourceSpec(
     keys=("uuid", "name", "vmInstanceUuid"),
     delete="DeleteCbtTask",
     find_refusal=find_cbt_refusal,
+    guards={"absent": (LEFT_VOLUMES,)},
+    format_result=separate_scratch_volumes,
     transitions={
         "enabled": StateTransition("EnableCbtTask", "status", target_values=("Running", "Starting")),
         "disabled": StateTransition("DisableCbtTask", "status", target_values=("Stopped",)),

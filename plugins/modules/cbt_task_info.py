@@ -11,7 +11,7 @@ description:
   - Lists CBT backup tasks. The list is complete, or the module fails.
   - List all CBT backup tasks - C(virtinfra.manager.cbt_task_info:)
   - "Find a task by its name - C(virtinfra.manager.cbt_task_info: {name: backup-vm-1})"
-  - "Find the tasks that protect a VM - C(virtinfra.manager.cbt_task_info: {vm: vm-1})"
+  - "Find the tasks of a VM - C(virtinfra.manager.cbt_task_info: {vm: vm-1})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -24,8 +24,8 @@ extends_documentation_fragment:
 options:
   vm:
     description:
-      - Return only tasks that protect this VM, by name or uuid, including tasks that protect other VMs as well.
-      - The module fails with the code V(UNSUPPORTED) if the service does not show which VMs a task protects.
+      - Return only tasks of this VM, by name or uuid, including tasks of other VMs as well.
+      - The module fails with the code V(UNSUPPORTED) if the service does not show the VMs of a task.
     type: str
     aliases: [vm_instance_uuid]
 seealso:
@@ -41,7 +41,7 @@ EXAMPLES = r"""
   virtinfra.manager.cbt_task_info:
     name: backup-vm-1
 
-- name: Find the tasks that protect a VM
+- name: Find the tasks of a VM
   virtinfra.manager.cbt_task_info:
     vm: vm-1
 
@@ -54,8 +54,8 @@ RETURN = r"""
 cbt_tasks:
   description:
     - The tasks.
-    - C(resource_uuids) are the VMs that a task protects and C(vm_instance_uuid) is the first of them, both null if the
-      service does not show them.
+    - C(resource_uuids) are the VMs of a task, C(vm_instance_uuid) is the first of them, and C(scratch_volumes) are the
+      uuids of the scratch volumes of its open backup session. All are null if the service does not show them.
     - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
       C(name), C(description), C(create_date), C(last_op_date), C(status), C(resource_refs), C(vm_instance_uuid) and
       C(resource_uuids). C(vm_instance_name) and C(resource_names) are returned when O(vm) is a name.

@@ -8,13 +8,18 @@ short_description: Export volumes of a VM over NBD
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Exports volumes of a virtual machine as network block devices, so that backup software can read them, and ends the
-    exports.
+  - Exports volumes of a VM that does not run as network block devices, to restore or repair them, and ends the exports.
   - "Export a volume, even if it is already exported - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes:
     [root-of-vm-2], force: true})"
   - "End the export of a volume - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes: [root-of-vm-2], state:
     absent})"
-  - Some servers refuse to export volumes of a running VM, and need O(force) to export a volume again.
+  - "An export is writable and has no password: whoever reaches the host's port can overwrite the volume. Servers do not
+    prevent that the VM is started meanwhile, which destroys its data. To read the volumes of a running VM, open a
+    backup session with M(virtinfra.manager.cbt_task)."
+  - An export ends when the client that connected first disconnects, also one that only asks for the size. Use one
+    connection for everything, and then end the export with O(state=absent) nevertheless.
+  - Servers refuse to export volumes of a running VM, and need O(force) to export a volume again. They do not check
+    whether the volumes belong to the VM.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -54,7 +59,9 @@ options:
     aliases: [vm_instance_uuid]
     required: true
   force:
-    description: Whether to export volumes that are already exported. It cannot be used with O(state=absent).
+    description:
+      - Whether to export volumes that are already exported, which cuts off the client that reads or writes them. It
+        cannot be used with O(state=absent).
     type: bool
 seealso:
   - module: virtinfra.manager.cbt_task

@@ -36,12 +36,12 @@ WIDTH = 120
 
 PROTECTED_VMS: Fields = {
     "vm_instance_uuid": {
-        "description": "The uuid of the first VM that the task protects. Null if the service does not show it.",
+        "description": "The uuid of the first VM of the task. Null if the service does not show it.",
         "type": "str",
         "sample": "a0000004000040008000000000000003",
     },
     "resource_uuids": {
-        "description": "The uuids of the VMs that the task protects. Null if the service does not show them.",
+        "description": "The uuids of the VMs of the task. Null if the service does not show them.",
         "type": "list",
         "elements": "str",
         "sample": ["a0000004000040008000000000000003"],

@@ -15,11 +15,12 @@ import datetime
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
-from .._api.errors import InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
+from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
 from .._api.records import NullReference, Record, parse_timestamp
 from .._api.references import is_name
-from .._api.resource_types import VM
+from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.lists import (
     find_by_attribute,
@@ -45,6 +46,9 @@ REVERTED, _REVERT = "reverted", "RevertVmFromSnapshotGroup"
 # What a revert does to the VM, and to its later snapshot groups.
 _OVERWRITTEN, _SUPERSEDED = "overwritten", "superseded"
 
+# What the deletion of a CBT task does to its scratch volumes, if the backup session is not ended before.
+_LEFT_BEHIND = "left behind"
+
 # The states of a VM that has a memory.
 _WITH_MEMORY = ("Running", "Paused")
 
@@ -54,46 +58,66 @@ def list_vms_of_task(task: Record) -> list[str]:
 
     While a backup session is open, a task also refers to the scratch volumes of the session, in any order.
     """
-    return [ref["resourceUuid"] for ref in _list_vm_references(task) if ref.get("resourceUuid")]
+    return _list_uuids(_select_references(task, (None, "VmInstanceVO")))
 
 
-def _list_vm_references(task: Record) -> list[Record]:
-    return [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in (None, "VmInstanceVO")]
+def list_scratch_volumes(task: Record) -> list[str] | None:
+    """Return the uuids of the scratch volumes of a CBT task, None if the service does not show them.
+
+    Each blank volume takes what the guest overwrites while the backup session is open, and exists as long.
+    """
+    return None if task.get("resourceRefs") is None else _list_uuids(_select_references(task, ("VolumeVO",)))
+
+
+def _select_references(task: Record, types: tuple[str | None, ...]) -> list[Record]:
+    return [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in types]
+
+
+def _list_uuids(references: list[Record]) -> list[str]:
+    return [ref["resourceUuid"] for ref in references if ref.get("resourceUuid")]
 
 
 def add_resources(task: Record) -> Record:
     """Return a task with ``resourceUuids`` and ``vmInstanceUuid``, the first of them, if ``resourceRefs`` has VMs.
 
-    Its ``resourceRefs`` are then those to VMs: nobody can predict the scratch volumes of a session.
+    Its ``resourceRefs`` are then those to VMs: nobody can predict the scratch volumes of a session, which are apart in
+    ``scratchVolumes``.
     """
-    vms = list_vms_of_task(task)
+    vms, references = list_vms_of_task(task), _select_references(task, (None, "VmInstanceVO"))
     if not vms:
         return task
-    return {**task, "resourceRefs": _list_vm_references(task), "resourceUuids": vms, "vmInstanceUuid": vms[0]}
+    found = {"resourceUuids": vms, "vmInstanceUuid": vms[0], "scratchVolumes": list_scratch_volumes(task)}
+    return {**task, "resourceRefs": references, **found}
+
+
+def separate_scratch_volumes(task: Record | None) -> Record:
+    """Return a CBT task and its scratch volumes as two members of the result."""
+    fields = {name: value for name, value in (task or {}).items() if name != "scratchVolumes"}
+    return {"cbt_task": fields if task else None, "scratch_volumes": (task or {}).get("scratchVolumes") or []}
 
 
 def protects(task: Record, vm_uuid: str) -> bool:
-    """Return whether a task protects a VM; raise Unsupported if the record does not show the VMs.
+    """Return whether a task is one of a VM; raise Unsupported if the record does not show the VMs.
 
     ``task`` is what `add_resources` returns.
     """
     if task.get("resourceRefs") is None:
         raise Unsupported(
-            f"the service does not show which VMs the CBT task {task.get('uuid')} protects, so tasks cannot be selected"
-            " by vm, only by name or uuid"
+            f"the service does not show the VMs of the CBT task {task.get('uuid')}, so tasks cannot be selected by vm,"
+            " only by name or uuid"
         )
     return vm_uuid in task.get("resourceUuids", [])
 
 
 def add_all_resources(task: Record) -> Record:
-    """Return a task with the uuids of the VMs that it protects, None if the service does not show them."""
-    return {"vmInstanceUuid": None, "resourceUuids": None, **add_resources(task)}
+    """Return a task with the uuids of its VMs and of its scratch volumes, None if the service does not show them."""
+    return {"vmInstanceUuid": None, "resourceUuids": None, "scratchVolumes": None, **add_resources(task)}
 
 
 def find_cbt_task(client: Client, desired: Record) -> Record | None:
-    """Read a CBT task by its uuid, its name, or one of the VMs that it protects.
+    """Read a CBT task by its uuid, its name, or one of its VMs.
 
-    Raise Unsupported when no task of the VM is found, but some tasks do not show the VMs that they protect.
+    Raise Unsupported when no task of the VM is found, but some tasks do not show their VMs.
     """
     task = find_by_query("QueryCbtTask", "uuid", "name", view=add_resources)(client, desired)
     vm = desired.get("vmInstanceUuid")
@@ -185,17 +209,55 @@ def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: 
     steps = build_default_plan(resource, state, desired, current)
     if current.record is None:
         return [replace(step, expected={**(step.expected or {}), **_predict_vms(desired)}) for step in steps]
+    steps = [_predict_end_of_session(step) if step.operation == "DisableCbtTask" else step for step in steps]
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
-    return [replace(step, warning=f"the task also protects {', '.join(others)}") for step in steps]
+    return [replace(step, warning=f"the task is also that of {', '.join(others)}") for step in steps]
+
+
+def _predict_end_of_session(call: PlannedCall) -> PlannedCall:
+    """Return a call with the prediction that no scratch volumes remain, if the service shows them."""
+    expected = call.expected or {}
+    return replace(call, expected={**expected, "scratchVolumes": []}) if "scratchVolumes" in expected else call
 
 
 def _predict_vms(desired: Record) -> Record:
-    """Return the members with the VMs that a new task will protect."""
+    """Return the members with the VMs of a new task."""
     first = [desired["vmInstanceUuid"]] if "vmInstanceUuid" in desired else []
     vms = first or desired.get("resourceUuids", [])
     return {"resourceUuids": vms, "vmInstanceUuid": vms[0]} if vms else {}
+
+
+def find_left_volumes(client: Client, task: Record, dummy: object) -> Dependents:
+    """Return the scratch volumes that the deletion of a CBT task leaves behind as ordinary data volumes.
+
+    The service ends the backup session first, which removes them, if the task and its VMs run.
+    """
+    uuids = task.get("scratchVolumes") or ()
+    if not uuids or (task.get("status") == "Running" and all(map(partial(_runs, client), task["resourceUuids"]))):
+        return Dependents()
+    volumes: list[Record] = []
+    with suppress(Unsupported, ApiError):
+        volumes = query(client, VOLUME.query, [f"uuid?={','.join(uuids)}"])
+    names = {str(volume.get("uuid")): str(volume.get("name")) for volume in volumes}
+    return Dependents([Dependent(uuid, names.get(uuid, uuid), _LEFT_BEHIND, type="volume") for uuid in uuids])
+
+
+def _runs(client: Client, vm: str) -> bool:
+    """Return whether a VM is known to run."""
+    with suppress(Unsupported, ApiError):
+        return [each.get("state") for each in get_by_uuid(client, VM.query, vm)] == ["Running"]
+    return False
+
+
+# Servers delete the task alone, and nothing removes the scratch volumes later.
+LEFT_VOLUMES = Guard(
+    find_left_volumes,
+    harmful=(_LEFT_BEHIND,),
+    members={_LEFT_BEHIND: "remaining_volumes"},
+    remedy=" Their backup session is open: start the VM, and set state: disabled, which removes them.",
+)
 
 
 def find_snapshot_group(client: Client, desired: Record) -> Record | None:

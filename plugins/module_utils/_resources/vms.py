@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -60,7 +60,7 @@ from .._engine.plan import (
     replace_record,
 )
 from .finders import explain_unreadable, list_by_cursor
-from .protection import list_vms_of_task
+from .protection import list_scratch_volumes, list_vms_of_task
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
@@ -622,14 +622,19 @@ def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
         else:
             own = [record for record in records if _belongs_to(record, vm["uuid"])]
             objects += [_to_dependent(name, record) for record in own]
-            warnings += [warning for record in own if (warning := _warn_of_other_vms(record, vm["uuid"]))]
+            warnings += [warning for record in own for warning in _warn_of_task(record, vm["uuid"])]
     return Dependents(objects, warnings)
 
 
-def _warn_of_other_vms(task: Record, vm: str) -> str:
-    """Return the warning that a CBT task also protects other VMs; empty for other records."""
-    others = [uuid for uuid in list_vms_of_task(task) if uuid != vm]
-    return f"the CBT task {task.get('name')} also protects {', '.join(others)}" if others else ""
+def _warn_of_task(task: Record, vm: str) -> Iterator[str]:
+    """Yield warnings of what the removal of a CBT task does beside that of its VM; none for other records."""
+    if others := [uuid for uuid in list_vms_of_task(task) if uuid != vm]:
+        yield f"the CBT task {task.get('name')} is also that of {', '.join(others)}"
+    if scratch := list_scratch_volumes(task):
+        yield (
+            f"the scratch volumes {', '.join(scratch)} of the CBT task {task.get('name')} are left behind, because its"
+            " backup session is open. To avoid this, disable the task before the VM is removed"
+        )
 
 
 def _to_dependent(type_name: str, record: Record) -> Dependent:

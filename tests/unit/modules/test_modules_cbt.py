@@ -150,6 +150,79 @@ def test_scratch_volumes_of_an_open_session_are_no_vms(run: ModuleRunner, sim: S
     assert (removed.failed, removed.warnings) == (False, [])
 
 
+@pytest.fixture
+def open_task(sim: Simulator, run: ModuleRunner) -> dict[str, Any]:
+    """The only task, whose backup session is open."""
+    sim.reset(cbt_tasks=1)
+    (task,) = sim.records("cbttask")
+    sim.change("vm", vm_of(task), state="Running")
+    run("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    (task,) = sim.records("cbttask")
+    return task
+
+
+def scratch_of(task: dict[str, Any]) -> list[str]:
+    return [ref["resourceUuid"] for ref in task["resourceRefs"] if ref["resourceType"] == "VolumeVO"]
+
+
+def vm_of(task: dict[str, Any]) -> str:
+    (vm,) = (ref["resourceUuid"] for ref in task["resourceRefs"] if ref["resourceType"] == "VmInstanceVO")
+    return str(vm)
+
+
+def test_scratch_volumes_are_returned_apart(run: ModuleRunner, sim: Simulator, open_task: dict[str, Any]) -> None:
+    uuids = scratch_of(open_task)
+    assert len(uuids) == 2
+    assert run("cbt_task", {"name": "cbt-task-1"})["scratch_volumes"] == uuids
+    (listed,) = run("cbt_task_info", {})["cbt_tasks"]
+    assert (listed["scratch_volumes"], listed["resource_uuids"]) == (uuids, [vm_of(open_task)])
+    for check in (True, False):
+        assert run("cbt_task", {"name": "cbt-task-1", "state": "disabled"}, check)["scratch_volumes"] == []
+    enabled = run("cbt_task", {"name": "cbt-task-1", "state": "enabled"})
+    (task,) = sim.records("cbttask")
+    assert (len(enabled["scratch_volumes"]), enabled["scratch_volumes"]) == (2, scratch_of(task))
+
+
+@pytest.mark.parametrize(
+    "change", [("vm", "state", "Stopped"), ("vm", "state", "Unknown"), ("task", "status", "Failed")]
+)
+def test_task_whose_scratch_volumes_would_be_left_behind_is_not_deleted(
+    run: ModuleRunner, sim: Simulator, open_task: dict[str, Any], change: tuple[str, str, str]
+) -> None:
+    kind, member, value = change
+    uuid = vm_of(open_task) if kind == "vm" else open_task["uuid"]
+    sim.change("vm" if kind == "vm" else "cbttask", uuid, **{member: value})
+    options = {"name": "cbt-task-1", "state": "absent"}
+    message = run.refused("cbt_task", options)
+    assert "DeleteCbtTask was not called, because 2 volumes would be left behind: Cbt-volume-of-" in message
+    assert message.endswith(
+        "start the VM, and set state: disabled, which removes them. If this is acceptable, set force: true."
+    )
+    assert [each["uuid"] for each in run("cbt_task", options)["in_use_by"]] == scratch_of(open_task)
+    ran = run.twice("cbt_task", {**options, "force": True})
+    assert {each["uuid"] for each in ran["remaining_volumes"]} == set(scratch_of(open_task))
+    assert any("2 volumes were left behind" in warning for warning in ran.warnings)
+
+
+def test_task_of_a_running_vm_is_deleted_with_its_scratch_volumes(
+    run: ModuleRunner, sim: Simulator, open_task: dict[str, Any]
+) -> None:
+    ran = run.twice("cbt_task", {"name": "cbt-task-1", "state": "absent"})
+    assert (ran["remaining_volumes"], ran.warnings) == ([], [])
+    assert not {volume["uuid"] for volume in sim.records("volume")}.intersection(scratch_of(open_task))
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_removal_of_a_vm_names_the_scratch_volumes_that_it_leaves(
+    run: ModuleRunner, open_task: dict[str, Any], check: bool
+) -> None:
+    ran = run("vm", {"uuid": vm_of(open_task), "state": "absent"}, check)
+    (warning,) = ran.warnings
+    assert (
+        f"the scratch volumes {', '.join(scratch_of(open_task))} of the CBT task cbt-task-1 are left behind" in warning
+    )
+
+
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_task_is_found_by_any_of_its_vms(
     run: ModuleRunner, sim: Simulator, shared_task: list[str], number: int
@@ -194,7 +267,7 @@ def test_hidden_vm_of_a_task(run: ModuleRunner, sim: Simulator, state: str) -> N
         sim.change("cbttask", task["uuid"], resourceRefs=None)
     options = {"vm": str(sim.records("vm")[0]["uuid"]), "state": state}
     message = run.refused("cbt_task", options)
-    assert "the service does not show which VMs the CBT task" in message
+    assert "the service does not show the VMs of the CBT task" in message
     assert "only by name or uuid" in message
     assert run("cbt_task", options)["error"]["code"] == "UNSUPPORTED"
 

@@ -215,7 +215,7 @@ def test_other_vms_of_a_cbt_task_are_named(run: ModuleRunner, sim: Simulator) ->
     run("cbt_task", {"name": "both", "vms": [VM, STOPPED_VM], "task_type": "full"})
     for check in (True, False):
         ran = run("vm", {"uuid": VM, "state": "absent"}, check)
-        assert ran.warnings == [f"vm {VM}: the CBT task both also protects {STOPPED_VM}."]
+        assert ran.warnings == [f"vm {VM}: the CBT task both is also that of {STOPPED_VM}."]
     assert sim.records("cbttask") == []
 
 
