@@ -18,7 +18,7 @@ help:
 	@echo "make test       the checks to run before each commit, about two minutes; make test SESSIONS='style typing' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
-	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; CONTRIBUTING.md says how"
+	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"
 	@echo "make clean      remove everything that these commands created"
 
 demo: $(NOX)

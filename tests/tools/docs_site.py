@@ -28,10 +28,9 @@ SUBJECTS = {
     "Backups and storage": "cbt_task cbt_task_info cbt_volume_export primary_storage_info",
     "Notifications": "sns_endpoint sns_endpoint_info sns_topic sns_topic_subscriber_info sns_snmp_platform"
     " sns_snmp_test sns_teamchat_person",
+    "Jobs, sessions and any resource": "batch api resource_info job_wait job_info session service_info workflow",
 }
-"""The modules of each subject, those that are needed most first."""
-OTHER_MODULES = "Jobs, sessions and any resource"
-"""The subject of all other modules."""
+"""The modules of each subject, those that are needed most first. A module without a subject is refused."""
 
 PLUGIN_TYPES = {
     "inventory": "Inventory plugins",
@@ -67,10 +66,12 @@ def list_pages(source: Path, suffix: str) -> list[str]:
 
 
 def group_modules(modules: list[str]) -> dict[str, list[str]]:
-    """Return the modules of each subject."""
+    """Return the modules of each subject. Raise ValueError for a module without a subject."""
     subjects = {title: names.split() for title, names in SUBJECTS.items()}
     placed = [name for names in subjects.values() for name in names]
-    return {**subjects, OTHER_MODULES: [name for name in modules if name not in placed]}
+    if others := [name for name in modules if name not in placed]:
+        raise ValueError(f"these modules have no subject on the site, add them to SUBJECTS: {', '.join(others)}")
+    return subjects
 
 
 def format_toctree(caption: str, pages: list[str], *options: str) -> str:

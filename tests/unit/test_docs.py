@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The README, CONTRIBUTING and the guides name what the code has."""
+"""The README, the development reference and the guides name what the code has."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_badges_have_the_values_of_the_repository() -> None:
 
 
 def test_each_session_is_described() -> None:
-    rows = read_table(read("CONTRIBUTING.md"), "what it checks")
+    rows = read_table(read("docs", "development.md"), "what it checks")
     described = set()
     for row in rows:
         names = re.findall(r"`([^`]+)`", row[0])

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs_site import OTHER_MODULES, PLUGIN_TYPES, SUBJECTS, format_index, group_modules, move_shared_options
+from tools.docs_site import PLUGIN_TYPES, SUBJECTS, format_index, group_modules, move_shared_options
 
 from support.collection import MODULES, ROOT
 
@@ -53,7 +53,9 @@ def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_
 def test_subjects_contain_each_module_once() -> None:
     grouped = group_modules(MODULES)
     assert sorted(name for names in grouped.values() for name in names) == MODULES
-    assert [*grouped] == [*SUBJECTS, OTHER_MODULES]
+    assert [*grouped] == [*SUBJECTS]
+    with pytest.raises(ValueError, match="add them to SUBJECTS: new_module"):
+        group_modules([*MODULES, "new_module"])
 
 
 def test_own_options_come_before_shared_ones() -> None:

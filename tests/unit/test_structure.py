@@ -226,7 +226,7 @@ def test_a_module_checks_the_python_before_it_needs_a_newer_one(subtests: pytest
 
 
 def test_the_picture_of_the_rooms_is_correct() -> None:
-    line = re.search(r"^`_masking.*`$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    line = re.search(r"^`_masking.*`$", (ROOT / "docs" / "development.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert line
     pictured = ROOMS[: ROOMS.index(MOVER_ROOM)]
     assert re.findall(r"\w+", line.group()) == [room.rpartition("/")[2] for room in pictured]

@@ -45,6 +45,7 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
     ("sns_topic_subscriber_info", {}, {"topic": ("topic", 1), "endpoint": ("endpoint", 1)}),
     ("vm_snapshot_group", {"name": "n"}, {"vm": ("vm", 1)}),
     ("vm_nic_info", {}, {"vm": ("vm", 1), "l3_network": ("l3network", 1)}),
+    ("vm_nic_qos", {"direction": "in"}, {"vm": ("vm", 1), "l3_network": ("l3network", 1)}),
     ("vm_snapshot_group_info", {}, {"vm": ("vm", 1)}),
     (
         "vm_from_snapshot_group",
