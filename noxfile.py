@@ -572,8 +572,10 @@ def typing(session: nox.Session) -> None:
 
 @nox.session
 def changelog(session: nox.Session) -> None:
-    """Check the changelog and its fragments, or run antsibull-changelog with the arguments given."""
+    """Check the fragments and whether the branch needs one, or run antsibull-changelog with the arguments given."""
     session.install("antsibull-changelog>=0.30,<1", "ansible-core>=2.19,<2.22")
+    if not session.posargs:
+        session.run("python", "tests/tools/changes.py")
     session.run("antsibull-changelog", *(session.posargs or ["lint"]), env=linked_collection())
 
 
