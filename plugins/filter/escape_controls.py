@@ -24,10 +24,9 @@ options:
 
 EXAMPLES = r"""
 - name: Start the VMs
-  virtinfra.manager.api:
-    operation: StartVmInstance
-    params:
-      uuid: "{{ item.uuid }}"
+  virtinfra.manager.vm:
+    uuid: "{{ item.uuid }}"
+    state: running
   loop: "{{ listed.vms }}"
   loop_control:
     label: "{{ item.name | virtinfra.manager.escape_controls }}"

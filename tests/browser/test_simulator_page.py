@@ -158,6 +158,24 @@ def test_names_are_texts_and_the_page_fits_a_phone(page: Page, api: HttpClient) 
     assert [text for text in page.texts("#calls tbody th") if "<script>" in text]
 
 
+def test_faults_are_reachable_on_a_phone_and_objects_are_sorted(page: Page, api: HttpClient) -> None:
+    """The form comes before the tables, and nothing is cut at the right."""
+    api.sim.reset(hosts=12, vms=12)
+    api.sim.change("host", seeded_uuid("host", 1), name="host-20")
+    page.open(api.sim.url, width=400)
+    page.wait_for(shows("hosts", "host-12"))
+    names = [text.partition("\n")[0] for text in page.texts("#hosts tbody th")]
+    assert names == [f"host-{number}" for number in (*range(2, 13), 20)]
+    tops = [
+        page.evaluate(f"document.querySelector('#{name}').getBoundingClientRect().top") for name in ("faults", "hosts")
+    ]
+    assert tops[0] < tops[1]
+    cut = "[...document.querySelectorAll('main *')].filter(each => each.getBoundingClientRect().right > 400).length"
+    assert page.evaluate(cut) == 0
+    choose(page, fault="fail", operation="ChangeHostState", code="HOST.1001", details="no room")
+    page.wait_for(shows("faults", "for ChangeHostState"))
+
+
 def test_page_says_when_the_simulator_has_stopped(page: Page) -> None:
     with Simulator() as stopping:
         page.open(stopping.url)

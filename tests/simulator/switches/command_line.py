@@ -29,6 +29,8 @@ export VIRTINFRA_BASE_URL={base_url}
 export VIRTINFRA_SESSION_ID={session}
 export VIRTINFRA_API_TOKEN={token}
 
+To log in without the session, use the account {account} with the password {password}
+
 To watch hosts, VMs, CBT tasks and jobs, and to inject faults, open {url}/
 To stop the simulator, press Ctrl-C. It keeps nothing."""
 
@@ -107,6 +109,7 @@ def _banner(service: Service, options: ServerOptions, port: int) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
     url = f"http{'s' if options.tls_cert else ''}://{f'[{host}]' if ':' in host else host}:{port}"
     exports = {"base_url": url, "session": switches.session, "token": switches.token}
+    exports |= {"account": switches.account, "password": switches.account_password}
     return BANNER.format(url=url, **{name: shlex.quote(text) for name, text in exports.items()})
 
 

@@ -53,6 +53,7 @@ def test_signal_stops_the_simulator_that_printed_how_to_connect(tmp_path: Path, 
     assert environment["VIRTINFRA_BASE_URL"] == f"http://127.0.0.1:{port}"
     assert environment["VIRTINFRA_SESSION_ID"] == "it's mine"
     assert environment["VIRTINFRA_API_TOKEN"] == "simulator-token"
+    assert [line for line in lines if "account admin with the password simulator-password" in line]
     assert [line for line in lines if f"http://127.0.0.1:{port}/" in line and "faults" in line]
     assert lines[-1].endswith(last)
 
