@@ -12,7 +12,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns the contents of the files that the role P(virtinfra.manager.site_description#role) writes.
   - Texts of the service that could be templates have the tag C(!unsafe), so that Ansible does not evaluate them. The
-    same objects always give the same contents. Each content has been read back and compared.
+    same objects always give the same contents. Each content has been read back, as Ansible reads it, and compared.
   - A file is left out if one of its kinds of objects could not be read, so that it is not overwritten.
 positional: _input
 options:
@@ -53,6 +53,7 @@ from typing import Any
 
 import yaml
 from ansible.errors import AnsibleFilterError
+from ansible.parsing.dataloader import DataLoader
 
 from ..module_utils._api.records import is_localhost
 
@@ -78,17 +79,24 @@ HEADER = """\
 # Written by the role virtinfra.manager.site_description, which overwrites changes.
 """
 
-# Texts that are no template, no comment that changes how templates are read, and no YAML.
+# Texts that need no quotation marks, unless YAML reads them as another type.
 _PLAIN = re.compile(r"[\w.:/@+-]([\w .:/@+-]*[\w./@+-])?")
+# Characters of texts that are templates, comments that change how templates are read, or Python literals that become
+# templates. Ansible reads other texts with the tag !unsafe as other types: C(~) as null.
+_OF_TEMPLATES = re.compile(r"[{}\[\]'\"\\#]")
 _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class _Literal(str):
-    """A text of the service."""
+    """A text of the service that could be a template."""
+
+
+class _Quoted(str):
+    """Another text of the service that is written in quotation marks."""
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of the service with the tag !unsafe, unless they are plain names."""
+    """Writes texts of the service, with the tag !unsafe if they could be templates."""
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write equal objects each time."""
@@ -101,16 +109,9 @@ class _Dumper(yaml.SafeDumper):
 
 _Dumper.add_representer(_Literal, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text), style='"'))
 
-
-class _Loader(yaml.SafeLoader):
-    """Reads what the dumper has written."""
-
-
-def _construct_literal(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> str:
-    return str(loader.construct_scalar(node))
-
-
-_Loader.add_constructor("!unsafe", _construct_literal)
+_Dumper.add_representer(
+    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
+)
 
 
 def format_files(site: Site) -> list[dict[str, str]]:
@@ -124,15 +125,15 @@ def format_files(site: Site) -> list[dict[str, str]]:
 
 
 def _format(path: str, variables: Mapping[str, Any]) -> str:
-    """Return the text of a file. Raise AnsibleFilterError if it does not read as it was written."""
+    """Return the text of a file. Raise AnsibleFilterError if Ansible does not read it as it was written."""
     content = HEADER + yaml.dump(variables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
-    if yaml.load(content, Loader=_Loader) != variables:
+    if DataLoader().load(content) != variables:
         raise AnsibleFilterError(f"site_files: {path} would not be read as it was written")
     return content
 
 
 def _quote(value: Any) -> Any:
-    """Return a value in which texts that could be templates are literal ones, in types that YAML can represent."""
+    """Return a value whose texts are written as Ansible reads them, in types that YAML can represent."""
     if isinstance(value, Mapping):
         return {"".join(key): _quote(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
@@ -140,7 +141,7 @@ def _quote(value: Any) -> Any:
     if isinstance(value, str):
         # Values from Ansible have types of its own, which str() would keep.
         text = "".join(value)
-        return text if _PLAIN.fullmatch(text) else _Literal(text)
+        return _Literal(text) if _OF_TEMPLATES.search(text) else text if _PLAIN.fullmatch(text) else _Quoted(text)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

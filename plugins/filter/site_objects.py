@@ -48,6 +48,8 @@ _value:
   type: dict
 """
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -56,6 +58,9 @@ from ..module_utils._masking.patterns import MASK
 
 Record = Mapping[str, Any]
 Object = dict[str, Any]
+
+# Half of a surrogate pair, which no file in UTF-8 can contain.
+_UNWRITABLE = re.compile(r"[\ud800-\udfff]")
 
 # The state of a role for each state of the service.
 HOST_STATES = {
@@ -118,6 +123,11 @@ def _is_left_out(name: str, results: Mapping[str, Any]) -> bool:
 def _build(kind: str, key: Any, name: str, record: Record, options: Mapping[str, Any], problem: str | None) -> Object:
     """Return one object. Options without a value, or whose value is partly masked, are left out."""
     kept = {option: value for option, value in options.items() if value is not None and MASK not in str(value)}
+    unwritable = next(
+        (option for option, value in kept.items() if _UNWRITABLE.search(json.dumps(value, ensure_ascii=False))), None
+    )
+    if unwritable:
+        problem = problem or f"{unwritable} contains a character that no file can contain"
     return {
         "kind": kind,
         "key": key,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import textwrap
 from pathlib import Path
 from textwrap import dedent
@@ -95,6 +96,23 @@ def test_examples(sim: Simulator, playbook_runner: PlaybookRunner, playbook: Pat
 
     # Only the hosts that were added to the inventory need a change.
     assert changed(play("--skip-tags", "requests")) == ["Set the service types of the interface"] * 4
+
+
+def test_spreadsheet_as_programs_write_it(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> None:
+    folder = tmp_path / "onboarding"
+    shutil.copytree(EXAMPLES / "onboarding_from_csv", folder)
+    rows = [
+        "note;name;address;cluster",
+        '"a; ""b""";host-41;10.0.0.41;"cluster-1"',
+        ";;;",
+        "c;host-42;10.0.0.42;cluster-2",
+    ]
+    (folder / "hosts.csv").write_text("\ufeff" + "\r\n".join(rows) + "\r\n", encoding="utf-8")
+    environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session, "NEW_HOSTS_PASSWORD": "secret"}
+    run = playbook_runner.playbook(str(folder / "playbook.yml"), environment=environment)
+    assert run.code == 0, run.output
+    added = {host["name"]: host["managementIp"] for host in sim.records("host") if host["name"].startswith("host-4")}
+    assert added == {"host-41": "10.0.0.41", "host-42": "10.0.0.42"}
 
 
 def vars_file_of_the_guide(folder: Path) -> str:

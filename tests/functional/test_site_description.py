@@ -214,7 +214,7 @@ def test_drift_names_what_is_gone_or_has_another_key(described: Site) -> None:
 
 
 def test_texts_of_the_service_stay_texts(site: Site, tmp_path: Path) -> None:
-    texts = hostile_texts(tmp_path)
+    texts = [*hostile_texts(tmp_path), "=", "<<", "".join(map(chr, (*range(1, 32), 0x7F, 0x85, 0x2028)))]
     for kind in ("host", "vm", "cluster", "platform", "topic", "endpoint", "cbttask"):
         for number, record in enumerate(site.sim.records(kind)):
             members = {"name": f"{texts[number % len(texts)]} {number}", "description": texts[-1]}

@@ -68,7 +68,7 @@ def test_order_of_records_does_not_matter() -> None:
 
 def test_texts_that_could_be_templates_are_tagged() -> None:
     override = "#jinja2: variable_start_string:'['\n[ 1 ]"
-    for text in ("{{ 1 }}", "{% if x %}", "{{{'a': 1}}}", override, "a: b # c", "!unsafe x"):
+    for text in ("{{ 1 }}", "{% if x %}", "{{{'a': 1}}}", override, "a: b # c", "['\\x7b\\x7b']"):
         content = contents(results(hosts={"resources": [host(1, text)]}))[HOSTS]
         (variables,) = read(content)[GROUP]["hosts"].values()
         assert variables["host_onboarding_name"] == text
@@ -77,9 +77,26 @@ def test_texts_that_could_be_templates_are_tagged() -> None:
 
 
 def test_plain_texts_keep_their_type() -> None:
-    for text in ("123", "true", "null", "1.5", "2026-01-01", "0x1f", "web 1", "gr\u00fcn"):
-        (variables,) = read(contents(results(hosts={"resources": [host(1, text)]}))[HOSTS])[GROUP]["hosts"].values()
-        assert variables["host_onboarding_name"] == text
+    numbers = ("123", "1.5", "2026-01-01", "0x1f", "1_000", "1:30", ".inf", "0b1")
+    words = ("true", "null", "no", "y", "~", "=", "<<", "", " ", "---", "...", "web 1", "gr\u00fcn")
+    signs = ("*a", "&a", "!unsafe x", "!a", "a: b", "- x", "? x", ": x", "%x", "@x", "`x", "|", "> x", " x", "x\ny")
+    controls = [f"a{chr(number)}b" for number in (*range(32), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFF)]
+    for text in (*numbers, *words, *signs, *controls):
+        topic = {"uuid": "1" * 32, "name": text, "description": text, "state": "Enabled"}
+        content = contents(results(topics={"resources": [topic]}))[NOTIFICATIONS]
+        (entry,) = read(content)["notifications_topics"]
+        assert (entry["name"], entry["description"]) == (text, text)
+        assert "!unsafe " not in content.replace("!unsafe x", "")
+
+
+def test_text_that_no_file_can_contain_is_a_problem_of_its_object() -> None:
+    names = ("topic-1", "a\ud800b", "topic-3")
+    topics = [{"uuid": str(number) * 32, "name": name, "state": "Enabled"} for number, name in enumerate(names, 1)]
+    given = results(topics={"resources": topics})
+    entries = read(contents(given)[NOTIFICATIONS])["notifications_topics"]
+    assert [entry["name"] for entry in entries] == ["topic-1", "topic-3"]
+    problems = {topic["uuid"]: topic["problem"] for topic in build_site(given)["topic"] or () if topic["problem"]}
+    assert problems == {"2" * 32: "name contains a character that no file can contain"}
 
 
 def test_inventory_names_are_unique_and_safe() -> None:
