@@ -131,7 +131,9 @@ cbt_task:
   returned: success
   type: dict
 scratch_volumes:
-  description: The uuids of the scratch volumes of the open session. In check mode, those that are known before.
+  description:
+    - The uuids of the scratch volumes of the open session. Null if the service does not show them, and in check mode if
+      the session would be opened.
   returned: success
   type: list
   elements: str

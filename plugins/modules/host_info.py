@@ -65,7 +65,8 @@ hosts:
       C(architecture), C(hostname), C(nqn), C(total_cpu_capacity), C(available_cpu_capacity), C(total_memory_capacity),
       C(available_memory_capacity), C(cpu_sockets), C(cpu_num), C(ipmi_address), C(ipmi_username), C(ipmi_power_status),
       C(ipmi_port), C(create_date), C(last_op_date), C(cpu_status), C(memory_status), C(disk_status), C(nic_status),
-      C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status) and C(temperature_status).
+      C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status), C(temperature_status), C(username) and
+      C(ssh_port).
   returned: success
   type: list
   elements: dict

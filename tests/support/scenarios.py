@@ -256,7 +256,7 @@ SCENARIOS = (
         "UpdateKVMHost",
         "api",
         {"operation": "UpdateKVMHost", "params": {"uuid": HOST, "username": "admin", "password": PASSWORD}},
-        has("host", HOST, _username="admin"),
+        has("host", HOST, username="admin"),
         action=True,
     ),
     Scenario(

@@ -116,7 +116,8 @@ COMPUTED_FIELDS: Mapping[str, frozenset[str]] = {
 NUMBER_FIELDS = frozenset(
     "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity cpuNum"
     " cpuSockets cpuSpeed deviceId id ipInLong ipVersion ipmiPort memorySize miimon nbdPort size snapshotCount snmpPort"
-    " speed systemUsedCapacity totalCapacity totalCpuCapacity totalMemoryCapacity totalPhysicalCapacity vlanId".split()
+    " speed sshPort systemUsedCapacity totalCapacity totalCpuCapacity totalMemoryCapacity totalPhysicalCapacity"
+    " vlanId".split()
 )
 
 _ENABLED = "Enabled Disabled"

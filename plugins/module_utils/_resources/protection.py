@@ -93,7 +93,7 @@ def add_resources(task: Record) -> Record:
 def separate_scratch_volumes(task: Record | None) -> Record:
     """Return a CBT task and its scratch volumes as two members of the result."""
     fields = {name: value for name, value in (task or {}).items() if name != "scratchVolumes"}
-    return {"cbt_task": fields if task else None, "scratch_volumes": (task or {}).get("scratchVolumes") or []}
+    return {"cbt_task": fields if task else None, "scratch_volumes": task.get("scratchVolumes") if task else []}
 
 
 def protects(task: Record, vm_uuid: str) -> bool:
@@ -209,17 +209,18 @@ def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: 
     steps = build_default_plan(resource, state, desired, current)
     if current.record is None:
         return [replace(step, expected={**(step.expected or {}), **_predict_vms(desired)}) for step in steps]
-    steps = [_predict_end_of_session(step) if step.operation == "DisableCbtTask" else step for step in steps]
+    steps = [_predict_scratch_volumes(step) for step in steps]
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
     return [replace(step, warning=f"the task is also that of {', '.join(others)}") for step in steps]
 
 
-def _predict_end_of_session(call: PlannedCall) -> PlannedCall:
-    """Return a call with the prediction that no scratch volumes remain, if the service shows them."""
-    expected = call.expected or {}
-    return replace(call, expected={**expected, "scratchVolumes": []}) if "scratchVolumes" in expected else call
+def _predict_scratch_volumes(call: PlannedCall) -> PlannedCall:
+    """Return a call with the scratch volumes after it: none after the end of a session, unknown after its begin."""
+    changes: dict[str, Record] = {"EnableCbtTask": {"scratchVolumes": None}, "DisableCbtTask": {"scratchVolumes": []}}
+    change = changes.get(call.operation)
+    return replace(call, expected={**call.expected, **change}) if change and call.expected else call
 
 
 def _predict_vms(desired: Record) -> Record:

@@ -26,6 +26,7 @@ SINCE = {
 }
 EXTRA = {
     "cbttask": {"resourceRefs"},
+    "host": {"username", "sshPort"},
     "endpoint": {"connectionStatus", "atPersonList"},
     "platform": {"snmpAddress", "snmpPort"},
 }

@@ -36,6 +36,8 @@ def add_kvm_host(call: Call) -> Steps:
         "clusterUuid": cluster["uuid"],
         "managementIp": management_ip,
         "status": "Connecting",
+        "username": call["username"],
+        "sshPort": call.get("sshPort", 22),
         "_nics": [],
         "_bondings": [],
     }
@@ -176,11 +178,9 @@ def update_host(call: Call) -> Reply:
 def update_kvm_host(call: Call) -> Reply:
     """Change members and login of a host. The login is not tested before the next reconnection."""
     host = call.store["host"].get(call["uuid"])
-    # A record that does not show the login keeps it hidden.
-    changed = call.select("username", "sshPort").items()
-    login = {name if name in host else f"_{name}": value for name, value in changed}
+    login = call.select("username", "sshPort")
     if "password" in call.params:
-        login["_hasWrongPassword"] = call["password"] == WRONG_PASSWORD
+        login |= {"_hasWrongPassword": call["password"] == WRONG_PASSWORD}
     return {"inventory": call.store.change("host", host["uuid"], **_common_changes(call), **login)}
 
 

@@ -46,6 +46,8 @@ def build_host(identity: dict[str, Any], dates: dict[str, str]) -> Record:
             "ipmiUsername": None,
             "ipmiPowerStatus": None,
             "ipmiPort": None,
+            "username": "root",
+            "sshPort": 22,
             **{f"{part}Status": "Normal" for part in MONITORED},
             **identity,
             **dates,

@@ -21,7 +21,7 @@ FIELDS: dict[str, frozenset[str]] = {
         f"{NAMED} zoneUuid clusterUuid managementIp hypervisorType state status architecture hostname nqn "
         "totalCpuCapacity availableCpuCapacity totalMemoryCapacity availableMemoryCapacity cpuSockets cpuNum "
         "ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort cpuStatus memoryStatus diskStatus nicStatus gpuStatus "
-        "powerSupplyStatus fanStatus raidStatus temperatureStatus"
+        "powerSupplyStatus fanStatus raidStatus temperatureStatus username sshPort"
     ),
     "vm": _fields(
         f"{NAMED} zoneUuid clusterUuid imageUuid hostUuid lastHostUuid instanceOfferingUuid rootVolumeUuid "

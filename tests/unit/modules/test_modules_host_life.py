@@ -125,7 +125,7 @@ def test_login_is_set_each_time_on_request(run: ModuleRunner) -> None:
 
 def test_login_that_the_service_shows(run: ModuleRunner, sim: Simulator) -> None:
     """It is that of the addition of the host, and changed only on request, with or without the password."""
-    sim.change("host", HOST, username="admin", sshPort=22)
+    sim.change("host", HOST, username="admin")
     run.idle("kvm_host", {"uuid": HOST, **LOGIN})
     clear_host(sim)
     assert run("kvm_host", {"uuid": HOST, **LOGIN, "state": "absent"}, check=True)["host"] is None
@@ -135,6 +135,14 @@ def test_login_that_the_service_shows(run: ModuleRunner, sim: Simulator) -> None
     assert ran.sent("UpdateKVMHost") == {"username": "root", "sshPort": 2222}
     with_password = run("kvm_host", {**options, "password": "another"})
     assert (with_password.failed, with_password.changed) == (False, True)
+
+
+def test_login_that_the_service_hides_is_set_each_time(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(extra_members=False)
+    options = {"uuid": HOST, "username": "root", "ssh_port": 22, "update_password": "always"}
+    for dummy in range(2):
+        ran = run("kvm_host", options)
+        assert (ran.failed, ran.changed) == (False, True), ran.message
 
 
 def test_wrong_login_fails_and_does_not_show_the_password(run: ModuleRunner) -> None:

@@ -313,7 +313,7 @@ def test_cbt_tasks_of_a_vm_where_records_do_not_show_it(run: ModuleRunner, sim: 
     assert (task["vm_instance_uuid"], task["resource_uuids"]) == (None, None)
     ran = run("cbt_task_info", {"vm": vm})
     assert ran["error"]["code"] == "UNSUPPORTED"
-    assert "does not show which VMs" in ran.message
+    assert "does not show the VMs" in ran.message
 
 
 # -------------------------------------------------------------------------------------------------- queries and cursors
