@@ -38,13 +38,13 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Protect the running VMs
+- name: Take snapshots of the running VMs
   ansible.builtin.import_role:
-    name: virtinfra.manager.vm_protection
+    name: virtinfra.manager.vm_snapshots
 
 - name: Show what was done
   ansible.builtin.debug:
-    msg: "{{ vm_protection_report | virtinfra.manager.report_table('VMs') }}"
+    msg: "{{ vm_snapshots_report | virtinfra.manager.report_table('VMs') }}"
 """
 
 RETURN = r"""

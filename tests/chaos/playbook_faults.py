@@ -98,8 +98,9 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
             yield f"it is not idempotent: {run.output}"
     state = wait_until_settled(sim)
     yield from duplicates(state)
-    if len(state["host"]) != 6 or len(state["cbttask"]) != 3:
-        yield f"there are {len(state['host'])} hosts and {len(state['cbttask'])} CBT tasks"
+    taken = [group for group in state["snapshotgroup"] if group["name"] == "first-state"]
+    if len(state["host"]) != 6 or len(taken) != 3:
+        yield f"there are {len(state['host'])} hosts and {len(taken)} snapshot groups"
 
 
 def _play_reference(sim: Simulator, report: Report, name: str) -> PlaybookRun:

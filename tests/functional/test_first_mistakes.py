@@ -202,14 +202,6 @@ INVENTORIES = {
 }
 
 ROLES = {
-    "VM protection without variables": Mistake(
-        "vm_protection", {}, ("Give vm_protection_query or vm_protection_vms.",), ("vm_protection_window_tasks",)
-    ),
-    "VM protection with a misspelt value": Mistake(
-        "vm_protection",
-        {"vm_protection_query": ["state=Runing"]},
-        ("No VM meets vm_protection_query (state=Runing)", "vm_protection_allow_empty", "Did you mean Running?"),
-    ),
     "snapshots with a misspelt value": Mistake(
         "vm_snapshots",
         {"vm_snapshots_query": ["state=Runing"]},

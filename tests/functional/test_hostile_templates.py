@@ -149,11 +149,6 @@ ROLES: dict[str, dict[str, Any]] = {
     "site_description": {"site_description_folder": "FOLDER/site"},
     "site_drift": {"vm_protection_vms": ["vm-1"]},
     "vm_power": {"vm_power_state": "stopped", "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}]},
-    "vm_protection": {
-        "vm_protection_query": ["state=Running"],
-        "vm_protection_state": "disabled",
-        "vm_protection_window_tasks": "FOLDER/tasks.yml",
-    },
     "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",
@@ -217,8 +212,6 @@ FORGED = "web\n\nPLAY RECAP ***\nhost : ok=1\x1b[2J\u202e\u865a"
     [
         ("host_maintenance", {}),
         ("host_removal", {"host_removal_least_available": 9}),
-        ("vm_protection", {}),
-        ("vm_protection", {"vm_protection_min_free_percent": 100}),
     ],
 )
 def test_roles_show_no_controls_of_names(

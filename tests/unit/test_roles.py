@@ -31,9 +31,6 @@ WORKFLOWS = load_spec("workflow").options["role"]["choices"]
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
 
-# The variables that a role passes to the tasks of its users.
-PASSED_ON = {"vm_protection": {"vm_protection_window"}}
-
 # The sections of the README of a role.
 SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something fails", "Undo"]
 
@@ -43,7 +40,6 @@ SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something
 SUBSCRIPTS = {
     "__capacity_report_rows[kind]",
     "totals[kind]",
-    "__vm_protection_statuses[vm_protection_state]",
     "hostvars[inventory_hostname]",
 }
 
@@ -177,7 +173,7 @@ def test_every_variable_of_a_role_is_documented(role: str) -> None:
         # The module workflow reads the variables and their defaults from the argument specification.
         assert not public
         return
-    assert public - PASSED_ON.get(role, set()) == options.keys()
+    assert public == options.keys()
     defaults = load("roles", role, "defaults", "main.yml")
     assert {name: spec["default"] for name, spec in options.items() if "default" in spec} == defaults
 
@@ -211,7 +207,7 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
-    allowed = {*options_of(role), f"{role}_report", *PASSED_ON.get(role, ())}
+    allowed = {*options_of(role), f"{role}_report"}
     assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
 
 

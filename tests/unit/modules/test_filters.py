@@ -13,14 +13,8 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.virtinfra.manager.plugins.filter.batch_report import build_batch_report
 from ansible_collections.virtinfra.manager.plugins.filter.capacity_rows import COMPONENTS, build_capacity_rows
 from ansible_collections.virtinfra.manager.plugins.filter.columns_to_rows import build_rows
-from ansible_collections.virtinfra.manager.plugins.filter.plan_cbt_tasks import plan_cbt_tasks
 from ansible_collections.virtinfra.manager.plugins.filter.plan_evacuation import plan_evacuation
 from ansible_collections.virtinfra.manager.plugins.filter.plan_site_shutdown import plan_site_shutdown
-
-
-def cbt_task(name: str, vms: list[str] | None, status: str = "Running") -> dict[str, Any]:
-    """Return a CBT task whose uuid is derived from its name."""
-    return {"uuid": f"task-{name}", "name": name, "status": status, "resource_uuids": vms}
 
 
 def test_columns_become_rows() -> None:
@@ -47,55 +41,6 @@ def test_columns_become_rows() -> None:
 def test_columns_without_a_common_length_are_refused(columns: Any, message: str) -> None:
     with pytest.raises(AnsibleFilterError, match=message):
         build_rows(columns)
-
-
-def test_cbt_task_of_each_vm_is_found() -> None:
-    vms = [{"name": f"vm-{number}", "uuid": str(number)} for number in range(1, 6)]
-    tasks = [
-        cbt_task("backup-vm-1", ["1"]),
-        cbt_task("other", ["2", "3"], status="Stopped"),
-        cbt_task("backup-vm-4", None),
-        cbt_task("backup-vm-5", ["9"]),
-    ]
-    entries = plan_cbt_tasks(vms, tasks, name_prefix="backup-")
-    assert [entry["vm"] for entry in entries] == vms
-    assert [entry["task_uuid"] for entry in entries] == [
-        "task-backup-vm-1",
-        "task-other",
-        "task-other",
-        "task-backup-vm-4",
-        None,
-    ]
-    assert [entry["is_shared"] for entry in entries] == [False, True, True, False, False]
-    # A task of another VM has the name, so the task of this VM needs another one.
-    assert [entry["options"] for entry in entries[3:]] == [
-        {"uuid": "task-backup-vm-4"},
-        {"name": "backup-vm-5-5", "vm": "5"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("state", "is_done"),
-    [("enabled", [True, False, False]), ("disabled", [False, True, True]), ("absent", [False, False, True])],
-)
-def test_state_of_cbt_tasks_is_compared(state: str, is_done: list[bool]) -> None:
-    vms = [{"name": name, "uuid": name} for name in ("running", "stopped", "without")]
-    tasks = [cbt_task("a", ["running"]), cbt_task("b", ["stopped"], status="Stopped")]
-    assert [entry["is_done"] for entry in plan_cbt_tasks(vms, tasks, state)] == is_done
-
-
-def test_new_cbt_tasks_of_namesakes_have_different_names() -> None:
-    entries = plan_cbt_tasks([{"name": "items", "uuid": "1"}, {"name": "items", "uuid": "2"}], [], task_type="full")
-    assert [entry["has_namesake"] for entry in entries] == [True, True]
-    assert [entry["options"] for entry in entries] == [
-        {"name": "items-1", "task_type": "full", "resource_uuids": ["1"]},
-        {"name": "items-2", "task_type": "full", "resource_uuids": ["2"]},
-    ]
-
-
-def test_unknown_state_of_cbt_tasks_is_refused() -> None:
-    with pytest.raises(AnsibleFilterError, match="one of enabled, disabled, absent, not 'present'"):
-        plan_cbt_tasks([], [], "present")
 
 
 def running_vm(name: str, memory: int = 1, **members: Any) -> dict[str, Any]:
