@@ -264,9 +264,9 @@ FAULTS = (
     Fault(
         "management-node-becomes-a-host",
         "kvm_host with the address localhost makes the management node a hypervisor",
-        f"{_API}/operation.py",
-        "        if self.name in _ADDRESSES and is_localhost(value):",
-        "        if self.name in _ADDRESSES and not value:",
+        f"{_API}/limits.py",
+        "    if is_localhost(value):",
+        "    if not value:",
         "modules/test_management_addresses.py",
     ),
     Fault(

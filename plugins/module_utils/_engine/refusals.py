@@ -54,12 +54,20 @@ def explain_refusal(
 ) -> VirtinfraError:
     """Return the failure with which check mode predicts the refusal of a call; ``error`` if it predicts none.
 
-    The error of the service is its cause. ``record`` is that of the object before the call.
+    ``record`` is that of the object before the call.
+    """
+    return explain_error(error, lambda: require_acceptance(resource, client, [call], record))
+
+
+def explain_error(error: VirtinfraError, require: Callable[[], None]) -> VirtinfraError:
+    """Return the failure that ``require`` raises now that the service has refused a call; ``error`` if it raises none.
+
+    The error of the service is its cause.
     """
     if not isinstance(error, ApiError) or error.transient or is_forbidden(error):
         return error
     try:
-        require_acceptance(resource, client, [call], record)
+        require()
     except VirtinfraError as reason:
         reason.result, reason.causes = {**error.result, **reason.result}, [error.error]
         return error if reason.is_outage else reason

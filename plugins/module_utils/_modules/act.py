@@ -75,6 +75,7 @@ from .._engine.calls import (
 )
 from .._engine.context import ModuleContext
 from .._engine.plan import PlannedCall
+from .._engine.refusals import explain_error
 from .._engine.results import (
     describe_target,
     format_pending_job,
@@ -100,7 +101,8 @@ def action_module(
     If there are several operations, the option ``state`` selects one of them. With the state absent, names and uuids of
     objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
     error in the combination of options and reply, or None. ``require`` raises the error for parameters that the service
-    would refuse, as far as it can be read; it does not apply to the state absent.
+    would refuse, as far as it can be read: in check mode, and to explain a refusal. It does not apply to the state
+    absent.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
@@ -115,16 +117,13 @@ def action_module(
         params = _drop_optional_nulls(row, params)
         with _label_errors(drop_null_references(params)) as label:
             nothing: dict[str, Any] = record_to_result(members)
-            existing = _select_existing(context, params, state, require)
+            existing = _select_existing(context, params, state)
             if existing is None:
                 return nothing
             params = existing
+            examine = partial(_require, require if state != ABSENT else None, context.client, params)
             if context.check_mode:
-                context.client.build_request(row.name, params)
-                if known_lack := context.client.facts.get(row.name):
-                    raise Unsupported(known_lack, operation=row.name)
-                job_result = format_predicted_job(row.name, context.params["wait"])
-                return {**nothing, **job_result, "changed": changes}
+                return {**nothing, **_predict_call(context, row.name, params, examine), "changed": changes}
             try:
                 job = _execute(context, row.name, params, label, changes, find_error)
             except Unsupported as lack:
@@ -133,7 +132,7 @@ def action_module(
             except ApiError as failure:
                 if state == ABSENT and failure.code == NO_SUCH_OBJECT and not _exist(context.client, params):
                     return nothing
-                raise
+                raise explain_error(failure, examine) from None
             result = {
                 **record_to_result({name: job.result.get(name) for name in members}, row.record),
                 **format_pending_job(job),
@@ -145,25 +144,33 @@ def action_module(
     return ModuleSpec(run, options, (WAIT, TAGS), rules)
 
 
+def _require(require: Callable[[Client, Record], None] | None, client: Client, params: Record) -> None:
+    """Raise what a module raises for parameters that the service would refuse; nothing if it examines none."""
+    if require:
+        require(client, params)
+
+
+def _predict_call(
+    context: ModuleContext, operation: str, params: Record, examine: Callable[[], None]
+) -> dict[str, Any]:
+    """Return the members of the result of check mode. Raise an error if the call cannot be sent, or is refused."""
+    context.client.build_request(operation, params)
+    examine()
+    if known_lack := context.client.facts.get(operation):
+        raise Unsupported(known_lack, operation=operation)
+    return format_predicted_job(operation, context.params["wait"])
+
+
 def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
     """Raise InvalidOptions if options are given that the operation of this state does not have."""
     if others := [format_option_name(name) for name in sorted(names)]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with state {state}")
 
 
-def _select_existing(
-    context: ModuleContext, params: Record, state: str, require: Callable[[Client, Record], None] | None
-) -> Record | None:
-    """Return the parameters as `_drop_unknown_names` does; None for uuids of no object, too.
-
-    Raise what ``require`` of `action_module` raises.
-    """
+def _select_existing(context: ModuleContext, params: Record, state: str) -> Record | None:
+    """Return the parameters as `_drop_unknown_names` does; with the state absent, None for uuids of no object, too."""
     existing = _drop_unknown_names(params, state)
-    if existing is None:
-        return None
-    if state != ABSENT:
-        if require:
-            require(context.client, existing)
+    if existing is None or state != ABSENT:
         return existing
     return existing if _exist(context.client, drop_null_references(existing)) else None
 

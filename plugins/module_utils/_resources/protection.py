@@ -185,14 +185,12 @@ def require_exportable_volumes(client: Client, params: Record) -> None:
     vm_uuid, uuids = params["vmInstanceUuid"], params["volumeUuids"]
     if isinstance(vm_uuid, NullReference) or isinstance(uuids, NullReference):
         return
-    if not uuids:
-        raise InvalidOptions("volumes must not be empty. Give the volumes to export")
     with suppress(Unsupported):
         vm = find_by_type("vm", "uuid")(client, {"uuid": vm_uuid})
         if vm is None:
             raise NotFound(f"no VM with uuid {vm_uuid!r}", "Check vm.")
         if vm.get("state") == "Running":
-            raise InvalidOptions(f"an export needs a VM that does not run, and {_describe_state(vm)}. Stop it first")
+            raise Unchangeable(f"an export needs a VM that does not run, and {_describe_state(vm)}. Stop it first.")
         attached = {volume.get("uuid") for volume in vm.get("allVolumes") or ()}
         _require_volumes(client, [uuid for uuid in uuids if uuid not in attached])
 

@@ -598,7 +598,7 @@ def test_volumes_of_a_running_vm(run: ModuleRunner, seeded: Seeded) -> None:
     vm = seeded("vm", 1)
     ran = run("cbt_volume_export", {"vm": vm, "volumes": [seeded("volume", 1)]})
     assert "an export needs a VM that does not run, and vm-1 is Running" in ran.message
-    assert ran.calls == []
+    assert (ran.changed, ran["error"]["causes"][0]["code"]) == (False, "SYS.1006")
 
 
 # ----------------------------------------------------------------------------------------------------- removal of NICs
