@@ -81,9 +81,9 @@ options:
     aliases: [resource_uuids]
   bitmap_name:
     description:
-      - The checkpoint of an earlier session, RV(volume_cbt_backup_infos[].bitmap_name), sent when the task is enabled.
+      - The checkpoint of an earlier session, C(bitmap_name), sent when the task is enabled.
         The service then says which blocks have changed since, for each volume whose checkpoint the host still has. For
-        the others, RV(volume_cbt_backup_infos[].mode) is C(full).
+        the others, C(mode) is C(full).
     type: str
   force:
     description:

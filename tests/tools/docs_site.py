@@ -6,13 +6,15 @@
 
 antsibull-docs sorts everything by name. The site has an index with sections, which names the guides by the questions
 that they answer, as the README does, a page for each subject of modules, and on the pages of modules and inventories
-the plugin's own options before those of the connection.
+the plugin's own options before those of the connection. The page of a role says what its README says about check mode,
+failures and undo.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -31,6 +33,9 @@ SUBJECTS = {
     "Jobs, sessions and any resource": "batch api resource_info job_wait job_info session service_info workflow",
 }
 """The modules of each subject, those that are needed most first. A module without a subject is refused."""
+
+ROLE_SECTIONS = ("Idempotence and check mode", "When something fails", "Undo")
+"""The sections of the README of a role that its page lacks."""
 
 PLUGIN_TYPES = {
     "inventory": "Inventory plugins",
@@ -151,6 +156,37 @@ def move_shared_options(text: str, shared: list[str]) -> str:
     return text[: bounds[0]] + "".join(row for dummy, row in rows) + text[end:]
 
 
+def convert_section(markdown: str) -> str:
+    """Return a section of a README, without its heading, in reStructuredText: paragraphs, tables and code in YAML."""
+    blocks = re.split(r"(^```yaml\n.*?^```$)", markdown.strip(), flags=re.DOTALL | re.MULTILINE)
+    return "\n\n".join(filter(None, map(_convert_block, blocks)))
+
+
+def _convert_block(block: str) -> str:
+    if block.startswith("```"):
+        code = block.removeprefix("```yaml\n").removesuffix("```").rstrip()
+        return ".. code-block:: yaml+jinja\n\n" + textwrap.indent(code, "    ")
+    text = re.sub(r"`([^`]+)`", r"``\1``", block.strip())
+    return re.sub(r"^\|.*(?:\n\|.*)*", lambda table: _convert_table(table.group()), text, flags=re.MULTILINE)
+
+
+def _convert_table(table: str) -> str:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    header, dummy, *others = rows
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: auto", ""]
+    for row in (header, *others):
+        lines += [f"   {'* -' if number == 0 else '  -'} {cell}".rstrip() for number, cell in enumerate(row)]
+    return "\n".join(lines)
+
+
+def add_sections(page: str, readme: str) -> str:
+    """Return the page of a role with the sections of its README about check mode, failures and undo."""
+    sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", readme, re.DOTALL | re.MULTILINE))
+    added = [f"{title}\n{'^' * len(title)}\n\n{convert_section(sections[title])}\n\n" for title in ROLE_SECTIONS]
+    before, authors, after = page.rpartition("\nAuthors\n^^^^")
+    return f"{before}\n{''.join(added)}{authors}{after}"
+
+
 def main() -> None:
     """Arrange the pages in the folder that is named on the command line."""
     from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, TAGS, WAIT
@@ -161,6 +197,10 @@ def main() -> None:
         for path in source.glob(f"*_{suffix}.rst"):
             text = path.read_text(encoding="utf-8")
             path.write_text(move_shared_options(text, [*WAIT, *TAGS, *CONNECTION]), encoding="utf-8")
+    for name in list_pages(source, "role"):
+        path = source / f"{name}_role.rst"
+        readme = (ROOT / "roles" / name / "README.md").read_text(encoding="utf-8")
+        path.write_text(add_sections(path.read_text(encoding="utf-8"), readme), encoding="utf-8")
 
 
 if __name__ == "__main__":

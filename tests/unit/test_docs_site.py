@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs_site import PLUGIN_TYPES, SUBJECTS, format_index, group_modules, move_shared_options
+from tools.docs_site import PLUGIN_TYPES, SUBJECTS, add_sections, format_index, group_modules, move_shared_options
 
 from support.collection import MODULES, ROOT
 
@@ -67,3 +67,31 @@ def test_own_options_come_before_shared_ones() -> None:
     assert moved.endswith("\n.. Attributes\n\nAttributes\n")
     with pytest.raises(ValueError, match="no table of options"):
         move_shared_options(PAGE.format(""), ["wait"])
+
+
+def test_the_page_of_a_role_has_check_mode_and_undo() -> None:
+    page = "Parameters\n^^^^^^^^^^\n\nAuthors\n^^^^^^^\n\n- One\n"
+    readme = """# role
+
+## Idempotence and check mode
+
+Sets `a` once.
+
+## When something fails
+
+| failure | what happens |
+| --- | --- |
+| `x` fails | the others go on |
+
+## Undo
+
+```yaml
+- name: Undo
+  debug:
+```
+"""
+    sections = add_sections(page, readme)
+    assert "Idempotence and check mode\n^^^^^^^^^^^^^^^^^^^^^^^^^^\n\nSets ``a`` once.\n" in sections
+    assert "   * - failure\n     - what happens\n   * - ``x`` fails\n     - the others go on\n" in sections
+    assert ".. code-block:: yaml+jinja\n\n    - name: Undo\n      debug:\n" in sections
+    assert sections.endswith("\nAuthors\n^^^^^^^\n\n- One\n")
