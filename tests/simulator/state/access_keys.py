@@ -47,11 +47,18 @@ def _read_clock(switches: Switches) -> datetime:
 
 
 def _parse_date(text: str, accepts_iso: bool) -> datetime:
-    """Return a date with its offset; its form is that of RFC 1123, which may have an offset behind GMT, or ISO 8601."""
-    words, dummy, zone = text.partition(" GMT")
+    """Return a date with its offset.
+
+    Its form is that of RFC 1123 with the abbreviation of a zone, or with GMT and an offset. Newer services also take
+    another offset, and ISO 8601.
+    """
+    words, dummy, zone = text.rpartition(" ")
     try:
-        if dummy:
-            return parsedate_to_datetime(f"{words} +0000").replace(tzinfo=_parse_offset(zone or "+0000"))
+        if zone.startswith("GMT"):
+            return parsedate_to_datetime(f"{words} +0000").replace(tzinfo=_parse_offset(zone[3:] or "+0000"))
+        if zone.isalpha():
+            date = parsedate_to_datetime(text)
+            return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
         if accepts_iso:
             try:
                 return datetime.fromisoformat(text)
