@@ -103,6 +103,10 @@ keyed_groups:
 #     prefix: zone
 """
 
+from ..module_utils._python import check_python
+
+check_python()
+
 from collections.abc import Callable
 from typing import Any
 

@@ -74,6 +74,10 @@ keyed_groups:
 #   - total_capacity
 """
 
+from ..module_utils._python import check_python
+
+check_python()
+
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 

@@ -102,6 +102,10 @@ keyed_groups:
 #     base_url: https://south.example.com
 """
 
+from ..module_utils._python import check_python
+
+check_python()
+
 import ipaddress
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple

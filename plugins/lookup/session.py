@@ -46,6 +46,10 @@ _raw:
   elements: str
 """
 
+from ..module_utils._python import check_python
+
+check_python()
+
 from typing import Any
 
 from ansible.errors import AnsibleError

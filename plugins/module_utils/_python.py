@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""Refuse a Python that is too old for the collection.
+"""Refuse a Python that is too old for the collection, in a module process and in the controller.
 
 Python 3.6 can run this file and everything before its import in a module. Newer syntax would end the module process
 with a SyntaxError, or later with a TypeError, before it could name the reason.
@@ -16,11 +16,18 @@ REQUIRED = (3, 10)
 
 
 def check_python() -> None:
-    """End the module process with a failure if its Python is older than REQUIRED."""
+    """End the module process with a failure, or in the controller raise AnsibleError, if Python is too old."""
     if sys.version_info < REQUIRED:
         import json
 
         version = ".".join(map(str, sys.version_info[:3]))
+        if "ansible.errors" in sys.modules:
+            core = sys.modules["ansible.release"].__version__
+            raise sys.modules["ansible.errors"].AnsibleError(
+                "virtinfra.manager needs ansible-core 2.16 or newer with Python 3.10 or newer; this is "
+                f"{core} with Python {version} ({sys.executable}). Install ansible-core with a newer Python, or use an"
+                " execution environment."
+            )
         message = (
             f"virtinfra.manager needs Python 3.10 or newer; this module ran with Python {version} ({sys.executable})."
             " Set ansible_python_interpreter to a newer Python."

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible.errors import AnsibleError
 from ansible_collections.virtinfra.manager.plugins.module_utils import _python
 
 from support.collection import ROOT
@@ -28,6 +29,7 @@ def test_an_old_python_ends_the_process_with_the_remedy(
     version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", version)
+    monkeypatch.delitem(sys.modules, "ansible.errors")
     with pytest.raises(SystemExit, match="1"):
         runpy.run_path(str(ROOT / "plugins" / "module_utils" / "_python.py"))["check_python"]()
     result = json.loads(capsys.readouterr().out)
@@ -37,6 +39,15 @@ def test_an_old_python_ends_the_process_with_the_remedy(
         f"virtinfra.manager needs Python 3.10 or newer; this module ran with Python {'.'.join(map(str, version))}"
         f" ({sys.executable}). Set ansible_python_interpreter to a newer Python."
     )
+
+
+def test_an_old_python_of_the_controller_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    check = runpy.run_path(str(ROOT / "plugins" / "module_utils" / "_python.py"))["check_python"]
+    with pytest.raises(
+        AnsibleError, match=r"needs ansible-core 2\.16 or newer with Python 3\.10 .* with Python 3\.9\.18"
+    ):
+        check()
 
 
 def test_the_required_python_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
