@@ -60,6 +60,15 @@ def test_tasks_use_the_python_that_has_requests(sim: Simulator, environment: dic
     assert "Traceback" not in output
 
 
+def test_batch_says_for_which_python_to_install_it(sim: Simulator, environment: dict[str, str], tmp_path: Path) -> None:
+    options = {"base_url": sim.url, "session_id": sim.session, "module": "vm", "objects": [{"name": "vm-1"}]}
+    play = [{"hosts": "localhost", "gather_facts": False, "tasks": [{"virtinfra.manager.batch": options}]}]
+    output = run("ansible-playbook", tmp_path / "book.yml", play, environment)
+    assert f"its Python {sys.executable} lacks the library requests" in output
+    assert f"Install it: {sys.executable} -m pip install requests" in output
+    assert "Traceback" not in output
+
+
 def test_inventories_name_the_missing_requirement(sim: Simulator, environment: dict[str, str], tmp_path: Path) -> None:
     source = {"plugin": "virtinfra.manager.hosts", "base_url": sim.url, "session_id": sim.session}
     output = run("ansible-inventory", tmp_path / "a.virtinfra_hosts.yml", source, environment, "--graph", "-i")

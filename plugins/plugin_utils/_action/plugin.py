@@ -11,6 +11,8 @@ With a redirect to one action plugin, all modules would get the defaults of that
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -181,7 +183,8 @@ class ActionModule(ActionBase):
         if self._connection.become and self._is_become_a_keyword:
             return "the keyword become is true for the task, its block or its play. Set become: false for the task"
         if not HAS_REQUESTS:
-            return "its Python lacks the library requests. Install it with pip install requests"
+            install = shlex.join([sys.executable, "-m", "pip", "install", "requests"])
+            return f"its Python {sys.executable} lacks the library requests. Install it: {install}"
         return None
 
     @property

@@ -13,6 +13,7 @@ import resource
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,6 +47,12 @@ MAX_NAMED = 5
 
 # After how many seconds a line of progress is shown, each time.
 PROGRESS_INTERVAL = 10.0
+
+# After how many seconds the names of objects that have failed are shown, each time.
+FAILURE_INTERVAL = 1.0
+
+# The options whose value names an object in a line of progress.
+NAMING_OPTIONS = ("name", "management_ip", "vm", "host", "uuid")
 
 # How many seconds an interrupted task waits for its threads, which may be waiting for a response.
 MAX_WAIT_FOR_THREADS = 2.0
@@ -85,6 +92,12 @@ class BatchItem:
         if self.has_failed:
             return "failed"
         return "changed" if self.result["changed"] else "unchanged"
+
+    def describe_failure(self) -> str:
+        """Return the name of an object that has failed, with the code of its error."""
+        named = (self.given.get(option) for option in NAMING_OPTIONS)
+        name = next(filter(None, named), f"objects[{self.number}]")
+        return f"{name} ({(self.result or {}).get('error', {}).get('code')})"
 
     def format_result(self) -> dict[str, Any]:
         """Return the result in the form of the result of a loop."""
@@ -319,20 +332,30 @@ class Batch:
 
     def _wait_for_threads(self) -> None:
         """Wait for all threads, and show the progress. Raise what a thread raised."""
-        hooks, next_progress = self._context.client.hooks, time.monotonic() + PROGRESS_INTERVAL
+        hooks, start = self._context.client.hooks, time.monotonic()
+        next_progress = start + PROGRESS_INTERVAL
+        shown: set[int] = set()
         with self._condition:
             while self._active and not self._cause:
-                self._condition.wait(max(0.0, next_progress - time.monotonic()))
+                self._condition.wait(max(0.0, min(FAILURE_INTERVAL, next_progress - time.monotonic())))
+                failed = [item for item in self._items if item.has_failed and item.number not in shown]
+                if failed and self._active:
+                    hooks.show_progress(f"failed: {_format_first([item.describe_failure() for item in failed])}")
+                    shown.update(item.number for item in failed)
                 if time.monotonic() >= next_progress:
-                    hooks.show_progress(self._describe_progress())
+                    hooks.show_progress(self._describe_progress(time.monotonic() - start))
                     next_progress += PROGRESS_INTERVAL
         if self._cause:
             raise self._cause
 
-    def _describe_progress(self) -> str:
-        ended = [item for item in self._items if item.result is not None]
-        failed = sum(item.has_failed for item in ended)
-        return f"{len(ended)} of {len(self._items)} done, {failed} failed, {self._active} running"
+    def _describe_progress(self, elapsed: float) -> str:
+        """Return how many objects are done, have failed, and run, after a time in seconds."""
+        outcomes = Counter(item.outcome for item in self._items)
+        done = outcomes["changed"] + outcomes["unchanged"]
+        return (
+            f"after {elapsed:.0f} s: {done} of {len(self._items)} done, {outcomes['failed']} failed,"
+            f" {self._active} running"
+        )
 
     def _work(self) -> None:
         """Run one object after the other, in a thread."""

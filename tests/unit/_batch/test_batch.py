@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
@@ -293,7 +294,21 @@ def test_progress_is_one_line(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -
     sim.reset(latency=1)
     lines: list[str] = []
     run_batch(sim, new_hosts(2), on_progress=lines.append)
-    assert lines[0] == "0 of 2 done, 0 failed, 2 running"
+    assert re.fullmatch(r"after \d+ s: 0 of 2 done, 0 failed, 2 running", lines[0])
+
+
+def test_progress_names_failed_objects_and_does_not_count_them_as_done(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_batch, "PROGRESS_INTERVAL", 0.3)
+    monkeypatch.setattr(_batch, "FAILURE_INTERVAL", 0.1)
+    sim.reset(latency=1)
+    lines: list[str] = []
+    invalid = {"name": "wrong", "management_ip": "localhost", "ssh_port": "none"}
+    run_batch(sim, [*new_hosts(2), invalid], on_invalid="continue", on_progress=lines.append)
+    assert lines[0] == "failed: wrong (INVALID)"
+    assert lines.count(lines[0]) == 1
+    assert re.fullmatch(r"after \d+ s: 0 of 3 done, 1 failed, 2 running", lines[1])
 
 
 def test_module_process_says_that_it_cannot_run(sim: Simulator) -> None:
