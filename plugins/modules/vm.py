@@ -68,8 +68,9 @@ options:
     choices: [grace, cold]
   host:
     description:
-      - The host on which the VM runs, by name or uuid. A running VM migrates to it. The module fails, also in check
-        mode, if the service does not permit this host. A VM that does not run stays as it is.
+      - The host on which the VM runs, by name or uuid. A running VM migrates to it, and so does a paused one, which
+        stays paused. The module fails, also in check mode, if the service does not permit this host. A VM that does not
+        run stays as it is.
     type: str
     aliases: [host_uuid]
   cluster:

@@ -28,6 +28,7 @@ DESCRIPTIONS = {
     "LOGIN_CONTROL.1003": "The captcha is wrong",
     "LOGIN_CONTROL.1004": "The address is not permitted",
     "LOGIN_CONTROL.1005": "A captcha is required",
+    "VM.1008": "The virtual machine could not migrate",
     "VM.1010": "The state of the virtual machine does not allow the operation",
     "HOST.1001": "The operation on the host failed",
     "HOST.1003": "The connection to the host failed",

@@ -57,6 +57,7 @@ HINTS = {
     "LOGIN_CONTROL.1005": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
     "SYS.1001": "A timeout occurred in the service: check the object before you repeat the call.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
+    "VM.1008": "The VM could not migrate. The cause says why.",
     "VM.1010": "The state of the VM does not permit the call. Change the state, or wait until it has changed.",
 }
 

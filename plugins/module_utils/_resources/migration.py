@@ -64,7 +64,7 @@ def require_migration_target(client: Client, vm: Record, host: str | NullReferen
     """
     if isinstance(host, NullReference):
         return Dependents()
-    if vm.get("state") != "Running":
+    if vm.get("state") not in ("Running", "Paused"):
         return Dependents(warnings=[f"cannot check to which hosts it can migrate, because it is {vm.get('state')}"])
     refusal = f"the VM cannot migrate to the host {host!r}"
     warnings: list[str] = []

@@ -498,10 +498,10 @@ def _plan_stop(resource: ResourceSpec, desired: Record, vm: Record) -> list[Plan
 def _plan_migration(
     resource: ResourceSpec, state: str, desired: Record, current: Current, vm: Record
 ) -> list[PlannedCall]:
-    """Plan the migration of a VM that runs on another host than the desired one.
+    """Plan the migration of a VM that runs, or is paused, on another host than the desired one.
 
     A VM that does not run stays as it is, unless it is started, which then happens on the host. Raise Unchangeable for
-    a VM that is on a host and does not run, such as a paused one, and Unsupported if its host is not known.
+    a VM that is on a host in another state, such as a crashed one, and Unsupported if its host is not known.
     """
     if "hostUuid" not in desired or state == "stopped":
         return []
@@ -510,19 +510,20 @@ def _plan_migration(
     host = desired["hostUuid"]
     if not (_runs_elsewhere(vm, host, state) if isinstance(current, Found) else not _needs_start(state, vm)):
         return []
-    moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": _RUNNING}
+    migrated_state = vm["state"] if vm.get("state") == _PAUSED else _RUNNING
+    moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": migrated_state}
     call = build_call(resource, "MigrateVm", {"hostUuid": host}, vm, moved)
     return [replace(call, needs=("state",), must_reach=("hostUuid", "state"))]
 
 
 def _runs_elsewhere(vm: Record, host: str, state: str) -> bool:
-    """Return whether a VM runs on another host, or is about to. Raise as `_plan_migration` does."""
-    current, is_running = vm.get("hostUuid"), vm.get("state") in (_RUNNING, *_BOUND_TO_RUN)
+    """Return whether a VM runs or is paused on another host, or is about to. Raise as `_plan_migration` does."""
+    current, is_running = vm.get("hostUuid"), vm.get("state") in (_RUNNING, _PAUSED, *_BOUND_TO_RUN)
     if current == host:
         return False
     if current and not is_running and vm.get("state") != _STOPPED and not _needs_start(state, vm):
-        message = f"the VM is {vm.get('state')} on the host {current!r}, and only a running VM can migrate. Omit host."
-        raise Unchangeable(message, {str(current): "hostUuid"})
+        reason = f"the VM is {vm.get('state')} on the host {current!r}, and only a running or paused VM can migrate"
+        raise Unchangeable(f"{reason}. Omit host.", {str(current): "hostUuid"})
     if current is None and vm.get("state") == _RUNNING:
         raise Unsupported("the record of the VM does not show its host", "Omit host.")
     return is_running

@@ -26,6 +26,9 @@ def delete_host(call: Call) -> Steps:
         _stop_vms(call, uuid)
         _drop_local_volumes(call, uuid)
         store["host"].remove(uuid)
+        nics = {nic["uuid"] for nic in store["hostnic"].all() if nic["hostUuid"] == uuid}
+        for interface, vlan in [pair for pair in store.services if pair[0] in nics]:
+            store.services.pop((interface, vlan))
         for kind in ("hostnic", "bonding"):
             store[kind].remove_where(lambda record: bool(record["hostUuid"] == uuid))
     return {}

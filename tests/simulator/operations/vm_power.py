@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import OperationError, operation_refused, wrong_vm_state
+from ..errors import OperationError, invalid_argument, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, Steps, operation
 from ..state.backup_sessions import lose_checkpoints
 from ..state.store import Record, Store
@@ -16,6 +16,7 @@ from .nics import restore_addresses
 
 STARTABLE = ("Created", "Stopped", "Crashed")
 STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
+MIGRATABLE = ("Running", "Paused", "Unknown")
 REBOOTABLE = ("Running", "NoState", "Crashed")
 
 
@@ -46,9 +47,9 @@ def _target_hosts(store: Store, vm: Record) -> list[Record]:
 
 @operation("GetVmMigrationCandidateHosts")
 def get_migration_target_hosts(call: Call) -> Reply:
-    """List the hosts to which a running VM can migrate. Where its volumes lie is not considered."""
+    """List the hosts to which a running or paused VM can migrate. Where its volumes lie is not considered."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])
-    _require_state(vm, ("Running",), "migrate")
+    _require_state(vm, ("Running", "Paused"), "migrate")
     return {"inventories": _target_hosts(call.store, vm)}
 
 
@@ -115,11 +116,15 @@ def resume_vm(call: Call) -> Reply:
     return {"inventory": call.store.change("vm", vm["uuid"], state="Running")}
 
 
-@operation("MigrateVm", has_envelope=False)
+@operation("MigrateVm", timeout_minutes=60, has_envelope=False)
 def migrate_vm(call: Call) -> Steps:
-    """Migrate a running VM to a host, or to any other one."""
+    """Migrate a VM to a host, or to any other one. A paused VM stays paused, and one of unknown state then runs."""
     store, vm = call.store, call.store["vm"].get(call["uuid"])
-    _require_state(vm, ("Running",), "migrate")
+    if vm["state"] not in MIGRATABLE:
+        cause = wrong_vm_state(vm["uuid"], vm["state"], "migrate")
+        raise OperationError("VM.1008", f"cannot migrate vm[uuid: {vm['uuid']}]", cause)
+    if vm["hostUuid"] == call.get("hostUuid"):
+        raise invalid_argument(f"vm[uuid: {vm['uuid']}] is already on host[uuid: {vm['hostUuid']}]")
     if lies_on_local_storage(store, vm):
         raise operation_refused(f"vm[uuid: {vm['uuid']}] has its root volume on local storage")
     target = _target(call, vm, call.get("hostUuid"))
@@ -127,7 +132,7 @@ def migrate_vm(call: Call) -> Steps:
     try:
         yield call.switches.migration
     except OperationError:
-        store.change("vm", vm["uuid"], state="Running")
+        store.change("vm", vm["uuid"], state=vm["state"])
         raise
     return {"inventory": _move(store, vm, target)}
 
@@ -143,7 +148,8 @@ def _target(call: Call, vm: Record, requested: str | None = None) -> Record:
 
 
 def _move(store: Store, vm: Record, host: Record) -> Record:
-    return store.change("vm", vm["uuid"], state="Running", hostUuid=host["uuid"], lastHostUuid=vm["hostUuid"])
+    state = "Paused" if vm["state"] == "Paused" else "Running"
+    return store.change("vm", vm["uuid"], state=state, hostUuid=host["uuid"], lastHostUuid=vm["hostUuid"])
 
 
 def _stop(store: Store, vm: Record) -> Record:

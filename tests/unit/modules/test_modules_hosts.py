@@ -586,10 +586,10 @@ def test_vms_that_cannot_be_listed_are_a_warning(run: ModuleRunner, pair: Simula
 
 def test_vm_whose_targets_cannot_be_read_counts_as_one_that_cannot_migrate(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(clusters=1, hosts=2, vms=4)
-    sim.change("vm", uuid_of(4, 3), state="Paused")
+    sim.change("vm", uuid_of(4, 3), state="NoState")
     message = run.refused("kvm_host", maintenance())
     assert f"1 VM would be stopped: vm-3 ({uuid_of(4, 3)}): the service does not say which hosts can take it" in message
-    assert "vm[uuid: a0000004000040008000000000000003] is Paused" in message
+    assert "vm[uuid: a0000004000040008000000000000003] is NoState" in message
 
 
 def test_vm_that_has_been_deleted_since_the_list_is_ignored(run: ModuleRunner, sim: Simulator) -> None:

@@ -108,13 +108,21 @@ def test_vm_on_local_storage(run: ModuleRunner, sim: Simulator) -> None:
     run.idle("vm", {"name": "vm-3", "host": "host-3"})
 
 
-@pytest.mark.parametrize("vm_state", ["Paused", "Unknown", "NoState"])
-def test_only_a_running_vm_migrates(run: ModuleRunner, sim: Simulator, vm_state: str) -> None:
+def test_paused_vm_migrates_and_stays_paused(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("vm", VM, state="Paused")
+    ran = run.twice("vm", {"uuid": VM, "host": "host-3"})
+    assert (ran.calls, place_of(sim)) == (["MigrateVm"], ("Paused", HOSTS["host-3"]))
+    message = run.refused("vm", {"uuid": VM, "host": "host-2"})
+    assert "the VM cannot migrate to the host 'host-2'" in message
+
+
+@pytest.mark.parametrize("vm_state", ["Unknown", "NoState"])
+def test_other_vms_do_not_migrate(run: ModuleRunner, sim: Simulator, vm_state: str) -> None:
     sim.change("vm", VM, state=vm_state)
     message = run.refused("vm", {"uuid": VM, "host": "host-3"})
     assert message == (
-        f"vm {VM}: the VM is {vm_state} on the host 'host-1' ({HOSTS['host-1']}), and only a running VM can migrate."
-        " Omit host."
+        f"vm {VM}: the VM is {vm_state} on the host 'host-1' ({HOSTS['host-1']}), and only a running or paused VM can"
+        " migrate. Omit host."
     )
     run.idle("vm", {"uuid": VM, "host": "host-1"})
 

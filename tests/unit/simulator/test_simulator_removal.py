@@ -263,3 +263,15 @@ def test_host_is_changed_but_keeps_its_own_address_only_if_it_is_not_sent(api: H
     assert update(managementIp="10.0.0.11") == update(managementIp="10.0.0.12", name="x") == "SYS.1007"
     host = api.inventory("PUT", f"{path}/{HOST}/actions", {key: {"name": "renamed", "managementIp": "10.0.0.99"}})
     assert (host["name"], host["managementIp"], host["status"]) == ("renamed", "10.0.0.99", "Connected")
+
+
+def test_service_types_of_a_removed_host_are_gone(api: HttpClient) -> None:
+    """Another host can be added, and the statistic of all interfaces be read."""
+    body = {
+        "params": {"interfaceUuids": [seeded_uuid("hostnic", 2)], "vlanIds": [7], "serviceTypes": ["BackupNetwork"]}
+    }
+    api.call("POST", "hosts/nics/service-types", body)
+    api.call("DELETE", f"hosts/{seeded_uuid('host', 1)}")
+    path = "hosts/hosts-network-interfaces/service-type-statistic"
+    statistics = api.call("GET", path)["serviceTypeStatistics"]
+    assert seeded_uuid("host", 1) not in {statistic["hostUuid"] for statistic in statistics}

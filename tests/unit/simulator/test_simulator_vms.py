@@ -300,7 +300,24 @@ def test_vm_migrates_to_the_candidate_hosts(api: HttpClient) -> None:
     assert api.query(targets) == []
     assert act_code(api, "migrateVm") == "SYS.1006"
     act(api, "stopVmInstance")
-    assert api.error_code("GET", targets) == act_code(api, "migrateVm") == "VM.1010"
+    assert api.error_code("GET", targets) == "VM.1010"
+    error = api.error("PUT", f"vm-instances/{VM}/actions", {"migrateVm": {}})
+    assert (error["code"], error["causes"][0]["code"]) == ("VM.1008", "VM.1010")
+
+
+def test_vm_migrates_in_three_states(api: HttpClient) -> None:
+    """A maintenance, too, leaves a paused VM paused."""
+    hosts = [seeded_uuid("host", number) for number in (1, 3)]
+    for state, after in (("Paused", "Paused"), ("Unknown", "Running"), ("Running", "Running")):
+        api.sim.change("vm", VM, state=state, hostUuid=hosts[0])
+        assert act_code(api, "migrateVm", hostUuid=hosts[0]) == "SYS.1007"
+        vm = act(api, "migrateVm", hostUuid=hosts[1])
+        assert (vm["state"], vm["hostUuid"]) == (after, hosts[1])
+    api.sim.change("vm", VM, state="Paused", hostUuid=hosts[0])
+    assert [host["uuid"] for host in api.query(f"vm-instances/{VM}/migration-target-hosts")] == hosts[1:]
+    api.inventory("PUT", f"hosts/{hosts[0]}/actions", {"changeHostState": {"stateEvent": "maintain"}})
+    (vm,) = api.query(f"vm-instances/{VM}")
+    assert (vm["state"], vm["hostUuid"]) == ("Paused", hosts[1])
 
 
 def test_vm_on_local_storage_does_not_migrate(api: HttpClient) -> None:
