@@ -22,6 +22,8 @@ options:
       - The name of the role.
     type: str
     choices:
+      - site_shutdown
+      - vm_power
       - vm_restore
       - vm_snapshots
     required: true
@@ -133,7 +135,11 @@ from ..module_utils._modules.act import workflow_module
 
 MODULE = workflow_module(
     options={
-        "role": {"type": "str", "choices": ["vm_restore", "vm_snapshots"], "required": True},
+        "role": {
+            "type": "str",
+            "choices": ["site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
+            "required": True,
+        },
     },
 )
 

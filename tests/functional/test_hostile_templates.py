@@ -145,10 +145,18 @@ ROLES: dict[str, dict[str, Any]] = {
         "notifications_endpoints": [{"type": "workchat", "name": "chat", "url": "https://chat.example.com"}],
         "notifications_test": True,
     },
-    "site_shutdown": {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_host_query": [f"uuid={HOST}"]},
+    "site_shutdown": {
+        "site_shutdown_file": "FOLDER/site.json",
+        "site_shutdown_host_query": [f"uuid={HOST}"],
+        "site_shutdown_grace_timeout": 1,
+    },
     "site_description": {"site_description_folder": "FOLDER/site"},
     "site_drift": {"vm_protection_vms": ["vm-1"]},
-    "vm_power": {"vm_power_state": "stopped", "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}]},
+    "vm_power": {
+        "vm_power_state": "stopped",
+        "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}],
+        "vm_power_grace_timeout": 1,
+    },
     "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",

@@ -28,17 +28,28 @@ def name_some(names: Sequence[str]) -> str:
 
 @dataclass(kw_only=True)
 class Outcome:
-    """What became of one object: whether this run has changed it, and why it has failed. It can be both."""
+    """What became of one object: whether this run has changed it, and why it has failed. It can be both.
+
+    ``skipped`` is why the run did not try to change it.
+    """
 
     is_changed: bool = False
     error: str | None = None
+    skipped: str | None = None
 
     @property
     def name(self) -> str:
         """The outcome in one word."""
         if self.error is not None:
             return "failed"
-        return "changed" if self.is_changed else "unchanged"
+        if self.is_changed:
+            return "changed"
+        return "unchanged" if self.skipped is None else "skipped"
+
+    @property
+    def reason(self) -> str | None:
+        """Why the object has failed or was skipped."""
+        return self.skipped if self.error is None else self.error
 
     def fail(self, reason: str) -> None:
         """Note why the object has failed. The first reason counts."""

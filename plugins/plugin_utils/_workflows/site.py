@@ -49,6 +49,14 @@ class Site:
         self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
+    def get_time(self) -> float:
+        """Return the time in seconds, which no change of the clock affects."""
+        return float(self._hooks.clock.monotonic())
+
+    def pause(self, seconds: float) -> None:
+        """Wait before something is tried again."""
+        self._hooks.clock.sleep(seconds)
+
     def warn(self, warning: str) -> None:
         """Show a warning with the task."""
         self._context.warnings.append(warning)

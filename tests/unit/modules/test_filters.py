@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.virtinfra.manager.plugins.filter.batch_report import build_batch_report
 from ansible_collections.virtinfra.manager.plugins.filter.capacity_rows import COMPONENTS, build_capacity_rows
 from ansible_collections.virtinfra.manager.plugins.filter.columns_to_rows import build_rows
 from ansible_collections.virtinfra.manager.plugins.filter.plan_evacuation import plan_evacuation
-from ansible_collections.virtinfra.manager.plugins.filter.plan_site_shutdown import plan_site_shutdown
 
 
 def test_columns_become_rows() -> None:
@@ -181,103 +179,3 @@ def test_hardware_errors_of_hosts() -> None:
     assert [row["level"] for row in rows] == [1, 1, 2]
     assert (rows[0]["cpu_used"], rows[0]["cpu_percent"], rows[0]["memory_percent"]) == (85, 85, None)
     assert rows[0]["detail"] == "10.0.0.1, Enabled, Connected"
-
-
-def running(number: int, host: int = 1, state: str = "Running") -> dict[str, Any]:
-    """Return a VM on a host."""
-    return {"uuid": f"v{number}", "name": f"vm-{number}", "state": state, "host_uuid": f"h{host}"}
-
-
-def switched_on(number: int, **members: Any) -> dict[str, Any]:
-    """Return a host that is on."""
-    power = {"ipmi_address": "172.31.0.1", "ipmi_power_status": "POWER_ON", "status": "Connected"}
-    return {"uuid": f"h{number}", "name": f"host-{number}", "state": "Enabled", **power, **members}
-
-
-def test_site_is_planned_in_order() -> None:
-    """Stopped VMs are no part of the plan, destroyed ones do not exist, and the other VMs stop last."""
-    vms = [running(1), running(2), running(3, state="Stopped"), running(4, state="Destroyed"), running(5)]
-    groups = [{"name": "web", "vms": ["vm-2", "v3"], "found": vms}, {"name": "db", "vms": "", "found": vms[:1]}]
-    off = switched_on(2, ipmi_power_status="POWER_OFF", status="Disconnected")
-    plan = plan_site_shutdown(groups, vms, [switched_on(1), off])
-    assert [(group["name"], [vm["name"] for vm in group["vms"]]) for group in plan["groups"]] == [
-        ("web", ["vm-2"]),
-        ("db", ["vm-1"]),
-        ("all others", ["vm-5"]),
-    ]
-    assert [group["members"] for group in plan["groups"]] == [2, 1, 1]
-    assert plan["hosts"] == [{"uuid": "h1", "name": "host-1", "state": "Enabled"}]
-    assert plan["problems"] == plan["kept"] == []
-    assert [group["name"] for group in plan_site_shutdown(groups, vms, [], remaining=False)["groups"]] == ["web", "db"]
-
-
-def test_excluded_vms_keep_their_hosts() -> None:
-    vms = [running(1), running(2, host=2), running(3, host=3)]
-    hosts = [switched_on(number) for number in (1, 2, 3)]
-    plan = plan_site_shutdown([], vms, hosts, exclude_vms=["vm-1"], exclude_hosts=["h3"])
-    assert [vm["name"] for vm in plan["groups"][0]["vms"]] == ["vm-2", "vm-3"]
-    assert [host["name"] for host in plan["hosts"]] == ["host-2"]
-    assert [(host["name"], host["error"]) for host in plan["kept"]] == [
-        ("host-1", "the excluded VM vm-1 runs on it"),
-        ("host-3", "it is excluded"),
-    ]
-
-
-def test_plan_with_problems() -> None:
-    vms = [running(1), {**running(2), "name": "vm-1"}, running(3)]
-    groups = [
-        {"name": "a", "vms": ["vm-1", "vm-9"], "found": vms},
-        {"name": "b", "vms": ["vm-3"], "found": vms},
-        {"name": "c", "found": vms[2:]},
-    ]
-    hosts = [switched_on(1, ipmi_address=None), switched_on(2, ipmi_power_status="UN_CONFIGURED"), switched_on(3)]
-    assert plan_site_shutdown(groups, vms, hosts, exclude_hosts=["host-7"])["problems"] == [
-        "no host, or several, has the name host-7 (site_shutdown_exclude_hosts)",
-        "no VM, or several, has the name vm-1 (the group a)",
-        "no VM, or several, has the name vm-9 (the group a)",
-        "these VMs are in several groups: vm-3",
-        "the service does not know the IPMI controllers of these hosts: host-1, host-2",
-    ]
-
-
-def test_interrupted_shutdown_is_remembered() -> None:
-    """What ran before the first shutdown stays in the memory, in its group and with its state."""
-    first = plan_site_shutdown([{"name": "web", "found": [running(1)]}], [running(1), running(2)], [switched_on(1)])
-    vms = [running(1, state="Stopped"), running(2)]
-    maintained = switched_on(1, state="Maintenance")
-    again = plan_site_shutdown([{"name": "db", "found": [running(2)]}], vms, [maintained], remembered=first["memory"])
-    assert [vm["name"] for group in again["groups"] for vm in group["vms"]] == ["vm-2"]
-    assert again["memory"] == {
-        "groups": [
-            {"name": "web", "vms": [{"uuid": "v1", "name": "vm-1"}]},
-            {"name": "all others", "vms": [{"uuid": "v2", "name": "vm-2"}]},
-            {"name": "db", "vms": []},
-        ],
-        "hosts": [{"uuid": "h1", "name": "host-1", "state": "Enabled"}],
-    }
-
-
-def test_report_of_a_batch() -> None:
-    """The second task replaces the result of the first one."""
-    objects = [{"uuid": f"v{number}", "name": f"vm-{number}"} for number in range(1, 6)]
-    results = [
-        {"item": {"uuid": "v1"}, "changed": True},
-        {"item": {"uuid": "v2"}, "changed": False},
-        {"item": {"uuid": "v3"}, "failed": True, "changed": False, "msg": "first"},
-        {"item": {"uuid": "v4"}, "failed": True, "changed": True, "msg": "first"},
-    ]
-    again = [
-        {"item": {"uuid": "v3"}, "changed": True},
-        {"item": {"uuid": "v4"}, "failed": True, "changed": False, "msg": "second"},
-    ]
-    entries = build_batch_report(objects, {"results": results}, {"results": again}, {"kind": "VM"}, "no time")
-    assert [(entry["outcome"], entry["powered_off"], entry["error"]) for entry in entries] == [
-        ("changed", False, None),
-        ("unchanged", False, None),
-        ("changed", True, None),
-        ("failed", False, "second"),
-        ("skipped", False, "no time"),
-    ]
-    assert {entry["kind"] for entry in entries} == {"VM"}
-    refused = build_batch_report(objects[:1], {"failed": True, "msg": "invalid"})
-    assert [(entry["outcome"], entry["error"]) for entry in refused] == [("failed", "invalid")]
