@@ -35,6 +35,7 @@ from support.clients import make_client
 from support.fast_clock import with_fast_clock
 from support.in_process import InProcessAdapter, InProcessSimulator
 from support.module_runner import ModuleRunner
+from support.workflow_runner import WorkflowRunner
 
 UNIT = Path(__file__).parent / "unit"
 
@@ -115,6 +116,11 @@ def sim(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 @pytest.fixture
 def run(sim: Simulator) -> ModuleRunner:
     return ModuleRunner(sim)
+
+
+@pytest.fixture
+def work(sim: Simulator) -> WorkflowRunner:
+    return WorkflowRunner(sim)
 
 
 @pytest.fixture

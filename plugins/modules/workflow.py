@@ -22,6 +22,7 @@ options:
       - The name of the role.
     type: str
     choices:
+      - notifications
       - site_shutdown
       - vm_power
       - vm_restore
@@ -54,9 +55,9 @@ attributes:
     details:
       - Only reads, and predicts the report.
   diff_mode:
-    support: none
+    support: partial
     details:
-      - RV(report) has what was done, or would be done, with each object.
+      - Returns the first 20 changes. RV(report) has what was done, or would be done, with each object.
   idempotent:
     support: partial
     details:
@@ -137,7 +138,7 @@ MODULE = workflow_module(
     options={
         "role": {
             "type": "str",
-            "choices": ["site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
+            "choices": ["notifications", "site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
             "required": True,
         },
     },

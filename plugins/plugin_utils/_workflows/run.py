@@ -35,4 +35,6 @@ def run_workflow(variables: Mapping[str, Any], template: Callable[[Any], Any], c
     """
     role = context.params["role"]
     values = read_variables(role, variables, template, context.client.hooks.masker)
-    return load_workflow(role)(Site(context), values).build_result()
+    site = Site(context)
+    result = load_workflow(role)(site, values).build_result()
+    return {**result, "diff": diff} if (diff := site.build_diff()) else result

@@ -26,6 +26,9 @@ from .._batch.batch import load_spec
 # The states of VMs that were removed but are still listed.
 GONE = ("Destroyed", "Expunging")
 
+# How many changes a task with the differences shows.
+MAX_DIFFS = 20
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -47,6 +50,7 @@ class Site:
         if hooks.run_objects is None:
             raise InvalidOptions("a workflow runs only inside the controller, as a task of Ansible")
         self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
+        self._diffs: list[Record] = []
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
     def get_time(self) -> float:
@@ -93,7 +97,14 @@ class Site:
             results = [{"changed": False, **describe_failure(failure)}] * len(objects)
         finally:
             self._context.changed |= context.changed
+        self._diffs += list_diffs(module, objects, results)
         return list(results)
+
+    def build_diff(self) -> list[Record]:
+        """Return the differences of the first objects that have changed, and how many others have."""
+        others = len(self._diffs) - MAX_DIFFS
+        more = [{"prepared": f"and {others} more changes\n"}] if others > 0 else []
+        return [*self._diffs[:MAX_DIFFS], *more]
 
     def select_vms(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
@@ -103,6 +114,17 @@ class Site:
     def select_hosts(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the hosts that meet the conditions and, if there are references, have one of them as uuid or name."""
         return select(self.read("host_info", query=query)["hosts"], references)
+
+
+def list_diffs(module: str, objects: Iterable[Record], results: Iterable[Record]) -> list[Record]:
+    """Return the differences of the objects that have changed, with headers that name them."""
+    diffs = []
+    for given, result in zip(objects, results, strict=True):
+        diff = result.get("diff")
+        if diff and diff["before"] != diff["after"]:
+            label = f"{module} {given.get('name') or given.get('uuid') or given.get('vm')}"
+            diffs.append({"before_header": label, "after_header": label, **diff})
+    return diffs
 
 
 def select(records: Iterable[Record], references: Collection[str]) -> Selection:

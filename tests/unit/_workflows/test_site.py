@@ -87,6 +87,18 @@ def test_failures_stay_with_their_objects(context: ModuleContext) -> None:
     assert Site(context).batch("vm", [], 2) == []
 
 
+def test_the_first_changes_are_shown(sim: Simulator, context: ModuleContext) -> None:
+    """The roles showed 50,000 lines."""
+    hooks = context.client.hooks
+    context.client.hooks = hooks._replace(run_objects=partial(run_objects, lambda dummy: {}, shows_diff=True))
+    site = Site(context)
+    site.batch("sns_topic", [{"name": f"new-{number}"} for number in range(25)], 5)
+    site.batch("sns_topic", [{"name": "new-1"}], 5)
+    diff = site.build_diff()
+    assert [each["after_header"] for each in diff[:2]] == ["sns_topic new-0", "sns_topic new-1"]
+    assert (len(diff), diff[-1]) == (21, {"prepared": "and 5 more changes\n"})
+
+
 def test_a_workflow_waits_whatever_the_defaults_are(context: ModuleContext) -> None:
     context.params = {**context.params, "wait": False}
     (result,) = Site(context).batch("vm", [{"name": "vm-1", "state": "stopped"}], 2)

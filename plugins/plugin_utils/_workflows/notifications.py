@@ -1,0 +1,178 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Create, change and remove SNMP platforms, topics, endpoints and persons, and send test traps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.records import Record
+from ...module_utils._masking.terminal import escape_controls
+from .report import Entry, Outcome, Report
+from .site import Site
+
+# The module for each kind, in the order in which they need each other. Each returns a record with the name of the kind.
+MODULES = {
+    "platform": "sns_snmp_platform",
+    "topic": "sns_topic",
+    "endpoint": "sns_endpoint",
+    "person": "sns_teamchat_person",
+}
+
+# The kinds that others use, which are removed only with force.
+GUARDED = ("platform", "topic")
+
+# How many objects of a kind are changed at the same time.
+CONCURRENCY = 20
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    state: str
+    topics: list[Record]
+    endpoints: list[Record]
+    platforms: list[Record]
+    persons: list[Record]
+    allow_empty: bool
+    test: bool
+    force: bool
+
+    def check(self) -> None:
+        """Raise InvalidOptions if there is nothing to do."""
+        if not (self.platforms or self.topics or self.endpoints or self.persons or self.allow_empty):
+            raise InvalidOptions(
+                "Give notifications_endpoints, notifications_topics, notifications_platforms or notifications_persons,"
+                " or set notifications_allow_empty"
+            )
+
+
+@dataclass
+class Notification:
+    """An entry of a list: its options, its name in the report, and what becomes of it."""
+
+    kind: str
+    name: str
+    wanted: Record
+    uuid: str | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def build_entry(self) -> Entry:
+        """Return the entry of the report."""
+        members = {
+            "kind": self.kind,
+            "name": self.name,
+            "uuid": self.uuid,
+            "outcome": self.outcome.name,
+            "error": self.outcome.error,
+        }
+        return Entry(self.outcome, f"{self.kind} {self.name}", members)
+
+
+def run(site: Site, options: Mapping[str, Any]) -> Report:
+    """Change or remove the entries of all kinds, send test traps, and return what became of each entry."""
+    settings = Settings(**options)
+    settings.check()
+    done: list[Notification] = []
+    # The names of objects that check mode would have created, which nobody can look up.
+    predicted: dict[str, set[str | None]] = {}
+    for kind in MODULES if settings.state == "present" else reversed(MODULES):
+        notifications = list(list_wanted(kind, settings))
+        predicted[kind] = _change(site, kind, notifications, predicted, settings)
+        done += notifications
+    if settings.test and settings.state == "present":
+        done += _send_traps(site, [each for each in done if receives_traps(each)])
+    return Report("entries", [each.build_entry() for each in done])
+
+
+def list_wanted(kind: str, settings: Settings) -> Iterator[Notification]:
+    """Yield the entries of a kind. The role creates no endpoints of the type any, so it does not remove them."""
+    lists = {
+        "platform": settings.platforms,
+        "topic": settings.topics,
+        "endpoint": settings.endpoints,
+        "person": settings.persons,
+    }
+    for number, given in enumerate(lists[kind]):
+        wanted = {name: value for name, value in given.items() if value is not None}
+        named = next((str(wanted[key]) for key in ("name", "user_id", "uuid") if wanted.get(key)), "")
+        name = named or f"notifications_{kind}s[{number}]"
+        if settings.state == "present" or wanted.get("type") != "any":
+            yield Notification(kind, name, wanted)
+
+
+def _change(
+    site: Site,
+    kind: str,
+    notifications: Sequence[Notification],
+    predicted: Mapping[str, set[str | None]],
+    settings: Settings,
+) -> set[str | None]:
+    """Change or remove the entries of a kind, and return the names of those that check mode would create."""
+    is_guarded = settings.state == "absent" and kind in GUARDED
+    # Check mode has not removed the endpoints before.
+    common = {"force": settings.force or site.check_mode} if is_guarded else {}
+    objects = [build_options(each, predicted, settings) for each in notifications]
+    results = site.batch(MODULES[kind], objects, CONCURRENCY, state=settings.state, **common)
+    created: set[str | None] = set()
+    for each, result in zip(notifications, results, strict=True):
+        found = result.get(kind) or {}
+        each.uuid = found.get("uuid") or None
+        lost = find_lost(result, settings) if is_guarded and site.check_mode else []
+        if lost:
+            names = ", ".join(map(escape_controls, lost))
+            each.outcome.fail(
+                f"It was not removed, because these objects would be lost: {names}. Set notifications_force: true."
+            )
+        else:
+            each.outcome.note({**result, "msg": _name_variable(str(result.get("msg", "")))})
+        if site.check_mode and found and not each.uuid:
+            created.add(found.get("name"))
+    return created
+
+
+def find_lost(result: Mapping[str, Any], settings: Settings) -> list[str]:
+    """Return the names of objects that a removal with force would remove, too, and that the role was not told to."""
+    removed = {each.get("name") for each in settings.endpoints}
+    others = () if settings.force else result.get("also_removed", ())
+    return [other["name"] for other in others if other["name"] not in removed]
+
+
+def build_options(each: Notification, predicted: Mapping[str, set[str | None]], settings: Settings) -> Record:
+    """Return the options of an entry's module. References to objects that check mode would create are null."""
+    if settings.state == "absent":
+        return {**each.wanted, "state": "absent"}
+    options = dict(each.wanted)
+    if "topics" in options:
+        options["topics"] = [None if name in predicted.get("topic", ()) else name for name in options["topics"]]
+    if options.get("platform") in predicted.get("platform", ()):
+        options["platform"] = None
+    return options
+
+
+def _name_variable(message: str) -> str:
+    """Return a message about force with the variable of the role."""
+    return message.replace("set force: true", "set notifications_force: true")
+
+
+def receives_traps(each: Notification) -> bool:
+    """Return whether an entry is an SNMP receiver that exists."""
+    is_receiver = each.kind == "platform" or (each.kind == "endpoint" and each.wanted.get("type") == "snmp")
+    return is_receiver and each.uuid is not None
+
+
+def _send_traps(site: Site, receivers: Iterable[Notification]) -> list[Notification]:
+    """Send a test trap to each receiver, and return an entry for each. A test changes nothing."""
+    tests = [Notification("test", each.name, {each.kind: each.uuid}, each.uuid) for each in receivers]
+    for test, result in zip(
+        tests, site.batch("sns_snmp_test", [test.wanted for test in tests], CONCURRENCY), strict=True
+    ):
+        test.outcome.note({**result, "changed": False})
+    return tests

@@ -1,0 +1,107 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The entries of notifications: their order, references among them, and failures."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+KEY = "https://chat.example.com/send?key=4f1d9c2e7b60"
+PLATFORM = {"name": "snmp-1", "description": "changed"}
+TOPIC = {"name": "alarms", "description": "all of them"}
+CHAT = {"type": "workchat", "name": "operators", "url": KEY, "topics": ["alarms"]}
+TRAPS = {"type": "snmp", "name": "traps", "platform": "snmp-1", "topics": "alarms"}
+
+
+@pytest.fixture
+def service(sim: Simulator) -> Simulator:
+    return sim
+
+
+def run(work: WorkflowRunner, check: bool = False, **variables: Any) -> WorkflowRun:
+    """Run the workflow."""
+    return work("notifications", {f"notifications_{name}": value for name, value in variables.items()}, check)
+
+
+ALL: dict[str, Any] = {"platforms": [PLATFORM], "topics": [TOPIC], "endpoints": [CHAT, TRAPS]}
+
+
+def test_all_kinds_in_their_order(service: Simulator, work: WorkflowRunner) -> None:
+    """Check mode predicts entries that refer to objects which it has not created."""
+    predicted, ran, again = run(work, check=True, **ALL), run(work, **ALL), run(work, **ALL)
+    assert predicted.calls == again.calls == []
+    assert [(entry["kind"], entry["name"]) for entry in ran.report] == [
+        ("platform", "snmp-1"),
+        ("topic", "alarms"),
+        ("endpoint", "operators"),
+        ("endpoint", "traps"),
+    ]
+    assert predicted.outcomes == ran.outcomes == ["changed"] * 4
+    assert again.outcomes == ["unchanged"] * 4
+    assert KEY not in json.dumps([predicted.result, ran.result, again.result])
+    removed = run(work, **ALL, state="absent", force=True)
+    assert [entry["kind"] for entry in removed.report] == ["endpoint", "endpoint", "topic", "platform"]
+    assert removed.outcomes == ["changed"] * 4
+
+
+def test_an_entry_without_a_name(service: Simulator, work: WorkflowRunner) -> None:
+    """It broke the report, and later kinds were not processed."""
+    ran = run(work, topics=[{"description": "nameless"}, TOPIC], endpoints=[CHAT], persons=[{"remark": "nobody"}])
+    assert [(entry["name"], entry["outcome"]) for entry in ran.report] == [
+        ("notifications_topics[0]", "failed"),
+        ("alarms", "changed"),
+        ("operators", "changed"),
+        ("notifications_persons[0]", "failed"),
+    ]
+    assert "one of the following is required: uuid, name" in ran.report[0]["error"]
+    assert (ran.result["changed"], ran.result["failed_count"]) == (True, 2)
+
+
+def test_a_failure_stays_with_its_entry(service: Simulator, work: WorkflowRunner) -> None:
+    service.fault("fail", operation="CreateSNSWorkchatEndpoint", error={"code": "SYS.1006", "details": "no"})
+    ran = run(work, **ALL)
+    assert ran.outcomes == ["changed", "changed", "failed", "changed"]
+    assert run(work, **ALL).outcomes == ["unchanged", "unchanged", "changed", "unchanged"]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_platform_with_other_endpoints_stays(service: Simulator, work: WorkflowRunner, check: bool) -> None:
+    run(work, **ALL)
+    ran = run(work, check, **ALL, state="absent")
+    assert ran.outcomes == ["changed"] * 3 + ["failed"]
+    assert "snmp-endpoint-1" in ran.report[3]["error"]
+    assert "notifications_force: true" in ran.report[3]["error"]
+
+
+def test_endpoints_of_any_type_are_not_removed(service: Simulator, work: WorkflowRunner) -> None:
+    assert run(work, endpoints=[{"type": "any", "name": "snmp-endpoint-1"}], state="absent").report == []
+
+
+def test_traps_reach_the_receivers(service: Simulator, work: WorkflowRunner) -> None:
+    """A test changes nothing."""
+    assert run(work, **ALL).outcomes == ["changed"] * 4
+    ran = run(work, **ALL, test=True)
+    assert [(entry["kind"], entry["name"]) for entry in ran.report[4:]] == [
+        ("test", "snmp-1"),
+        ("test", "traps"),
+    ]
+    assert (ran.outcomes, ran.result["changed"]) == (["unchanged"] * 6, False)
+    service.configure(snmp_connected=False)
+    assert run(work, **ALL, test=True).outcomes == ["unchanged"] * 4 + ["failed"] * 2
+
+
+def test_wrong_variables(service: Simulator, work: WorkflowRunner) -> None:
+    assert "or set notifications_allow_empty" in run(work).message
+    assert run(work, allow_empty=True).message == "0 entries"
+    url = {"type": "workchat", "name": "a", "url": [KEY]}
+    message = run(work, endpoints=[url]).message
+    assert "notifications_endpoints[0].url must be one string" in message
+    assert KEY not in message
