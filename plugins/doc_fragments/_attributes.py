@@ -36,6 +36,17 @@ attributes:
       - virtinfra.manager.api
 """
 
+    MOVER = r"""
+options: {}
+attributes:
+  connection:
+    description: Where the module runs when the task's connection is local.
+    support: none
+    details:
+      - It runs as a module process on the machine of the task, the data mover, so that the blocks do not travel through
+        the controller. It needs no access to the API.
+"""
+
     FACTS = r"""
 options: {}
 attributes:

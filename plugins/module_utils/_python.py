@@ -14,10 +14,13 @@ import sys
 
 REQUIRED = (3, 10)
 
+# Modules of data movers run with the platform's Python, which alone has libnbd: 3.9 on RHEL 9.
+REQUIRED_ON_MOVERS = (3, 9)
 
-def check_python() -> None:
+
+def check_python(required: "tuple[int, int]" = REQUIRED) -> None:
     """End the module process with a failure, or in the controller raise AnsibleError, if Python is too old."""
-    if sys.version_info < REQUIRED:
+    if sys.version_info < required:
         import json
 
         version = ".".join(map(str, sys.version_info[:3]))
@@ -28,9 +31,10 @@ def check_python() -> None:
                 f"{core} with Python {version} ({sys.executable}). Install ansible-core with a newer Python, or use an"
                 " execution environment."
             )
+        needed = ".".join(map(str, required))
         message = (
-            f"virtinfra.manager needs Python 3.10 or newer; this module ran with Python {version} ({sys.executable})."
-            " Set ansible_python_interpreter to a newer Python."
+            f"virtinfra.manager needs Python {needed} or newer; this module ran with Python {version}"
+            f" ({sys.executable}). Set ansible_python_interpreter to a newer Python."
         )
         error = {
             "code": "INVALID",

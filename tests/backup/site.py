@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup i
     BackupTask,
     back_up,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.images import QemuImg
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Export, Wish
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository, VmFolder
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
@@ -27,7 +28,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore 
     restore,
 )
 
-from support.kvm_host import KvmVm, run
+from support.kvm_host import KvmVm, run, run_command
+
+QEMU = QemuImg(run_command)
 
 
 class Site:
@@ -81,7 +84,7 @@ class Site:
             during()
             edit(infos)
             task = self.make_task(infos, wish=wish or Wish(sent_checkpoint=sent), **options)
-            outcome = back_up(self.repository, task)
+            outcome = back_up(self.repository, task, QEMU)
             if outcome.point:
                 shutil.rmtree(self.moments / outcome.point["point"], ignore_errors=True)
                 moment.rename(self.moments / outcome.point["point"])
@@ -123,7 +126,7 @@ class Site:
 
     def restore(self, infos: list[dict[str, Any]], **options: Any) -> RestoreOutcome:
         """Restore a point into exports."""
-        return restore(self.repository, RestoreTask(self.vm.uuid, targets=build_targets(infos), **options))
+        return restore(self.repository, RestoreTask(self.vm.uuid, targets=build_targets(infos), **options), QEMU)
 
 
 def modes(outcome: BackupOutcome) -> list[str]:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import back_up
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
-from backup.site import Site, modes, stamp_of
+from backup.site import QEMU, Site, modes, stamp_of
 
 from support.kvm_host import MIB, wait_until
 
@@ -28,12 +29,14 @@ MOVER = """
 import json, sys
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import BackupTask, back_up
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.images import QemuImg
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Export
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
+from support.kvm_host import run_command
 root, vm, infos, limit = json.load(sys.stdin)
 exports = [Export.from_info(info) for info in infos]
 try:
-    back_up(Repository(root), BackupTask(vm, exports, rate_limit=limit, min_free_percent=0))
+    back_up(Repository(root), BackupTask(vm, exports, rate_limit=limit, min_free_percent=0), QemuImg(run_command))
 except BackupFailure as failure:
     sys.exit(str(failure))
 """
@@ -77,7 +80,7 @@ def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
         for stamp in set(site.stamps) - set(before):
             moment.rename(site.moments / stamp)
             assert site.is_right(stamp)
-        assert all(point["whole"] for point in list_points(site.repository, None, check=False)["points"])
+        assert all(point["whole"] for point in list_points(site.repository, None)["points"])
     # The next run removes what they left, and is right.
     outcome = site.back_up()
     assert site.is_right(stamp_of(outcome))
@@ -94,12 +97,12 @@ def test_the_second_of_two_movers_is_refused(site: Site) -> None:
     assert second.wait() == 1
     assert second.stderr
     assert "another task works on" in second.stderr.read()
-    running = list_points(site.repository, None, check=False)["running"]
+    running = list_points(site.repository, None)["running"]
     assert running[0]["volume_uuid"] == site.vm.volumes[0].uuid
     assert running[0]["bytes_total"] == 8 * MIB
     first.send_signal(signal.SIGKILL)
     first.wait()
-    assert list_points(site.repository, None, check=False)["running"] == []
+    assert list_points(site.repository, None)["running"] == []
     # The lock ended with the process.
     assert start_mover(site, infos).wait() == 0
     assert len(site.stamps) == 1
@@ -142,12 +145,10 @@ def test_the_file_system_fills(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     infos = site.vm.enable()
     task = site.make_task(infos)
-    from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import back_up
-
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4 * MIB, before[1]))
         with pytest.raises(BackupFailure, match="cannot write at"):
-            back_up(site.repository, task)
+            back_up(site.repository, task, QEMU)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)

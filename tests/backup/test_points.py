@@ -18,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
 from backup.conftest import SiteFactory
-from backup.site import Site, modes, stamp_of
+from backup.site import QEMU, Site, modes, stamp_of
 
 from support.kvm_host import MIB, encode_bitmap, run
 
@@ -41,7 +41,7 @@ def test_a_chain_of_points_while_the_guest_writes(site: Site, tmp_path: Path, co
         assert outcome.point["volumes"][0]["verified"]
     assert len(site.stamps) == 5
     assert all(site.is_right(stamp) for stamp in site.stamps)
-    checked = list_points(site.repository, None, check=True)
+    checked = list_points(site.repository, None, QEMU)
     assert [point["problems"] for point in checked["points"]] == [[]] * 5
 
     # The bases have relative paths.
@@ -160,7 +160,7 @@ def test_a_damaged_base_is_found_and_healed(site: Site) -> None:
     outcome = site.back_up()
     assert modes(outcome) == ["compared"]
     assert site.is_right(stamp_of(outcome))
-    checked = list_points(site.repository, [site.vm.uuid], check=True)["points"]
+    checked = list_points(site.repository, [site.vm.uuid], QEMU)["points"]
     assert [point["whole"] for point in checked] == [False, True]
     assert "its checksum is not that of the manifest" in checked[0]["problems"][0]
 
@@ -242,8 +242,8 @@ def test_a_size_that_is_no_multiple_of_a_cluster(new_site: SiteFactory) -> None:
 def test_a_session_is_copied_once(site: Site) -> None:
     site.vm.write(0, 0, MIB)
     with site.vm.opened() as infos:
-        first = back_up(site.repository, site.make_task(infos))
-        again = back_up(site.repository, site.make_task(infos))
+        first = back_up(site.repository, site.make_task(infos), QEMU)
+        again = back_up(site.repository, site.make_task(infos), QEMU)
     assert again.point == first.point
     assert again.before == again.after == site.stamps
 
@@ -251,9 +251,9 @@ def test_a_session_is_copied_once(site: Site) -> None:
 def test_a_prediction_writes_nothing(site: Site) -> None:
     site.vm.write(0, 0, MIB)
     with site.vm.opened() as infos:
-        predicted = back_up(site.repository, site.make_task(infos), predict=True)
+        predicted = back_up(site.repository, site.make_task(infos), QEMU, predict=True)
         assert not site.folder.path.exists()
-        outcome = back_up(site.repository, site.make_task(infos))
+        outcome = back_up(site.repository, site.make_task(infos), QEMU)
     assert predicted.point is not None
     assert outcome.point is not None
     assert predicted.point["mode"] == outcome.point["mode"]

@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore 
     restore,
 )
 from backup.conftest import SiteFactory
-from backup.site import Site, modes, stamp_of
+from backup.site import QEMU, Site, modes, stamp_of
 
 from support.kvm_host import MIB, run, wait_until
 
@@ -165,7 +165,7 @@ def test_a_volume_of_a_vm_that_was_made_again(new_site: SiteFactory) -> None:
 def test_a_prediction_does_not_connect(site: Site) -> None:
     make_points(site)
     infos = site.vm.export()
-    outcome = restore(site.repository, RestoreTask(site.vm.uuid, targets=build_targets(infos)), predict=True)
+    outcome = restore(site.repository, RestoreTask(site.vm.uuid, targets=build_targets(infos)), QEMU, predict=True)
     assert outcome.is_changed
     assert site.vm.end_exports() == [None]
 
@@ -209,21 +209,21 @@ def test_files(new_site: SiteFactory, tmp_path: Path, image_format: str) -> None
     stamp = make_points(site)[0]
     task = RestoreTask(site.vm.uuid, stamp, directory=str(tmp_path / "files"), image_format=image_format)
     with pytest.raises(BackupFailure, match="directory must be an existing folder"):
-        restore(site.repository, task)
+        restore(site.repository, task, QEMU)
     (tmp_path / "files").mkdir()
-    assert restore(site.repository, task, predict=True).is_changed
+    assert restore(site.repository, task, QEMU, predict=True).is_changed
     assert list((tmp_path / "files").iterdir()) == []
-    outcome = restore(site.repository, task)
+    outcome = restore(site.repository, task, QEMU)
     assert [volume.state for volume in outcome.volumes] == ["restored"] * 2
     for volume in site.vm.volumes:
         path = tmp_path / "files" / f"{volume.uuid}.{image_format}"
         moment = site.moments / stamp / str(volume.number)
         run("qemu-img", "compare", "-q", "-f", image_format, "-F", "raw", path, moment)
         assert path.stat().st_mode & 0o077 == 0
-    assert not restore(site.repository, task).is_changed
+    assert not restore(site.repository, task, QEMU).is_changed
     path.write_bytes(b"other")
     with pytest.raises(BackupFailure, match="exists and "):
-        restore(site.repository, task)
+        restore(site.repository, task, QEMU)
     assert path.read_bytes() == b"other"
 
 

@@ -39,6 +39,12 @@ def run(*command: str | Path) -> str:
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
 
+def run_command(command: Sequence[str]) -> tuple[int, str, str]:
+    """Run a program as a module does."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
 def wait_until(condition: Callable[[], Any], seconds: float = 20) -> None:
     """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
@@ -321,7 +327,12 @@ class KvmVm:
         before = [process.poll() for process in self._exports]
         for process in self._exports:
             process.kill() if kill else process.terminate()
-            process.wait()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                # qemu-nbd may miss the signal while a client that has gone is still in its handshake.
+                process.kill()
+                process.wait()
         self._exports = []
         return before
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tools.docs_site import PLUGIN_TYPES, SUBJECTS, add_sections, format_index, group_modules, move_shared_options
 
-from support.collection import MODULES, ROOT
+from support.collection import ALL_MODULES, ROOT
 
 ROW = """\
   * - .. raw:: html
@@ -33,7 +33,7 @@ def write_pages(folder: Path, suffix: str, names: list[str]) -> None:
 
 
 def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_path: Path) -> None:
-    write_pages(tmp_path, "module", MODULES)
+    write_pages(tmp_path, "module", ALL_MODULES)
     for kind in PLUGIN_TYPES:
         write_pages(tmp_path, kind, [path.stem for path in (ROOT / "plugins" / kind).glob("*.py")])
     write_pages(tmp_path, "role", [path.name for path in (ROOT / "roles").iterdir()])
@@ -51,11 +51,11 @@ def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_
 
 
 def test_subjects_contain_each_module_once() -> None:
-    grouped = group_modules(MODULES)
-    assert sorted(name for names in grouped.values() for name in names) == MODULES
+    grouped = group_modules(ALL_MODULES)
+    assert sorted(name for names in grouped.values() for name in names) == ALL_MODULES
     assert [*grouped] == [*SUBJECTS]
     with pytest.raises(ValueError, match="add them to SUBJECTS: new_module"):
-        group_modules([*MODULES, "new_module"])
+        group_modules([*ALL_MODULES, "new_module"])
 
 
 def test_own_options_come_before_shared_ones() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from support.collection import MODULES, ROOT, load_spec, module
+from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
 
 PLUGINS = ROOT / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
@@ -72,7 +72,7 @@ FORBIDDEN = {"AnsibleModule", "fail_json", "exit_json", "check_mode", "sleep", "
 
 
 def test_modules_describe_and_do_not_act(subtests: pytest.Subtests) -> None:
-    for name in MODULES:
+    for name in ALL_MODULES:
         with subtests.test(name):
             words = {
                 word
@@ -91,8 +91,9 @@ def test_modules_describe_and_do_not_act(subtests: pytest.Subtests) -> None:
 
 
 def test_one_file_makes_a_module() -> None:
+    """One for the modules of the API, and one for those of data movers, which have no access to it."""
     users = [named(path) for path in FILES if "basic.AnsibleModule" in path.read_text(encoding="utf-8")]
-    assert len(users) == 1, users
+    assert sorted(users) == ["module_utils/_backup/process.py", "module_utils/_modules/process.py"]
 
 
 def test_one_file_sleeps() -> None:
@@ -145,6 +146,7 @@ IMPORTED_BY = {
 }
 
 CHECK = PLUGINS / "module_utils" / "_python.py"
+CHECKS = ("check_python()", "check_python(REQUIRED_ON_MOVERS)")
 
 
 def room_of(path: Path) -> str:
@@ -215,7 +217,7 @@ def test_every_file_is_in_a_room() -> None:
 def test_a_module_checks_the_python_before_it_needs_a_newer_one(subtests: pytest.Subtests) -> None:
     """Python 3.6 can compile each module and the check, so it gets to the check."""
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree(CHECK)))
-    for path in (CHECK, *(PLUGINS / "modules" / f"{name}.py" for name in MODULES)):
+    for path in (CHECK, *(PLUGINS / "modules" / f"{name}.py" for name in ALL_MODULES)):
         with subtests.test(named(path)):
             text = path.read_text(encoding="utf-8")
             ast.parse(text, feature_version=(3, 6))
@@ -223,7 +225,9 @@ def test_a_module_checks_the_python_before_it_needs_a_newer_one(subtests: pytest
             assert "from __future__ import annotations" not in text
             statements = [node for node in tree(path).body if not isinstance(node, ast.Assign)]
             first = [ast.unparse(node) for node in statements[:2]]
-            assert path == CHECK or first == ["from ..module_utils._python import check_python", "check_python()"]
+            of_movers = ["from ..module_utils._python import REQUIRED_ON_MOVERS, check_python", CHECKS[1]]
+            of_the_api = ["from ..module_utils._python import check_python", CHECKS[0]]
+            assert path == CHECK or first == (of_movers if path.stem in MOVER_MODULES else of_the_api)
 
 
 def test_plugins_of_the_controller_check_the_python_first() -> None:
@@ -287,7 +291,7 @@ def logic_lines(name: str) -> int:
     counted: set[int] = set()
     for node in tree(path).body:
         targets = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-        is_import = isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node) == "check_python()"
+        is_import = isinstance(node, (ast.Import, ast.ImportFrom)) or ast.unparse(node) in CHECKS
         if is_import or targets & DOCUMENTATION:
             continue
         counted |= lines_of(node)
@@ -310,7 +314,7 @@ def lines_of_description(node: ast.AST) -> set[int]:
 
 
 def test_modules_are_short() -> None:
-    sizes = {name: logic_lines(name) for name in MODULES}
+    sizes = {name: logic_lines(name) for name in ALL_MODULES}
     assert statistics.median(sizes.values()) <= 20, sizes
     assert max(sizes.values()) <= 40, sizes
 
@@ -362,11 +366,26 @@ def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> No
             }
 
 
+def test_a_module_of_the_mover_is_no_module_of_the_api() -> None:
+    """It has no action, which would run it in the controller, and does not get the connection of the action group."""
+    assert [name for name in MOVER_MODULES if (PLUGINS / "action" / f"{name}.py").exists()] == []
+    for name in MOVER_MODULES:
+        assert "action_group" not in module(name).documentation["attributes"]
+        assert module(name).options.keys().isdisjoint({"base_url", "session_id"})
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the options of a module."""
+    if name in MOVER_MODULES:
+        return dict(import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE.options)
+    return dict(load_spec(name).argument_spec)
+
+
 def test_every_option_is_documented_as_it_is(subtests: pytest.Subtests) -> None:
     """Each option has the documented type, elements, default and choices, which ansible-test compares too."""
-    for name in MODULES:
+    for name in ALL_MODULES:
         with subtests.test(name):
-            spec, documented = load_spec(name).argument_spec, module(name).options
+            spec, documented = options_of(name), module(name).options
             assert spec.keys() == documented.keys()
             for option, rules in spec.items():
                 stated = documented[option]
@@ -426,8 +445,8 @@ def test_shared_options_are_documented_in_full_in_the_guide() -> None:
 
 
 def is_of_modules(fragment: str) -> bool:
-    """Whether a fragment is of the options that several modules have."""
-    return not fragment.startswith(("_inventory.", "_plugin_connection.", "_job_handles."))
+    """Whether a fragment is of the options that several modules for the API have."""
+    return not fragment.startswith(("_inventory.", "_plugin_connection.", "_job_handles.", "_mover."))
 
 
 def test_secrets_are_marked() -> None:

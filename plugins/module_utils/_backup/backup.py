@@ -22,7 +22,7 @@ from .copying import Counts, compare, copy, copy_differences, list_non_zero
 from .extents import CLUSTER, Extent, align, count_bytes, cut_before, decode_bitmap
 from .failures import BackupFailure, NotEqual
 from .files import hash_file
-from .images import NONE, create_image, open_image
+from .images import NONE, QemuImg, open_image
 from .manifest import COMPARED, FULL, INCREMENTAL, Point, VolumeCopy, check_uuid, make_stamp
 from .meter import MIB, Meter
 from .plan import Export, VolumePlan, Wish, choose_dirty_context, plan_volume
@@ -101,7 +101,7 @@ class _Volume:
         )
 
 
-def back_up(repository: Repository, task: BackupTask, predict: bool = False) -> BackupOutcome:
+def back_up(repository: Repository, task: BackupTask, qemu: QemuImg, predict: bool = False) -> BackupOutcome:
     """Copy the volumes of a session, then delete the points that ``keep`` does not keep.
 
     A session whose volumes all are in the newest point is not copied again. ``predict`` only reads. Raise
@@ -117,7 +117,7 @@ def back_up(repository: Repository, task: BackupTask, predict: bool = False) -> 
         if (point := _find_copied(points, task.exports)) is None:
             # An unreadable point counts here: the new one must not get its name.
             stamp = make_stamp(datetime.now(timezone.utc), max(folder.list_stamps(), default=None))
-            point = _Backup(repository, folder, task, points, outcome.warnings).make(stamp, predict)
+            point = _Backup(repository, folder, task, qemu, points, outcome.warnings).make(stamp, predict)
             points.append(point)
         outcome.point = point.describe()
         _delete(folder, points, choose_kept(points, task.keep), outcome, predict)
@@ -168,9 +168,15 @@ class _Backup:
     """The making of one point."""
 
     def __init__(
-        self, repository: Repository, folder: VmFolder, task: BackupTask, points: list[Point], warnings: list[str]
+        self,
+        repository: Repository,
+        folder: VmFolder,
+        task: BackupTask,
+        qemu: QemuImg,
+        points: list[Point],
+        warnings: list[str],
     ) -> None:
-        self._repository, self._folder, self._task = repository, folder, task
+        self._repository, self._folder, self._task, self._qemu = repository, folder, task, qemu
         self._points, self._warnings = points, warnings
         self._stop = Event()
 
@@ -240,7 +246,7 @@ class _Backup:
         path, plan = self._image(stamp, volume), volume.plan
         path.unlink(missing_ok=True)
         backing = f"../{plan.base}/{path.name}" if plan.base else None
-        create_image(path, volume.source.size, backing, volume.compression)
+        self._qemu.create(path, volume.source.size, backing, volume.compression)
         with open_image(path, writable=True, compression=volume.compression) as target:
             if plan.mode == COMPARED:
                 volume.extents = list_non_zero(volume.source, target, volume.source.size)

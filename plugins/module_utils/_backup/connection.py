@@ -48,6 +48,11 @@ _KEEP_ALIVE_TIMES = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 20), (soc
 Done = Callable[[int], None]
 
 
+def has_libnbd() -> bool:
+    """Return whether this Python has libnbd. PyPI has another package of its name."""
+    return hasattr(nbd, "NBD")
+
+
 class Connection:
     """A connection to one export. ``name`` is what messages call it."""
 

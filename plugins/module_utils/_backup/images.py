@@ -9,9 +9,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -24,29 +22,54 @@ NONE = "none"
 ZSTD = "zstd"
 
 
-def run_tool(*command: str) -> str:
-    """Return the output of a program. Raise BackupFailure with its error."""
-    done = subprocess.run(
-        command,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
-    )
-    if done.returncode:
-        raise BackupFailure(f"{' '.join(command[:2])} failed: {(done.stderr or done.stdout).strip()}")
-    return done.stdout
+# Runs a program and returns its exit code, its output and its errors. A module has its own way to do so.
+RunCommand = Callable[[Sequence[str]], tuple[int, str, str]]
 
 
-def create_image(path: Path, size: int, backing: str | None, compression: str) -> None:
-    """Create an empty image. ``backing`` is the path of its base, relative to its own folder."""
-    options = ["-o", "compression_type=zstd"] if compression == ZSTD else []
-    base = ["-b", backing, "-F", "qcow2"] if backing else []
-    # QEMU would take a prefix up to a colon as a protocol, but an absolute path has none.
-    run_tool("qemu-img", "create", "-q", "-f", "qcow2", *options, *base, str(path), str(size))
-    path.chmod(0o600)
+class QemuImg:
+    """The program qemu-img. Each method raises BackupFailure with its error."""
+
+    def __init__(self, run_command: RunCommand) -> None:
+        self._run_command = run_command
+
+    def create(self, path: Path, size: int, backing: str | None, compression: str) -> None:
+        """Create an empty image. ``backing`` is the path of its base, relative to its own folder."""
+        options = ["-o", "compression_type=zstd"] if compression == ZSTD else []
+        base = ["-b", backing, "-F", "qcow2"] if backing else []
+        self._run("create", "-q", "-f", "qcow2", *options, *base, str(path), str(size))
+        path.chmod(0o600)
+
+    def find_fault(self, path: Path) -> str | None:
+        """Return what is wrong with the structure of an image, None if nothing is."""
+        try:
+            self._run("check", "-q", "-f", "qcow2", str(path))
+        except BackupFailure as failure:
+            return str(failure)
+        return None
+
+    def convert(self, path: Path, target: Path, image_format: str) -> None:
+        """Write the content of an image, with its bases, to a file."""
+        self._run("convert", "-f", "qcow2", "-O", image_format, str(path), str(target))
+
+    def are_equal(self, path: Path, target: Path, image_format: str) -> bool:
+        """Return whether an image and a file have the same size and content."""
+        if self._read_size(path, "qcow2") != self._read_size(target, image_format):
+            return False
+        command = ("qemu-img", "compare", "-f", "qcow2", "-F", image_format, str(path), str(target))
+        code, output, errors = self._run_command(command)
+        if code not in (0, 1):
+            raise BackupFailure(f"qemu-img compare failed: {(errors or output).strip()}")
+        return code == 0
+
+    def _read_size(self, path: Path, image_format: str) -> int:
+        described: dict[str, Any] = json.loads(self._run("info", "-f", image_format, "--output=json", str(path)))
+        return int(described["virtual-size"])
+
+    def _run(self, verb: str, *arguments: str) -> str:
+        code, output, errors = self._run_command(("qemu-img", verb, *arguments))
+        if code:
+            raise BackupFailure(f"qemu-img {verb} failed: {(errors or output).strip()}")
+        return output
 
 
 @contextmanager
@@ -66,36 +89,3 @@ def open_image(path: Path, writable: bool = False, compression: str = NONE) -> I
             except BackupFailure as failure:
                 raise BackupFailure(f"{failure}: {errors.read().strip()}") from failure
             yield connection
-
-
-def check_image(path: Path) -> str | None:
-    """Return what is wrong with the structure of an image, None if nothing is."""
-    try:
-        run_tool("qemu-img", "check", "-q", "-f", "qcow2", str(path))
-    except BackupFailure as failure:
-        return str(failure)
-    return None
-
-
-def convert_image(path: Path, target: Path, image_format: str) -> None:
-    """Write the content of an image, with its bases, to a new file, and wait until it is on the disk."""
-    run_tool("qemu-img", "convert", "-f", "qcow2", "-O", image_format, str(path), str(target))
-
-
-def are_equal(path: Path, target: Path, image_format: str) -> bool:
-    """Return whether an image and a file have the same size and content. Raise BackupFailure."""
-    if read_image_size(path, "qcow2") != read_image_size(target, image_format):
-        return False
-    command = ("qemu-img", "compare", "-f", "qcow2", "-F", image_format, str(path), str(target))
-    done = subprocess.run(
-        command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
-    )
-    if done.returncode not in (0, 1):
-        raise BackupFailure(f"qemu-img compare failed: {(done.stderr or done.stdout).strip()}")
-    return done.returncode == 0
-
-
-def read_image_size(path: Path, image_format: str) -> int:
-    """Return the size of the disk in an image, in bytes."""
-    described: dict[str, Any] = json.loads(run_tool("qemu-img", "info", "-f", image_format, "--output=json", str(path)))
-    return int(described["virtual-size"])

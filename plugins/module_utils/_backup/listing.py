@@ -14,16 +14,17 @@ from typing import Any
 
 from .failures import BackupFailure
 from .files import hash_file
-from .images import check_image
+from .images import QemuImg
 from .manifest import Point
 from .meter import read_progress
 from .repository import Repository, VmFolder
 
 
-def list_points(repository: Repository, vm_uuids: Sequence[str] | None, check: bool) -> dict[str, Any]:
+def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None) -> dict[str, Any]:
     """Return the points, the newest whole checkpoint of each volume, and the tasks that run.
 
-    ``vm_uuids`` selects VMs; those without a folder have no points. With ``check``, all checksums are compared.
+    ``vm_uuids`` selects VMs; those without a folder have no points. With
+    ``qemu``, all files are read and checked.
     """
     uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
     points: list[dict[str, Any]] = []
@@ -31,22 +32,22 @@ def list_points(repository: Repository, vm_uuids: Sequence[str] | None, check: b
     running: list[dict[str, Any]] = []
     for uuid in uuids:
         folder = repository.vm(uuid)
-        points += _describe_points(folder, check)
+        points += _describe_points(folder, qemu)
         checkpoints += _list_checkpoints(repository, folder)
         if progress := read_progress(folder.progress):
             running.append(progress)
     return {"points": points, "checkpoints": checkpoints, "running": running}
 
 
-def _describe_points(folder: VmFolder, check: bool) -> list[dict[str, Any]]:
+def _describe_points(folder: VmFolder, qemu: QemuImg | None) -> list[dict[str, Any]]:
     """Return the points of a VM. It is not locked, so that no backup waits for a check, but points never change."""
     points = folder.read_points()
-    described = [_describe(folder, points, stamp, check) for stamp in folder.list_stamps()]
+    described = [_describe(folder, points, stamp, qemu) for stamp in folder.list_stamps()]
     present = {*folder.list_stamps()}
     return [point for point in described if point["point"] in present]
 
 
-def _describe(folder: VmFolder, points: list[Point], stamp: str, check: bool) -> dict[str, Any]:
+def _describe(folder: VmFolder, points: list[Point], stamp: str, qemu: QemuImg | None) -> dict[str, Any]:
     """Return a point as results have it, with its problems."""
     try:
         point = folder.read_point(stamp)
@@ -57,21 +58,21 @@ def _describe(folder: VmFolder, points: list[Point], stamp: str, check: bool) ->
     for volume in point.volumes:
         problem = folder.find_problem(points, stamp, volume.volume_uuid)
         path = folder.image(stamp, volume.volume_uuid)
-        if problem is None and check:
-            problem = _check_file(path, volume.sha256)
+        if problem is None and qemu:
+            problem = _check_file(path, volume.sha256, qemu)
         if problem:
             problems.append(problem)
     return {**point.describe(), "whole": not problems, "problems": problems}
 
 
-def _check_file(path: Path, expected: str | None) -> str | None:
+def _check_file(path: Path, expected: str | None, qemu: QemuImg) -> str | None:
     """Return what is wrong with a file, None if its checksum is the expected one and QEMU finds no fault in it."""
     try:
         if hash_file(path) != expected:
             return f"{path} is damaged: its checksum is not that of the manifest"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
-    return check_image(path)
+    return qemu.find_fault(path)
 
 
 def _list_checkpoints(repository: Repository, folder: VmFolder) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from .copying import Counts, compare, copy, copy_differences, list_non_zero, zer
 from .extents import Extent, count_bytes, cut_before
 from .failures import BackupFailure
 from .files import hash_file, sync_file, sync_folder
-from .images import are_equal, convert_image, open_image
+from .images import QemuImg, open_image
 from .manifest import Point, VolumeCopy, is_stamp
 from .meter import MIB, Meter
 from .plan import Export
@@ -92,7 +92,7 @@ class RestoreOutcome:
         return [asdict(volume) for volume in self.volumes]
 
 
-def restore(repository: Repository, task: RestoreTask, predict: bool = False) -> RestoreOutcome:
+def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: bool = False) -> RestoreOutcome:
     """Write a point back. ``predict`` neither writes nor connects: an export ends with its first connection.
 
     Raise BackupFailure; its ``result`` says what became of each volume.
@@ -107,7 +107,7 @@ def restore(repository: Repository, task: RestoreTask, predict: bool = False) ->
         outcome = RestoreOutcome(point.describe(), _list_volumes(task, copies))
         try:
             if task.directory is not None:
-                _Files(folder, point, task, outcome).restore(copies, predict)
+                _Files(folder, point, task, qemu, outcome).restore(copies, predict)
             elif predict:
                 _mark(outcome.volumes, RESTORED)
             else:
@@ -277,8 +277,11 @@ class _Volumes:
 class _Files:
     """A restore into files of a folder, one for each volume. Files that exist are never overwritten."""
 
-    def __init__(self, folder: VmFolder, point: Point, task: RestoreTask, outcome: RestoreOutcome) -> None:
+    def __init__(
+        self, folder: VmFolder, point: Point, task: RestoreTask, qemu: QemuImg, outcome: RestoreOutcome
+    ) -> None:
         self._folder, self._point, self._task, self._outcome = folder, point, task, outcome
+        self._qemu = qemu
 
     def restore(self, copies: Sequence[VolumeCopy], predict: bool) -> None:
         """Write the files that are not there."""
@@ -301,7 +304,7 @@ class _Files:
         if not path.exists():
             return False
         try:
-            is_equal = are_equal(self._image(volume), path, self._task.image_format)
+            is_equal = self._qemu.are_equal(self._image(volume), path, self._task.image_format)
         except BackupFailure as failure:
             raise BackupFailure(f"{path} exists and cannot be compared: {failure}") from failure
         if not is_equal:
@@ -314,9 +317,9 @@ class _Files:
         partial = path.with_name(f"{path.name}.partial")
         try:
             partial.touch(mode=0o600)
-            convert_image(self._image(volume), partial, self._task.image_format)
+            self._qemu.convert(self._image(volume), partial, self._task.image_format)
             if self._task.verify:
-                if not are_equal(self._image(volume), partial, self._task.image_format):
+                if not self._qemu.are_equal(self._image(volume), partial, self._task.image_format):
                     raise BackupFailure(f"{partial} differs from the point after it was written")
                 volume.verified = True
             sync_file(partial)

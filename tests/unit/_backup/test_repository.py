@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import delete_points
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.images import QemuImg
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import (
     Point,
@@ -25,6 +26,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import FILE, Meter, read_progress
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository, VmFolder
+
+from support.kvm_host import run_command
 
 VM, VOLUME = "1" * 32, "a" * 32
 FIRST, SECOND, THIRD = "20260101T000000Z", "20260102T000000Z", "20260103T000000Z"
@@ -111,7 +114,7 @@ def test_a_manifest_that_cannot_be_read(repository: Repository, members: dict[st
     with pytest.raises(BackupFailure, match=message):
         folder.read_point(FIRST)
     assert folder.read_points() == []
-    listed = list_points(repository, None, check=False)["points"]
+    listed = list_points(repository, None)["points"]
     assert [(point["point"], point["whole"]) for point in listed] == [(FIRST, False)]
     assert message in listed[0]["problems"][0]
 
@@ -141,25 +144,25 @@ def test_a_checksum_that_differs(repository: Repository) -> None:
     folder = repository.vm(VM)
     add_point(folder, FIRST)
     folder.image(FIRST, VOLUME).write_bytes(b"CONTENT")
-    assert list_points(repository, None, check=False)["points"][0]["whole"]
-    listed = list_points(repository, [VM], check=True)["points"][0]
+    assert list_points(repository, None)["points"][0]["whole"]
+    listed = list_points(repository, [VM], QemuImg(run_command))["points"][0]
     assert not listed["whole"]
     assert "its checksum is not that of the manifest" in listed["problems"][0]
 
 
 def test_the_checkpoint_of_each_volume(repository: Repository) -> None:
     folder = repository.vm(VM)
-    assert list_points(repository, [VM], check=False)["checkpoints"] == []
+    assert list_points(repository, [VM])["checkpoints"] == []
     add_point(folder, FIRST)
     add_point(folder, SECOND, FIRST)
     expected = {"vm_uuid": VM, "volume_uuid": VOLUME, "checkpoint": f"of-{SECOND}", "point": SECOND}
-    assert list_points(repository, None, check=False)["checkpoints"] == [expected]
+    assert list_points(repository, None)["checkpoints"] == [expected]
     # An increment from a volume that was restored since would be wrong.
     assert repository.mark_restored(VOLUME)
     assert not repository.mark_restored(VOLUME)
-    assert list_points(repository, None, check=False)["checkpoints"][0]["checkpoint"] is None
+    assert list_points(repository, None)["checkpoints"][0]["checkpoint"] is None
     repository.forget_restored([VOLUME, "b" * 32])
-    assert list_points(repository, None, check=False)["checkpoints"] == [expected]
+    assert list_points(repository, None)["checkpoints"] == [expected]
 
 
 def test_a_deletion(repository: Repository) -> None:

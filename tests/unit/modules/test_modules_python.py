@@ -53,6 +53,13 @@ def test_an_old_python_of_the_controller_is_named(monkeypatch: pytest.MonkeyPatc
 def test_the_required_python_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 0))
     _python.check_python()
+    monkeypatch.setattr(sys, "version_info", (3, 9, 0))
+    _python.check_python(_python.REQUIRED_ON_MOVERS)
+    # As in a module process.
+    monkeypatch.delitem(sys.modules, "ansible.errors", raising=False)
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18))
+    with pytest.raises(SystemExit, match="1"):
+        _python.check_python(_python.REQUIRED_ON_MOVERS)
 
 
 @pytest.mark.parametrize("python", OLDER or [shutil.which("python3.9")], ids=str)

@@ -1,0 +1,35 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Options of the modules that run on a data mover."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """The repository, and the speed of copying."""
+
+    DOCUMENTATION = r"""
+options:
+  repository:
+    description:
+      - The folder with the restore points, an absolute path on the machine where the task runs. It must exist, so that
+        nothing is written below a mount point that is not mounted.
+    type: path
+    required: true
+  rate_limit:
+    description: How many MiB the task reads in a second at most. V(0) sets no limit.
+    type: int
+    default: 0
+"""
+
+    REPOSITORY = r"""
+options:
+  repository:
+    description: The folder with the restore points, an absolute path on the machine where the task runs.
+    type: path
+    required: true
+"""

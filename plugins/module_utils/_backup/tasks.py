@@ -1,0 +1,84 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The tasks of the data mover: options become calls, and what they return results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .backup import BackupOutcome, BackupTask, back_up, delete_points
+from .failures import BackupFailure
+from .images import QemuImg
+from .listing import list_points
+from .plan import Export, Wish
+from .repository import Repository
+from .restore import RestoreTask, build_targets, restore
+
+Params = Mapping[str, Any]
+
+
+def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:
+    """Make a point, or delete points."""
+    repository, keep = Repository(params["repository"]), params["keep"] or {}
+    if params["state"] == "present":
+        outcome = back_up(repository, _build_backup_task(params, keep), qemu, predict)
+    else:
+        vm_uuid = params["vm_uuid"] or params["vm"].get("uuid")
+        outcome = delete_points(repository, vm_uuid, keep, params["points"] or (), predict)
+    return _describe_outcome(outcome)
+
+
+def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:
+    """List points."""
+    listed = list_points(Repository(params["repository"]), params["vm_uuids"], qemu if params["check"] else None)
+    return {"changed": False, **listed}
+
+
+def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:
+    """Write a point back."""
+    task = RestoreTask(
+        vm_uuid=params["vm_uuid"],
+        point=params["point"],
+        targets=build_targets(params["volumes"] or ()),
+        directory=params["directory"],
+        image_format=params["format"],
+        **{name: params[name] for name in ("only_different", "allow_larger", "check", "verify", "rate_limit")},
+    )
+    outcome = restore(Repository(params["repository"]), task, qemu, predict)
+    return {
+        "changed": outcome.is_changed,
+        "point": outcome.point,
+        "volumes": outcome.describe(),
+        "warnings": outcome.warnings,
+    }
+
+
+def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> BackupTask:
+    """Return the task to make a point. Raise BackupFailure for numbers that make no sense."""
+    if not 0 <= params["min_free_percent"] < 100:
+        raise BackupFailure(f"min_free_percent must be from 0 to 99, not {params['min_free_percent']}")
+    return BackupTask(
+        vm=params["vm"],
+        exports=[Export.from_info(info) for info in params["volumes"]],
+        wish=Wish(params["mode"], params["base_checkpoint"]),
+        keep=keep,
+        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent")},
+    )
+
+
+def _describe_outcome(outcome: BackupOutcome) -> dict[str, Any]:
+    """Return the result of backup_point."""
+    return {
+        "changed": outcome.before != outcome.after,
+        "point": outcome.point,
+        "kept": outcome.retention.kept,
+        "kept_as_bases": outcome.retention.bases,
+        "deleted": outcome.retention.deleted,
+        "diff": {"before": {"points": outcome.before}, "after": {"points": outcome.after}},
+        "warnings": outcome.warnings,
+    }

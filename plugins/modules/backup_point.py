@@ -1,0 +1,273 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: backup_point
+short_description: Copy an open backup session into a restore point
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Copies the volumes of a VM, whose CBT task is enabled, into a restore point in a repository, or deletes points.
+  - A point has a qcow2 file for each volume and a manifest, in C(REPOSITORY/VM UUID/POINT). An increment has a file
+    with what has changed, and the file of an earlier point as its backing file. C(qemu-img convert) restores each of
+    them without this collection.
+  - A point appears under its name when all of its files are on the disk, and does not change afterwards.
+  - The module decides for each volume how it is copied. It makes an increment only from a whole point of the
+    repository that has the checkpoint from which the session's bitmap counts. A bitmap that was lost never fails a
+    backup.
+  - While a task runs, C(.progress.json) in the folder of the VM says how far it is.
+    M(virtinfra.manager.backup_point_info) returns it.
+  - A session is a danger for its VM while it is open. So disable the task in any case, for example in the C(always)
+    of a block.
+requirements:
+  - libnbd 1.12 or newer for the platform's Python (package python3-libnbd), O(state=present) only
+  - qemu-img and qemu-nbd (package qemu-utils on Debian and Ubuntu, qemu-img on RHEL and Fedora, qemu-tools and qemu-img
+    on SUSE), O(state=present) only
+extends_documentation_fragment:
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.mover
+  - virtinfra.manager._mover
+attributes:
+  check_mode:
+    support: full
+    details:
+      - It connects to the volumes to find out how each would be copied, and writes nothing.
+  diff_mode:
+    support: full
+    details:
+      - The diff has the names of the points.
+  idempotent:
+    support: full
+    details:
+      - A session that the newest point was made of is not copied again. A further session makes a further point.
+options:
+  state:
+    description:
+      - V(present) makes a point of an open backup session, and then deletes those that O(keep) does not keep.
+      - V(absent) deletes the points in O(points), or those that O(keep) does not keep.
+    type: str
+    choices: [present, absent]
+    default: present
+  vm:
+    description:
+      - The record of the VM, as M(virtinfra.manager.vm_info) returns it. It is required with O(state=present), and is
+        saved in the manifest, so that the VM can be made again.
+    type: dict
+  vm_uuid:
+    description: The uuid of the VM, instead of O(vm), with O(state=absent).
+    type: str
+  volumes:
+    description:
+      - The volumes of the open session, which M(virtinfra.manager.cbt_task) returned as
+        RV(virtinfra.manager.cbt_task#module:volume_cbt_backup_infos) when it enabled the task. It is required with
+        O(state=present).
+    type: list
+    elements: dict
+  base_checkpoint:
+    description:
+      - The bitmap name with which the task was enabled. With it, also the bitmap in the reply of the service can be
+        used if the exports do not offer one.
+    type: str
+  mode:
+    description:
+      - V(auto) makes an increment where one is possible, otherwise a full copy, or a comparison.
+      - V(full) begins a new chain.
+      - V(compared) reads all data, and writes what differs from the newest point. It is right without any bitmap, so it
+        heals a chain whose bitmaps were wrong.
+    type: str
+    choices: [auto, full, compared]
+    default: auto
+  verify:
+    description:
+      - Whether to compare the whole copy with the volume while the session is open. An increment that differs is made
+        again by comparison, and reported in a warning.
+    type: bool
+    default: true
+  compression:
+    description: How the files are compressed. V(zstd) needs QEMU 5.1 or newer to read them.
+    type: str
+    choices: [none, zstd]
+    default: none
+  min_free_percent:
+    description:
+      - How much of the file system of the repository must remain free. The task fails before it writes, or while it
+        writes, and its point is removed.
+    type: int
+    default: 10
+  keep:
+    description:
+      - The points to keep. Without any number, all are kept. The newest point is always kept, and each that a kept one
+        is based on.
+    type: dict
+    suboptions:
+      last:
+        description: How many of the newest points to keep.
+        type: int
+      daily:
+        description: For how many days that have a point to keep their newest one. Days are those of UTC.
+        type: int
+      weekly:
+        description: For how many weeks that have a point to keep their newest one.
+        type: int
+      monthly:
+        description: For how many months that have a point to keep their newest one.
+        type: int
+  points:
+    description: The names of the points to delete, with O(state=absent). The task fails if another point needs one.
+    type: list
+    elements: str
+seealso:
+  - module: virtinfra.manager.backup_point_info
+  - module: virtinfra.manager.backup_restore
+  - module: virtinfra.manager.cbt_task
+"""
+
+EXAMPLES = r"""
+- name: Copy an open session, and keep the last seven points
+  virtinfra.manager.backup_point:
+    repository: /srv/backups
+    vm: "{{ vms[0] }}"
+    volumes: "{{ session.volume_cbt_backup_infos }}"
+    keep:
+      last: 7
+  delegate_to: mover
+
+- name: Delete two points of a VM that need each other
+  virtinfra.manager.backup_point:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    points: [20261101T021500Z, 20261102T021500Z]
+    state: absent
+  delegate_to: mover
+
+- name: Keep the points of seven days, four weeks and twelve months
+  virtinfra.manager.backup_point:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    keep:
+      daily: 7
+      weekly: 4
+      monthly: 12
+    state: absent
+  delegate_to: mover
+"""
+
+RETURN = r"""
+point:
+  description: The new point, or that which was made of the session before. Null with O(state=absent).
+  returned: success
+  type: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_name: {description: The name that the VM had., type: str, sample: vm-1}
+    point:
+      description: "The name of the point: its time in UTC."
+      type: str
+      sample: 20261127T021500Z
+    created: {description: The time of the point., type: str, sample: "2026-11-27T02:15:00Z"}
+    mode:
+      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed)."
+      type: str
+      sample: incremental
+    file_bytes: {description: The size of its files., type: int, sample: 1048576}
+    volumes:
+      description: Its volumes.
+      type: list
+      elements: dict
+      contains:
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The place of the volume in the VM., type: int, sample: 0}
+        size: {description: The size of the volume., type: int, sample: 10737418240}
+        mode:
+          description:
+            - "How it was copied. V(full): all data. V(incremental): what a bitmap marks as changed. V(compared): what
+              differs from the base; this needs no bitmap."
+          type: str
+          sample: incremental
+        reason: {description: Why it was copied so., type: str, sample: the bitmap of the export}
+        base:
+          description: The point that has what this copy lacks, null for a full copy.
+          type: str
+          sample: 20261126T021500Z
+        checkpoint:
+          description: The name of the bitmap from which the next increment can count.
+          type: str
+          sample: bitmap-00000009
+        compression: {description: The compression of the file., type: str, sample: none}
+        bytes_read: {description: The bytes that were read from the volume., type: int, sample: 1048576}
+        bytes_written: {description: The bytes that were written to the file., type: int, sample: 983040}
+        bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 65536}
+        file_bytes: {description: "The size of the file, null in check mode.", type: int, sample: 1048576}
+        sha256:
+          description: "The checksum of the file, null in check mode."
+          type: str
+          sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+        verified:
+          description: "Whether the copy was compared with the volume while the session was open."
+          type: bool
+          sample: true
+kept:
+  description: The points that were kept because they are wanted.
+  returned: success
+  type: list
+  elements: str
+  sample: [20261127T021500Z]
+kept_as_bases:
+  description: The points that were kept only because others are based on them.
+  returned: success
+  type: list
+  elements: str
+  sample: [20261126T021500Z]
+deleted:
+  description: The points that were deleted.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+"""
+
+from ..module_utils._python import REQUIRED_ON_MOVERS, check_python
+
+check_python(REQUIRED_ON_MOVERS)
+
+from ..module_utils._backup.parts import TO_COPY
+from ..module_utils._backup.process import MoverModule, run_on_mover
+from ..module_utils._backup.tasks import run_backup_point
+
+MODULE = MoverModule(
+    run_backup_point,
+    parts=lambda params: TO_COPY if params["state"] == "present" else (),
+    options={
+        "repository": {"type": "path", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "vm": {"type": "dict"},
+        "vm_uuid": {"type": "str"},
+        "volumes": {"type": "list", "elements": "dict"},
+        "base_checkpoint": {"type": "str"},
+        "mode": {"type": "str", "choices": ["auto", "full", "compared"], "default": "auto"},
+        "verify": {"type": "bool", "default": True},
+        "compression": {"type": "str", "choices": ["none", "zstd"], "default": "none"},
+        "rate_limit": {"type": "int", "default": 0},
+        "min_free_percent": {"type": "int", "default": 10},
+        "keep": {
+            "type": "dict",
+            "options": {rule: {"type": "int"} for rule in ("last", "daily", "weekly", "monthly")},
+        },
+        "points": {"type": "list", "elements": "str"},
+    },
+    constraints={
+        "mutually_exclusive": [("vm", "vm_uuid"), ("keep", "points")],
+        "required_one_of": [("vm", "vm_uuid")],
+        "required_if": [("state", "present", ("vm", "volumes")), ("state", "absent", ("keep", "points"), True)],
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_on_mover(MODULE)
+
+
+if __name__ == "__main__":
+    main()

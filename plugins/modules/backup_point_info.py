@@ -1,0 +1,179 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: backup_point_info
+short_description: List restore points
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Lists the restore points in a repository of M(virtinfra.manager.backup_point), the checkpoint of each volume from
+    which the next increment can count, and the tasks that are running.
+requirements:
+  - qemu-img, O(check=true) only
+extends_documentation_fragment:
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.facts
+  - virtinfra.manager._attributes.mover
+  - virtinfra.manager._mover.repository
+options:
+  vm_uuids:
+    description: The uuids of the VMs whose points are listed. By default, those of all VMs.
+    type: list
+    elements: str
+  check:
+    description:
+      - Whether to read all files and compare their checksums with those of the manifests, and to have C(qemu-img check)
+        examine their structure. Without it, only the names and the sizes of the files are compared.
+    type: bool
+    default: false
+seealso:
+  - module: virtinfra.manager.backup_point
+  - module: virtinfra.manager.backup_restore
+"""
+
+EXAMPLES = r"""
+- name: Find the checkpoints of a VM, to enable its CBT task with them
+  virtinfra.manager.backup_point_info:
+    repository: /srv/backups
+    vm_uuids: ["{{ vms[0].uuid }}"]
+  register: repository
+  delegate_to: mover
+
+- name: Check all points
+  virtinfra.manager.backup_point_info:
+    repository: /srv/backups
+    check: true
+  register: checked
+  failed_when: checked.points | rejectattr('whole') | length > 0
+  delegate_to: mover
+"""
+
+RETURN = r"""
+points:
+  description: The points, oldest first for each VM.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_name: {description: The name that the VM had., type: str, sample: vm-1}
+    point:
+      description: "The name of the point: its time in UTC."
+      type: str
+      sample: 20261127T021500Z
+    created: {description: The time of the point., type: str, sample: "2026-11-27T02:15:00Z"}
+    mode:
+      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed)."
+      type: str
+      sample: incremental
+    file_bytes: {description: The size of its files., type: int, sample: 1048576}
+    volumes:
+      description: Its volumes.
+      type: list
+      elements: dict
+      contains:
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The place of the volume in the VM., type: int, sample: 0}
+        size: {description: The size of the volume., type: int, sample: 10737418240}
+        mode:
+          description:
+            - "How it was copied. V(full): all data. V(incremental): what a bitmap marks as changed. V(compared): what
+              differs from the base; this needs no bitmap."
+          type: str
+          sample: incremental
+        reason: {description: Why it was copied so., type: str, sample: the bitmap of the export}
+        base:
+          description: The point that has what this copy lacks, null for a full copy.
+          type: str
+          sample: 20261126T021500Z
+        checkpoint:
+          description: The name of the bitmap from which the next increment can count.
+          type: str
+          sample: bitmap-00000009
+        compression: {description: The compression of the file., type: str, sample: none}
+        bytes_read: {description: The bytes that were read from the volume., type: int, sample: 1048576}
+        bytes_written: {description: The bytes that were written to the file., type: int, sample: 983040}
+        bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 65536}
+        file_bytes: {description: "The size of the file, null in check mode.", type: int, sample: 1048576}
+        sha256:
+          description: "The checksum of the file, null in check mode."
+          type: str
+          sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+        verified:
+          description: "Whether the copy was compared with the volume while the session was open."
+          type: bool
+          sample: true
+    whole:
+      description: Whether the point can be restored. Its files and those that they are based on are there.
+      type: bool
+      sample: true
+    problems:
+      description: Why it cannot.
+      type: list
+      elements: str
+      sample: []
+checkpoints:
+  description: The volumes in the newest point of each VM.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+    checkpoint:
+      description:
+        - The bitmap name of its newest whole copy, for O(virtinfra.manager.cbt_task#module:bitmap_name).
+        - Null if no increment is possible, because the volume was restored after the point, or has no whole copy.
+      type: str
+      sample: bitmap-00000009
+    point: {description: The point of this copy., type: str, sample: 20261127T021500Z}
+running:
+  description: The tasks that copy or restore volumes now.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    point: {description: The point., type: str, sample: 20261127T021500Z}
+    volume_uuid: {description: The volume that is read or written., type: str, sample: a0000007000040008000000000000001}
+    step:
+      description: "What is done: V(full), V(incremental), V(compared), V(restore), or V(verify)."
+      type: str
+      sample: incremental
+    bytes_done: {description: How much of the volume is done., type: int, sample: 524288}
+    bytes_total: {description: How much there is to do., type: int, sample: 1048576}
+    bytes_per_second: {description: How much is done in a second., type: int, sample: 524288}
+    seconds_left: {description: How long it will take., type: int, sample: 1}
+    host: {description: The name of the data mover., type: str, sample: mover-1}
+    process: {description: The process id., type: int, sample: 4711}
+    updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+"""
+
+from ..module_utils._python import REQUIRED_ON_MOVERS, check_python
+
+check_python(REQUIRED_ON_MOVERS)
+
+from ..module_utils._backup.parts import QEMU_IMG
+from ..module_utils._backup.process import MoverModule, run_on_mover
+from ..module_utils._backup.tasks import run_backup_point_info
+
+MODULE = MoverModule(
+    run_backup_point_info,
+    parts=lambda params: (QEMU_IMG,) if params["check"] else (),
+    options={
+        "repository": {"type": "path", "required": True},
+        "vm_uuids": {"type": "list", "elements": "str"},
+        "check": {"type": "bool", "default": False},
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_on_mover(MODULE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: backup_restore
+short_description: Write a restore point back
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Writes the volumes of a restore point of M(virtinfra.manager.backup_point) into the exported volumes of a stopped
+    VM, or into files.
+  - Before anything is written, the chain of each volume must be whole and undamaged, and each volume must have the size
+    that it had. Volumes are matched by their uuids, never by their order.
+  - It makes one connection to each export, because an export ends with its first connection.
+  - It writes what differs, and then reads the volumes again. A second run after an interruption completes it.
+  - The next backup of a volume that was written believes no bitmap of it.
+requirements:
+  - libnbd 1.12 or newer for the platform's Python (package python3-libnbd), with O(volumes) only
+  - qemu-img and qemu-nbd (package qemu-utils on Debian and Ubuntu, qemu-img on RHEL and Fedora, qemu-tools and qemu-img
+    on SUSE)
+extends_documentation_fragment:
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.mover
+  - virtinfra.manager._mover
+attributes:
+  check_mode:
+    support: full
+    details:
+      - It reads the repository only, because a connection would end the export. So it cannot know that a volume has the
+        content already, or another size, and reports a change for all volumes.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - The exports end with the task, so the volumes must be exported again before the second run. It finds no
+        difference. With O(only_different=false) it writes everything again.
+options:
+  vm_uuid:
+    description: The uuid of the VM that the point was made of.
+    type: str
+    required: true
+  point:
+    description: The name of the point. By default, the newest one.
+    type: str
+  volumes:
+    description:
+      - The exported volumes that are overwritten, which M(virtinfra.manager.cbt_volume_export) returned as
+        RV(virtinfra.manager.cbt_volume_export#module:volume_infos).
+      - The member C(source) names the volume of the point that a volume gets, if it has another uuid, as those of a VM
+        that was made again.
+    type: list
+    elements: dict
+  directory:
+    description:
+      - A folder in which a file C(VOLUME UUID.FORMAT) is created for each volume of the point, instead of O(volumes).
+      - A file that exists must have the content already, or the task fails.
+    type: path
+  format:
+    description: The format of the files in O(directory).
+    type: str
+    choices: [raw, qcow2]
+    default: raw
+  only_different:
+    description: Whether to read a volume first, and to write only what differs. It does not apply to O(directory).
+    type: bool
+    default: true
+  allow_larger:
+    description: Whether a volume may be larger than its copy. What lies behind the copy becomes zero.
+    type: bool
+    default: false
+  check:
+    description: Whether to compare the checksums of all files that are needed before anything is written.
+    type: bool
+    default: true
+  verify:
+    description: Whether to read back what was written and compare it with the point.
+    type: bool
+    default: true
+seealso:
+  - module: virtinfra.manager.backup_point
+  - module: virtinfra.manager.backup_point_info
+  - module: virtinfra.manager.cbt_volume_export
+"""
+
+EXAMPLES = r"""
+- name: Restore the newest point into the exported volumes of the stopped VM
+  virtinfra.manager.backup_restore:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    volumes: "{{ export.volume_infos }}"
+  delegate_to: mover
+
+- name: Restore a point into files
+  virtinfra.manager.backup_restore:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    point: 20261127T021500Z
+    directory: /srv/restored
+    format: qcow2
+  delegate_to: mover
+"""
+
+RETURN = r"""
+point:
+  description: The point.
+  returned: success
+  type: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    vm_name: {description: The name that the VM had., type: str, sample: vm-1}
+    point:
+      description: "The name of the point: its time in UTC."
+      type: str
+      sample: 20261127T021500Z
+    created: {description: The time of the point., type: str, sample: "2026-11-27T02:15:00Z"}
+    mode:
+      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed)."
+      type: str
+      sample: incremental
+    file_bytes: {description: The size of its files., type: int, sample: 1048576}
+    volumes:
+      description: Its volumes.
+      type: list
+      elements: dict
+      contains:
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
+        device_id: {description: The place of the volume in the VM., type: int, sample: 0}
+        size: {description: The size of the volume., type: int, sample: 10737418240}
+        mode:
+          description:
+            - "How it was copied. V(full): all data. V(incremental): what a bitmap marks as changed. V(compared): what
+              differs from the base; this needs no bitmap."
+          type: str
+          sample: incremental
+        reason: {description: Why it was copied so., type: str, sample: the bitmap of the export}
+        base:
+          description: The point that has what this copy lacks, null for a full copy.
+          type: str
+          sample: 20261126T021500Z
+        checkpoint:
+          description: The name of the bitmap from which the next increment can count.
+          type: str
+          sample: bitmap-00000009
+        compression: {description: The compression of the file., type: str, sample: none}
+        bytes_read: {description: The bytes that were read from the volume., type: int, sample: 1048576}
+        bytes_written: {description: The bytes that were written to the file., type: int, sample: 983040}
+        bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 65536}
+        file_bytes: {description: "The size of the file, null in check mode.", type: int, sample: 1048576}
+        sha256:
+          description: "The checksum of the file, null in check mode."
+          type: str
+          sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+        verified:
+          description: "Whether the copy was compared with the volume while the session was open."
+          type: bool
+          sample: true
+volumes:
+  description: What became of each volume.
+  returned: success, and a failure after the point was found
+  type: list
+  elements: dict
+  contains:
+    volume_uuid: {description: The volume of the point., type: str, sample: a0000007000040008000000000000001}
+    target:
+      description: The uuid of the volume that was overwritten, or the path of the file.
+      type: str
+      sample: a0000007000040008000000000000001
+    size: {description: The size of the copy., type: int, sample: 10737418240}
+    state:
+      description: "V(untouched), V(incomplete), V(unchanged), or V(restored)."
+      type: str
+      sample: restored
+    bytes_read: {description: The bytes that were compared or copied., type: int, sample: 1048576}
+    bytes_written: {description: The bytes that were written., type: int, sample: 65536}
+    bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 0}
+    verified: {description: Whether it was read back., type: bool, sample: true}
+"""
+
+from ..module_utils._python import REQUIRED_ON_MOVERS, check_python
+
+check_python(REQUIRED_ON_MOVERS)
+
+from ..module_utils._backup.parts import QEMU_IMG, TO_COPY
+from ..module_utils._backup.process import MoverModule, run_on_mover
+from ..module_utils._backup.tasks import run_backup_restore
+
+MODULE = MoverModule(
+    run_backup_restore,
+    parts=lambda params: (QEMU_IMG,) if params["directory"] else TO_COPY,
+    options={
+        "repository": {"type": "path", "required": True},
+        "vm_uuid": {"type": "str", "required": True},
+        "point": {"type": "str"},
+        "volumes": {"type": "list", "elements": "dict"},
+        "directory": {"type": "path"},
+        "format": {"type": "str", "choices": ["raw", "qcow2"], "default": "raw"},
+        "only_different": {"type": "bool", "default": True},
+        "allow_larger": {"type": "bool", "default": False},
+        "check": {"type": "bool", "default": True},
+        "verify": {"type": "bool", "default": True},
+        "rate_limit": {"type": "int", "default": 0},
+    },
+    constraints={
+        "mutually_exclusive": [("volumes", "directory")],
+        "required_one_of": [("volumes", "directory")],
+    },
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_on_mover(MODULE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules of the data mover, in playbooks: their examples, their documentation, and the machine that they need."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup import connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.process import execute
+from ansible_collections.virtinfra.manager.plugins.modules.backup_point import MODULE
+from backup.site import Site
+
+from support.collection import COMMON_MEMBERS, module, shape_differences
+from support.kvm_host import MIB, run_command
+from support.playbook_runner import PlaybookRunner, Run
+
+
+class Mover:
+    """Runs tasks on a data mover, which is this machine."""
+
+    def __init__(self, runner: PlaybookRunner, python: str = sys.executable) -> None:
+        self.runner, self.python = runner, python
+
+    def play(self, *tasks: dict[str, Any], check: bool = False, variables: Mapping[str, Any] | None = None) -> Run:
+        """Run tasks on a host that is not the controller, as far as Ansible knows."""
+        here = {"ansible_connection": "local", "ansible_python_interpreter": self.python, **(variables or {})}
+        inventory = ("--inventory", "localhost,mover,", "--diff", *(["--check"] if check else []))
+        return self.runner.play(*tasks, arguments=inventory, vars=here)
+
+    def run(self, name: str, options: Mapping[str, Any], check: bool = False) -> dict[str, Any]:
+        """Run one module and return its result, which must be documented."""
+        run = self.play({f"virtinfra.manager.{name}": dict(options)}, check=check)
+        assert len(run.tasks) == 1, run.output
+        result = run.results[0]
+        has_failed = run.tasks[0].status == "failed"
+        if not has_failed:
+            check_result(name, result)
+            assert result.get("check_mode", False) == check
+        return {**result, "failed": has_failed}
+
+
+def check_result(name: str, result: Mapping[str, Any]) -> None:
+    """Fail if a result is not as documented."""
+    returns = module(name).returns
+    own = {member: value for member, value in result.items() if member not in COMMON_MEMBERS | {"ansible_facts"}}
+    assert own.keys() == returns.keys()
+    for member, value in own.items():
+        assert list(shape_differences(value, returns[member], member)) == []
+
+
+@pytest.fixture
+def mover(playbook_runner: PlaybookRunner) -> Mover:
+    return Mover(playbook_runner)
+
+
+def options_for(site: Site, infos: list[dict[str, Any]], **others: Any) -> dict[str, Any]:
+    """Return the options with which a session is copied."""
+    return {"repository": str(site.root), "vm": site.vm.record, "volumes": infos, **others}
+
+
+def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
+    site.vm.write(0, 0, 2 * MIB)
+    with site.vm.opened() as infos:
+        site.freeze(site.moments / "new")
+        options = options_for(site, infos)
+        predicted = mover.run("backup_point", options, check=True)
+        assert predicted["changed"]
+        assert site.stamps == []
+        made = mover.run("backup_point", options)
+        again = mover.run("backup_point", options)
+    assert (made["changed"], again["changed"]) == (True, False)
+    stamp = made["point"]["point"]
+    assert again["point"] == made["point"]
+    assert made["diff"] == {"before": {"points": []}, "after": {"points": [stamp]}}
+    same = ("mode", "reason", "base", "size", "bytes_read")
+    of_prediction, of_run = (result["point"]["volumes"][0] for result in (predicted, made))
+    assert {name: of_prediction[name] for name in same} == {name: of_run[name] for name in same}
+    (site.moments / "new").rename(site.moments / stamp)
+    assert site.is_right(stamp)
+
+    listed = mover.run("backup_point_info", {"repository": str(site.root), "check": True})
+    assert not listed["changed"]
+    assert [(point["point"], point["whole"]) for point in listed["points"]] == [(stamp, True)]
+    assert [each["checkpoint"] for each in listed["checkpoints"]] == [infos[0]["bitmap_name"]]
+
+    site.vm.write(0, MIB, 50_000)
+    site.vm.stop()
+    restore = {"repository": str(site.root), "vm_uuid": site.vm.uuid}
+    exported = site.vm.export()
+    assert mover.run("backup_restore", {**restore, "volumes": exported}, check=True)["changed"]
+    # A connection would have ended the export.
+    assert mover.run("backup_restore", {**restore, "volumes": exported})["changed"]
+    assert site.vm.end_exports() == [0]
+    assert site.holds(stamp)
+    assert not mover.run("backup_restore", {**restore, "volumes": site.vm.export()})["changed"]
+
+
+def test_a_failed_restore_says_what_became_of_each_volume(site: Site, mover: Mover) -> None:
+    site.vm.write(0, 0, MIB)
+    site.back_up()
+    site.vm.stop()
+    site.vm.volumes[0].grow(17 * MIB)
+    options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "volumes": site.vm.export()}
+    result = mover.run("backup_restore", options)
+    assert result["failed"]
+    assert not result["changed"]
+    assert "Nothing was written" in result["msg"]
+    assert [volume["state"] for volume in result["volumes"]] == ["untouched"]
+
+
+def test_a_warning_about_a_bitmap_that_lied(site: Site, mover: Mover) -> None:
+    site.vm.write(0, 0, MIB)
+    site.back_up()
+    checkpoint = site.checkpoint
+    site.vm.write(0, 0, 100_000)
+    with site.vm.opened(checkpoint, lying=True) as infos:
+        result = mover.run("backup_point", options_for(site, infos, base_checkpoint=checkpoint))
+    assert result["point"]["mode"] == "compared"
+    assert any("the bitmap or the base is wrong" in warning for warning in result["warnings"])
+
+
+def test_a_deletion(site: Site, mover: Mover) -> None:
+    for dummy in range(2):
+        site.back_up()
+    site.back_up(wish=Wish("full"))
+    options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "state": "absent", "keep": {"last": 1}}
+    stamps = site.stamps
+    results = [mover.run("backup_point", options, check) for check in (True, False, False)]
+    assert [result["changed"] for result in results] == [True, True, False]
+    assert results[0]["diff"] == results[1]["diff"] == {"before": {"points": stamps}, "after": {"points": stamps[2:]}}
+    assert results[1]["deleted"] == stamps[:2]
+    assert site.stamps == results[2]["kept"] == stamps[2:]
+    refused = mover.run(
+        "backup_point",
+        {"repository": options["repository"], "vm_uuid": site.vm.uuid, "state": "absent", "points": stamps[2:]},
+    )
+    assert "never deleted" in refused["msg"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "one of the following is required: vm, vm_uuid"),
+        ({"vm": {"uuid": "1" * 32}}, "state is present but all of the following are missing: volumes"),
+        ({"vm": {"uuid": "1" * 32}, "volumes": []}, "volumes is empty"),
+        ({"vm": {"uuid": "../.."}, "volumes": [{}]}, "must have a uuid"),
+        ({"vm_uuid": "1" * 32, "state": "absent"}, "any of the following are missing: keep, points"),
+        ({"vm_uuid": "..", "state": "absent", "keep": {"last": 1}}, "must have a uuid"),
+        ({"vm": {"uuid": "1" * 32}, "volumes": [{}], "min_free_percent": 100}, "min_free_percent must be from 0 to 99"),
+    ],
+)
+def test_options_that_are_refused(tmp_path: Path, mover: Mover, options: dict[str, Any], message: str) -> None:
+    result = mover.run("backup_point", {"repository": str(tmp_path), **options})
+    assert message in result["msg"]
+
+
+def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
+    """They run with real disks, and a second run changes nothing."""
+    restored = tmp_path / "restored"
+    restored.mkdir()
+    site.vm.write(0, 0, MIB)
+    with site.vm.opened() as infos:
+        variables = {"vms": [site.vm.record], "session": {"volume_cbt_backup_infos": infos}}
+        for expected in ((True, False, False), (False, False, False)):
+            run = mover.play(*load_examples("backup_point", site, restored), variables=variables)
+            assert tuple(result["changed"] for result in run.results) == expected, run.output
+    assert len(site.stamps) == 1
+    run = mover.play(*load_examples("backup_point_info", site, restored), variables=variables)
+    assert [played.status for played in run] == ["ok", "ok"], run.output
+    site.vm.write(0, 0, MIB)
+    site.vm.stop()
+    for changes in ((True, True), (False, False)):
+        variables["export"] = {"volume_infos": site.vm.export()}
+        run = mover.play(*load_examples("backup_restore", site, restored), variables=variables)
+        assert tuple(result["changed"] for result in run.results) == changes, run.output
+        site.vm.end_exports()
+
+
+def load_examples(name: str, site: Site, restored: Path) -> list[dict[str, Any]]:
+    """Return the examples of a module, with folders and a point of this machine."""
+    text = json.dumps(module(name).examples).replace("/srv/backups", str(site.root))
+    text = text.replace("/srv/restored", str(restored))
+    if name == "backup_restore":
+        text = text.replace("20261127T021500Z", site.stamps[-1])
+    examples: list[dict[str, Any]] = json.loads(text)
+    return examples
+
+
+@pytest.fixture
+def bare_python(tmp_path: Path) -> str:
+    """A Python without libnbd."""
+    folder = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return str(folder / "bin" / "python")
+
+
+def test_the_python_of_the_platform_is_found(site: Site, mover: Mover, bare_python: str) -> None:
+    mover.python = bare_python
+    site.vm.write(0, 0, MIB)
+    with site.vm.opened() as infos:
+        result = mover.run("backup_point", options_for(site, infos))
+    assert result["changed"]
+    assert site.stamps == [result["point"]["point"]]
+
+
+def test_a_mover_that_lacks_everything(tmp_path: Path, mover: Mover, bare_python: str) -> None:
+    """The message names the packages of each family of distributions."""
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for name in ("sh", "rm", "mkdir", "chmod", "echo"):
+        path = next(
+            Path(folder, name) for folder in os.environ["PATH"].split(os.pathsep) if Path(folder, name).exists()
+        )
+        (commands / name).symlink_to(path)
+    mover.python = bare_python
+    task = {"virtinfra.manager.backup_point": options_for_nothing(tmp_path), "environment": {"PATH": str(commands)}}
+    message = mover.play(task).results[0]["msg"]
+    assert "lacks qemu-img, qemu-nbd, setpriv. Install" in message
+    for word in ("Debian", "qemu-utils", "RHEL", "qemu-img", "SUSE", "qemu-tools", "python3-libnbd"):
+        assert word in message
+
+
+def options_for_nothing(root: Path) -> dict[str, Any]:
+    """Return options that a module accepts."""
+    return {"repository": str(root), "vm": {"uuid": "1" * 32}, "volumes": [{}]}
+
+
+def test_without_libnbd_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyPI's package nbd is another one."""
+    monkeypatch.setattr(connection, "nbd", SimpleNamespace(__name__="nbd"))
+    result = execute(MODULE, {"state": "present"}, False, run_command)
+    assert result["failed"]
+    assert result["msg"].startswith(f"this data mover lacks libnbd for {sys.executable}. Install python3-libnbd")
