@@ -258,6 +258,29 @@ def test_inherited_user_tags_remove_no_tags(sim: Simulator, playbook_runner: Pla
     assert sim.records("usertag") == before != []
 
 
+def test_inherited_tags_are_added(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """A default for many objects must not remove the other tags of any of them. A task's own tags are exact."""
+    sim.reset(user_tags=3)
+    tagged = next(
+        record["resourceUuid"] for record in sim.records("usertag") if record["resourceType"] == "VmInstanceVO"
+    )
+    before = {record["tag"] for record in sim.records("usertag") if record["resourceUuid"] == tagged}
+    name = {"name": next(vm["name"] for vm in sim.records("vm") if vm["uuid"] == tagged)}
+    batch = {"module": "vm", "objects": [name]}
+    defaults = {**playbook_runner.defaults, "tags": ["a"]}
+
+    def tags_after(*tasks: dict[str, Any], **more: Any) -> set[str]:
+        run = playbook_runner.play(*tasks, module_defaults={"group/virtinfra.manager.api": {**defaults, **more}})
+        assert {played.status for played in run} <= {"ok", "changed"}, run.output
+        return {record["tag"] for record in sim.records("usertag") if record["resourceUuid"] == tagged}
+
+    assert tags_after({"virtinfra.manager.vm": name}, {"virtinfra.manager.batch": batch}) == {*before, "a"}
+    assert tags_after({"virtinfra.manager.vm": name}, tags_mode="exact") == {*before, "a"}
+    own = {"virtinfra.manager.batch": {"module": "vm", "objects": [{**name, "tags": ["b"]}]}}
+    assert tags_after(own) == {"b"}
+    assert tags_after({"virtinfra.manager.vm": {**name, "tags_mode": "exact"}}) == {"a"}
+
+
 def test_webhook_of_the_environment(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     """A webhook URL in the environment does not break modules without the option, nor appear on a command line."""
     sim.configure(webhook_tries=1)

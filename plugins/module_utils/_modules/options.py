@@ -159,7 +159,20 @@ LIST_OPTIONS: Options = {
 # Uuids, handles of jobs, and results of tasks, which have members of any name.
 JOB_HANDLES: Options = {"jobs": {"type": "list", "elements": "raw", "required": True}}
 
+
 # Options of many modules of the action group. If a module lacks one, a default of the group for it is ignored.
+def keep_other_tags(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a task, with which ``tags`` that are a default of its play are added.
+
+    A default is meant for many objects, so it must not remove the other tags of any of them. The task that gives
+    another ``tags_mode``, or other ``tags``, means it.
+    """
+    is_inherited = defaults.get("tags") is not None and options.get("tags") == defaults["tags"]
+    if is_inherited and options.get("tags_mode") == defaults.get("tags_mode"):
+        return {**options, "tags_mode": "add"}
+    return dict(options)
+
+
 GROUP_OPTIONS: Options = {**CONNECTION, **WAIT, **TAGS, **OBJECT_TAGS, **CREATE_OPTIONS, **LIST_OPTIONS}
 
 

@@ -37,7 +37,7 @@ from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.forms import check_forms
-from ...module_utils._modules.options import GROUP_OPTIONS
+from ...module_utils._modules.options import GROUP_OPTIONS, keep_other_tags
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
@@ -92,7 +92,7 @@ class ActionModule(ActionBase):
         try:
             if spec.only_in_controller:
                 self._refuse_repeated_run(task_vars or {})
-            arguments = self._complete_options(spec, variables)
+            arguments = self._complete_options(full_name, spec, variables)
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments)
             register_secrets(spec, arguments)
@@ -132,9 +132,12 @@ class ActionModule(ActionBase):
                     " strategy linear"
                 )
 
-    def _complete_options(self, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _complete_options(self, full_name: str, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the task with those of its profile. ``variables`` are those of its environment."""
-        arguments = mark_nulls(self._task.args, spec.parameters)
+        options = self._task.args
+        if "tags" in options:
+            options = keep_other_tags(options, self._find_defaults(full_name))
+        arguments = mark_nulls(options, spec.parameters)
         if arguments.get("profile") is None and VARIABLE in variables:
             arguments = {**arguments, "profile": variables[VARIABLE]}
         return Profiles.from_loader(self._loader).complete(arguments)

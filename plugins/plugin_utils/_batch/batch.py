@@ -33,7 +33,14 @@ from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.forms import check_forms
-from ...module_utils._modules.options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT, prefer_given_options
+from ...module_utils._modules.options import (
+    CONNECTION,
+    GROUP_OPTIONS,
+    TAGS,
+    WAIT,
+    keep_other_tags,
+    prefer_given_options,
+)
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.profiles import Profiles
@@ -127,8 +134,13 @@ def run_objects(
     TaskInterrupted if calls may still be running.
     """
     name, spec = _choose_module(context.params["module"])
-    common = _combine_common(context.params, spec, find_defaults(name), profiles, given)
-    items = _build_items(context, name, spec, common, profiles)
+    defaults = find_defaults(name)
+    common = _combine_common(context.params, spec, defaults, profiles, given)
+
+    def complete(given: Mapping[str, Any]) -> dict[str, Any]:
+        return keep_other_tags(profiles.combine(common, given), defaults)
+
+    items = _build_items(context, name, spec, complete)
     batch = Batch(context, items, shows_diff)
     try:
         batch.run()
@@ -194,9 +206,9 @@ def _combine_common(
 
 
 def _build_items(
-    context: ModuleContext, name: str, spec: ModuleSpec, common: Mapping[str, Any], profiles: Profiles
+    context: ModuleContext, name: str, spec: ModuleSpec, complete: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> list[BatchItem]:
-    """Return the objects with validated options.
+    """Return the objects with validated options. ``complete`` adds the options that they share to those of an object.
 
     Raise InvalidOptions, which names the invalid ones, unless those have failed by the option ``on_invalid``.
     """
@@ -213,7 +225,7 @@ def _build_items(
     items, mistakes = [], []
     for number, given in enumerate(params["objects"]):
         try:
-            arguments = prefer_given_options(mark_nulls(profiles.combine(common, given), spec.parameters))
+            arguments = prefer_given_options(mark_nulls(complete(given), spec.parameters))
             task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
             task.connection = connections.setdefault(task.connection, task.connection)
             task.check(hooks)
