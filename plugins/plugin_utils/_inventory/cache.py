@@ -12,10 +12,12 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+
+from ansible.errors import AnsibleError
 
 from ...module_utils._api.records import Record
 
@@ -64,13 +66,27 @@ class ServiceCache:
     that replace a service during an outage never expire for core.
     """
 
-    def __init__(self, entries: MutableMapping[str, Any], key: str, requested: list[Any]) -> None:
-        self._entries, self._key, self._requested = entries, key, json.dumps(requested)
+    def __init__(
+        self,
+        entries: MutableMapping[str, Any],
+        key: str,
+        service: str,
+        requested: list[Any],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._entries, self._key, self._requested, self._warn = entries, key, json.dumps(requested), warn
+        self.service = service
+        # The number of bytes that were written.
+        self.size = 0
 
     @cached_property
     def records(self) -> CachedRecords | None:
         """The records in the entry, None if there is no entry, or if it is for other data."""
-        entry: Any = self._entries.get(self._key)
+        try:
+            entry: Any = self._entries.get(self._key)
+        except AnsibleError as error:
+            self._warn(f"{self.service}: the cache cannot be read, so the service is read: {error}")
+            return None
         # Core would write an entry that was only read, and might replace a newer one of another process.
         self._entries.pop(self._key, None)
         try:
@@ -87,11 +103,22 @@ class ServiceCache:
         encrypted ones.
         """
         contents = json.dumps([records, related])
+        self.size = len(contents)
         self._entries[self._key] = {"time": time.time(), "requested": self._requested, "json": contents}
+
+    def has_lost_records(self, plugin: Any) -> bool:
+        """Return whether a cache plugin has dropped what core has just stored, which memcached does without a word."""
+        try:
+            return bool(self.size) and not plugin.get(self._key)
+        except (AnsibleError, KeyError):
+            return True
 
 
 def create_caches(
-    entries: MutableMapping[str, Any], source_key: str, requests: Iterable[tuple[str, list[Any]]]
+    entries: MutableMapping[str, Any],
+    source_key: str,
+    requests: Iterable[tuple[str, list[Any]]],
+    warn: Callable[[str], None],
 ) -> list[ServiceCache]:
     """Return the caches of the services of a source, for their names and for what is requested of each.
 
@@ -100,6 +127,6 @@ def create_caches(
     caches, numbers = [], Counter[str]()
     for name, requested in requests:
         digest = hashlib.sha256(f"{numbers[name]} {name}".encode()).hexdigest()
-        caches.append(ServiceCache(entries, f"{source_key}_{digest[:16]}", requested))
+        caches.append(ServiceCache(entries, f"{source_key}_{digest[:16]}", name, requested, warn))
         numbers[name] += 1
     return caches

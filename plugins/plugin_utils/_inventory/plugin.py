@@ -9,8 +9,6 @@
 from __future__ import annotations
 
 import gc
-import glob
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,14 +21,10 @@ from ansible.errors import AnsibleError, AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.inventory.group import Group
 from ansible.inventory.host import Host
-from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
+from ansible.plugins.inventory import Constructable
 from ansible.utils.vars import combine_vars
 
-from ...module_utils._api.errors import (
-    InvalidOptions,
-    VirtinfraError,
-    suggest_name,
-)
+from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import ResourceType
 from ...module_utils._client.client import Client
@@ -38,15 +32,13 @@ from ...module_utils._masking.terminal import escape_controls
 from .._jinja.compose import Constructor, GroupMembership
 from .._jinja.expressions import check_syntax
 from .._run.profiles import Profiles
-from .cache import ServiceCache, create_caches
+from .cached import CachedInventory, check_cache, make_files_private, suggest_cache_connection
 from .hostvars import HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
-from .selection import ADDRESS, EXPRESSIONS, Selection, create_selection
+from .selection import ADDRESS, Selection, create_selection
 from .services import LAST_KNOWN, OPTIONS, Service, create_services
 from .unknown_names import check_names
-
-LISTS = ("hostnames", "include", "exclude", "query", "filters", "variables")
 
 
 @contextmanager
@@ -61,16 +53,6 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
-@contextmanager
-def make_files_private() -> Iterator[None]:
-    """Make files and folders that are created in the meantime accessible to the user only."""
-    mask = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(mask)
-
-
 def names_plugin(path: Path, name: str) -> bool:
     """Return whether a source file is one of the plugin of this name."""
     pattern = rf"""^plugin:\s*["']?{re.escape(name)}["']?\s*(#|$)"""
@@ -79,31 +61,7 @@ def names_plugin(path: Path, name: str) -> bool:
     return False
 
 
-def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a source file with their templates rendered, except for expressions on hosts.
-
-    Those of the profile are added. Raise InvalidOptions for an unknown option, a template that cannot be rendered, and
-    a profile that cannot be used.
-    """
-    known = plugin.option_definitions
-    plugin.templar.available_variables = plugin._vars or {}
-    rendered = {}
-    for name, value in options.items():
-        if name not in known:
-            raise InvalidOptions(f"unknown option {name}.{suggest_name(str(name), known)}")
-        if name not in EXPRESSIONS:
-            try:
-                value = plugin.templar.template(value)
-            except AnsibleError as error:
-                raise InvalidOptions(f"{name}: {error}") from error
-        choices = known[name].get("choices")
-        if choices and value is not None and value not in choices:
-            raise InvalidOptions(f"{name} must be one of {', '.join(choices)}, not {value!r}")
-        rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
-    return Profiles.from_loader(plugin.loader).complete(rendered, known)
-
-
-class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
+class Inventory(CachedInventory, Constructable):
     """An inventory of the records of one type.
 
     Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
@@ -168,15 +126,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         kind = self.NAME.rpartition(".")[2]
         return path.endswith((f"virtinfra_{kind}.yml", f"virtinfra_{kind}.yaml")) or names_plugin(Path(path), self.NAME)
 
-    def set_options(self, task_keys: Any = None, var_options: Any = None, direct: Any = None) -> None:
-        """Set the options of a source file, after rendering their templates."""
-        super().set_options(task_keys=task_keys, var_options=var_options, direct=render_options(self, direct or {}))
-        self._timeout = self.get_option("cache_timeout")
-        services = [entry for entry in self.get_option("services") or () if isinstance(entry, Mapping)]
-        if LAST_KNOWN in [self.get_option("on_failure"), *(entry.get("on_failure") for entry in services)]:
-            # Cache plugins would not return an entry that has expired.
-            self.set_option("cache_timeout", 0)
-
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill the inventory from a source file; after a failure, add nothing."""
         super().parse(inventory, loader, path, cache)
@@ -196,20 +145,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             # unescaped.
             raise AnsibleParserError(escape_controls(f"{path}: {error}")) from None
 
-    def warn(self, message: str) -> None:
-        """Print a warning, which may quote the service."""
-        self.display.warning(escape_controls(message))
-
-    def update_cache_if_changed(self) -> None:
-        """Write new data to the cache, readable by the user only."""
-        with make_files_private():
-            super().update_cache_if_changed()
-        # Core makes the files of its cache plugins readable to others regardless of the umask.
-        if folder := getattr(getattr(self._cache, "_plugin", None), "_cache_dir", None):
-            for file in Path(folder).glob(f"*{glob.escape(self.get_cache_key(self._path))}_*"):
-                with suppress(OSError):
-                    file.chmod(0o600)
-
     # Creating hosts
 
     def _create_services(self) -> list[Service]:
@@ -225,15 +160,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             check_cache(self)
         return services
 
-    def _open_caches(self, services: list[Service]) -> list[ServiceCache | None]:
-        """Return the cache of each service, None if there is no cache."""
-        if not self.get_option("cache"):
-            return [None] * len(services)
-        source_key = [self.RESOURCE_TYPE.cursor_type, *self.list_cache_key_options()]
-        source_key.append(self.selection.list_cache_key())
-        requests = [(service.name, [*source_key, *service.create_cache_key()]) for service in services]
-        return [*create_caches(self._cache, self.get_cache_key(self._path), requests)]
-
     def _create_entries(self, cache: bool) -> list[HostEntry]:
         """Return the entries of all hosts; ``cache`` says whether to use cached records that have not expired."""
         added = {**self.ADDED, "userTags": ()}
@@ -241,7 +167,7 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
         hostvars = self.create_hostvars(self.RESOURCE_TYPE, added, self.selection.visible)
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
-        data, entries = reader.read_all(services, self._open_caches(services))
+        data, entries = reader.read_all(services, self.open_caches(services))
         check_names(self, entries, hostvars)
         return self._complete_entries(entries, hostvars, data)
 
@@ -300,22 +226,6 @@ class Inventory(BaseInventoryPlugin, Constructable, Cacheable):
             host.vars = combine_vars(host.vars, entry.variables) if is_known else add_defaults(entry.variables, host)
             for membership in entry.memberships:
                 groups[membership].add_host(host)
-
-
-def check_cache(plugin: Any) -> None:
-    """Raise InvalidOptions unless the cache of a plugin keeps its entries after the run."""
-    keeps_entries = plugin.get_option("cache_plugin").rpartition(".")[2] != "memory"
-    if not (plugin.get_option("cache") and keeps_entries):
-        raise InvalidOptions(
-            "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
-            " ansible.builtin.jsonfile with cache_connection"
-        )
-
-
-def suggest_cache_connection(plugin: Any) -> str:
-    """Return a sentence if the cache of a plugin has no place, which only some cache plugins need."""
-    has_place = not plugin.get_option("cache") or plugin.get_option("cache_connection")
-    return "" if has_place else " Set cache_connection, if the cache plugin needs it."
 
 
 def add_defaults(variables: dict[str, Any], host: Host) -> dict[str, Any]:

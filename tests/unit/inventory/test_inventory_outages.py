@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.cache import BaseFileCacheModule
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.cache import CachedRecords
 
@@ -289,6 +291,52 @@ def test_a_service_without_cached_records_fails(sim: Simulator, tmp_path: Path) 
     changed = [{**north(sim), "query": "name=host-1"}]
     source.write(**_options(source), services=changed, on_failure="last_known", request_retries=0)
     assert "The cache has no records of this service" in refusal(source), "other records must not replace them"
+
+
+def test_an_entry_of_another_user_is_read_from_the_service(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
+    """Nobody, not even root, can read or replace a folder in place of the file."""
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)])
+    before = shape(source.fill())
+    (entry,) = source.folder.iterdir()
+    entry.unlink()
+    (entry / "in the way").mkdir(parents=True)
+    assert shape(source.fill(cache=True)) == before
+    assert any("cache" in warning for warning in warnings)
+
+
+def test_a_folder_of_another_user_is_not_used(
+    sim: Simulator, tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)], on_failure="last_known")
+    before = shape(source.fill())
+    monkeypatch.setattr(os, "access", lambda path, *dummy: os.fsdecode(path) != str(source.folder))
+    assert shape(source.fill(cache=True)) == before
+    assert f"The cache folder {source.folder} is that of another user, so it is not used" in warnings[-1]
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(
+    sim: Simulator, tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*dummy: Any) -> None:
+        raise PermissionError("the folder is read-only")
+
+    monkeypatch.setattr(BaseFileCacheModule, "set", refuse)
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)])
+    assert len(names(source.fill())) == 3
+    assert warnings == ["The cache cannot be written: the folder is read-only"]
+
+
+def test_records_that_the_cache_has_dropped_are_missed_at_once(
+    sim: Simulator, tmp_path: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As memcached does with an entry above 1 MB."""
+    monkeypatch.setattr(BaseFileCacheModule, "set", lambda *dummy: None)
+    source = CachedSource(tmp_path, "hosts", services=[north(sim)])
+    source.fill()
+    assert warnings == [], "only last_known needs the records later"
+    source.write(**_options(source), services=[north(sim)], on_failure="last_known")
+    source.fill()
+    assert warnings[-1].startswith("north: the cache plugin has not kept the records (0.0 MB), so on_failure")
 
 
 @pytest.mark.parametrize("options", [{}, {"cache": True}, {"cache": True, "cache_plugin": "memory"}, {"cache": False}])
