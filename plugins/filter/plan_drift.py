@@ -22,8 +22,8 @@ options:
   described:
     description:
       - The variables of the roles. C(hosts) is a list with C(name), C(management_ip), C(cluster), C(state) and
-        C(services) of each host; C(enabled_vms) and C(disabled_vms) are the VMs with such CBT tasks; C(platforms),
-        C(topics), C(endpoints) and C(persons) are the lists of the role notifications.
+        C(services) of each host; C(platforms), C(topics), C(endpoints) and C(persons) are the lists of the role
+        notifications.
     type: dict
     required: true
 """
@@ -73,7 +73,6 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[En
     expected: dict[str, Described] = {
         "host": {host["management_ip"]: (str(host["name"]), _pick_host(host)) for host in hosts},
         "service": _list_services(hosts, site.get("host") or ()),
-        "cbt_task": _list_vms(described, site.get("cbt_task") or ()),
         **{
             kind: _list_entries(described.get(f"{kind}s") or (), site.get(kind) or ())
             for kind in ("platform", "topic", "endpoint", "person")
@@ -151,20 +150,6 @@ def _list_services(hosts: Iterable[Mapping[str, Any]], existing: Iterable[Object
                 }
                 name = f"{host['name']} {service['interface']} VLAN {vlan}"
                 entries[host["management_ip"], service["interface"], int(vlan)] = (name, options)
-    return entries
-
-
-def _list_vms(described: Mapping[str, Any], tasks: Iterable[Object]) -> Described:
-    """Return the described VMs by their uuids, with the uuid of the task of each; by their names if they have none."""
-    by_reference = {reference: item for item in tasks for reference in (item["options"].get("vm"), item["key"])}
-    entries: Described = {}
-    for state in ("enabled", "disabled"):
-        for vm in described.get(f"{state}_vms") or ():
-            item = by_reference.get(vm)
-            # The module would disable a task that was never enabled or has failed.
-            is_same = item and item["options"].get("state") == state
-            options = {"uuid": item["uuid"], "state": "present" if is_same else state} if item else {}
-            entries[item["key"] if item else vm] = (item["name"] if item else str(vm), options)
     return entries
 
 

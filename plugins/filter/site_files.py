@@ -61,13 +61,11 @@ Object = Mapping[str, Any]
 Site = Mapping[str, Any]
 
 HOSTS = "hosts.yml"
-PROTECTION = "group_vars/all/vm_protection.yml"
 NOTIFICATIONS = "group_vars/all/notifications.yml"
 
 # The kinds of objects in each file.
 KINDS = {
     HOSTS: ("host", "service"),
-    PROTECTION: ("cbt_task",),
     NOTIFICATIONS: ("platform", "topic", "endpoint", "person"),
 }
 
@@ -116,7 +114,7 @@ _Dumper.add_representer(
 
 def format_files(site: Site) -> list[dict[str, str]]:
     """Return path and content of each file of which all kinds were read. Raise AnsibleFilterError."""
-    builders = {HOSTS: _build_inventory, PROTECTION: _build_protection, NOTIFICATIONS: _build_notifications}
+    builders = {HOSTS: _build_inventory, NOTIFICATIONS: _build_notifications}
     return [
         {"path": path, "content": _format(path, build(site))}
         for path, build in builders.items()
@@ -166,16 +164,6 @@ def _build_inventory(site: Site) -> dict[str, Any]:
         for option in ("username", "password")
     }
     return {GROUP: {"hosts": hosts, "vars": shared}}
-
-
-def _build_protection(site: Site) -> dict[str, Any]:
-    """Return the VMs whose CBT tasks are enabled, and those whose tasks are disabled."""
-    options = [task["options"] for task in site["cbt_task"] if not task["problem"]]
-    vms = {state: [entry["vm"] for entry in options if entry["state"] == state] for state in ("enabled", "disabled")}
-    return {
-        "vm_protection_vms": _quote(sorted(set(vms["enabled"]))),
-        "site_drift_disabled_vms": _quote(sorted(set(vms["disabled"]))),
-    }
 
 
 def _build_notifications(site: Site) -> dict[str, Any]:

@@ -10,18 +10,18 @@ short_description: Describe the objects of a service in the variables of the rol
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Returns for each host, CBT task, platform, topic, endpoint and person the entry with which the roles
-    P(virtinfra.manager.host_onboarding#role), P(virtinfra.manager.vm_protection#role) and
-    P(virtinfra.manager.notifications#role) would keep it as it is. P(virtinfra.manager.site_files#filter) writes the
-    entries, and P(virtinfra.manager.plan_drift#filter) compares them with the variables of a play.
+  - Returns for each host, platform, topic, endpoint and person the entry with which the roles
+    P(virtinfra.manager.host_onboarding#role) and P(virtinfra.manager.notifications#role) would keep it as it is.
+    P(virtinfra.manager.site_files#filter) writes the entries, and P(virtinfra.manager.plan_drift#filter) compares them
+    with the variables of a play.
   - The order depends on the names of the objects only.
 positional: _input
 options:
   _input:
     description:
-      - The results of the modules that have listed C(hosts), C(clusters), C(vms), C(cbt_tasks), C(platforms),
-        C(topics), C(endpoints) and C(subscribers), and of the operation C(GetHostNicServiceTypeStatistic) as
-        C(services). A failed result is accepted, too.
+      - The results of the modules that have listed C(hosts), C(clusters), C(platforms), C(topics), C(endpoints) and
+        C(subscribers), and of the operation C(GetHostNicServiceTypeStatistic) as C(services). A failed result is
+        accepted, too.
     type: dict
     required: true
 """
@@ -40,9 +40,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - A list for each of the kinds C(host), C(service), C(cbt_task), C(platform), C(topic), C(endpoint) and C(person);
-      null for a kind if a record that it needs could not be read. Service types, subscriptions and names of clusters
-      that the service does not offer are left out. The list C(failure) has the reads that failed.
+    - A list for each of the kinds C(host), C(service), C(platform), C(topic), C(endpoint) and C(person); null for a
+      kind if a record that it needs could not be read. Service types, subscriptions and names of clusters that the
+      service does not offer are left out. The list C(failure) has the reads that failed.
     - Each object has C(kind), C(key) (which identifies it), C(name) (for messages), C(uuid), C(options) (the entry of
       the role), and C(problem), which says why the roles cannot describe it, else null.
   type: dict
@@ -72,8 +72,8 @@ HOST_STATES = {
 STATES = {"Enabled": "enabled", "Disabled": "disabled"}
 
 # The names of results, and of the members in which they contain records.
-SOURCES = ("hosts", "clusters", "services", "vms", "cbt_tasks", "platforms", "topics", "endpoints", "subscribers")
-LISTS = ("resources", "hosts", "vms", "cbt_tasks", "endpoints", "subscribers", "serviceTypeStatistics")
+SOURCES = ("hosts", "clusters", "services", "platforms", "topics", "endpoints", "subscribers")
+LISTS = ("resources", "hosts", "endpoints", "subscribers", "serviceTypeStatistics")
 
 # Records without which objects can be described.
 OPTIONAL = ("clusters", "services", "subscribers")
@@ -88,7 +88,6 @@ def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
     builders: dict[str, tuple[tuple[str, ...], Callable[..., list[Object]]]] = {
         "host": (("hosts", "clusters"), _build_hosts),
         "service": (("services", "hosts"), _build_services),
-        "cbt_task": (("cbt_tasks", "vms"), _build_cbt_tasks),
         "platform": (("platforms",), _build_platforms),
         "topic": (("topics",), _build_topics),
         "endpoint": (("endpoints", "platforms", "topics", "subscribers"), _build_endpoints),
@@ -182,23 +181,6 @@ def _build_services(services: Iterable[Record] | None, hosts: Iterable[Record]) 
         key = [host.get("management_ip"), interface, vlan]
         name = f"{host.get('name')} {interface} VLAN {vlan}"
         objects.append(_build("service", key, name, {"uuid": row["interfaceUuid"]}, options, None))
-    return objects
-
-
-def _build_cbt_tasks(tasks: Iterable[Record], vms: Iterable[Record]) -> list[Object]:
-    """Return an object for each VM that a task protects."""
-    vms = list(vms)
-    references = _choose_references(vms)
-    names = {vm["uuid"]: str(vm.get("name")) for vm in vms}
-    objects = []
-    for task in tasks:
-        if not task.get("resource_uuids"):
-            problem = "the service does not show which VMs the task protects"
-            objects.append(_build("cbt_task", None, str(task.get("name")), task, {}, problem))
-        for uuid in task.get("resource_uuids") or ():
-            state = "enabled" if task.get("status") in ("Running", "Starting") else "disabled"
-            options = {"vm": references.get(uuid, uuid), "state": state}
-            objects.append(_build("cbt_task", uuid, names.get(uuid, uuid), task, options, None))
     return objects
 
 

@@ -151,7 +151,7 @@ ROLES: dict[str, dict[str, Any]] = {
         "site_shutdown_grace_timeout": 1,
     },
     "site_description": {"site_description_folder": "FOLDER/site"},
-    "site_drift": {"vm_protection_vms": ["vm-1"]},
+    "site_drift": {"notifications_topics": [{"name": "topic-1"}]},
     "vm_power": {
         "vm_power_state": "stopped",
         "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}],

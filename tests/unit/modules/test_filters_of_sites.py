@@ -38,11 +38,9 @@ def results(**others: Any) -> dict[str, Any]:
         "clusters": {"resources": [{"uuid": "c" * 32, "name": "cluster-1"}]},
         "services": {"reply": {"serviceTypeStatistics": []}},
         "subscribers": {"resources": []},
-        "cbt_tasks": {"cbt_tasks": []},
         "endpoints": {"endpoints": []},
         "topics": {"resources": []},
         "platforms": {"resources": []},
-        "vms": {"resources": []},
         **others,
     }
 
@@ -136,12 +134,12 @@ def test_failed_reads_leave_out_the_files_that_need_them() -> None:
     for name, path in needing.items():
         given = results(**{name: FAILED})
         assert path not in contents(given)
-        assert len(contents(given)) == 2
+        assert len(contents(given)) == 1
         assert [(item["name"], item["problem"]) for item in build_site(given)["failure"] or ()] == [(name, "no answer")]
     for name in ("clusters", "services", "subscribers"):
-        assert len(contents(results(**{name: UNSUPPORTED}))) == 3
+        assert len(contents(results(**{name: UNSUPPORTED}))) == 2
         assert build_site(results(**{name: UNSUPPORTED}))["failure"] == []
-    assert len(contents(results(hosts=UNSUPPORTED))) == 2
+    assert len(contents(results(hosts=UNSUPPORTED))) == 1
 
 
 def test_host_state_without_equivalent_is_a_problem() -> None:
@@ -154,12 +152,12 @@ def test_host_state_without_equivalent_is_a_problem() -> None:
 def test_drift_of_objects_on_one_side() -> None:
     names = {"192.0.2.1": "host-1", "192.0.2.9": "h"}
     hosts = [{"name": name, "management_ip": address} for address, name in names.items()]
-    plan = plan_drift(build_site(results()), {"hosts": hosts, "enabled_vms": ["vm-1"]})
+    plan = plan_drift(build_site(results()), {"hosts": hosts, "topics": [{"name": "topic-1"}]})
     assert [(entry["kind"], entry["name"], entry["outcome"]) for entry in plan] == [
         ("host", "host-1", None),
         ("host", "h", "missing"),
         ("host", "host-2", "not described"),
-        ("cbt_task", "vm-1", "missing"),
+        ("topic", "topic-1", "missing"),
     ]
 
 
