@@ -76,14 +76,14 @@ check_python()
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.read import list_module
-from ..module_utils._resources.protection import add_all_resources, protects
+from ..module_utils._resources.protection import add_all_resources, is_of_vm
 
 MODULE = list_module(
     "QueryCbtTask",
     returns="cbt_tasks",
     options={"vm": reference("vmInstanceUuid")},
     view=add_all_resources,
-    predicates={"vmInstanceUuid": protects},
+    predicates={"vmInstanceUuid": is_of_vm},
 )
 
 

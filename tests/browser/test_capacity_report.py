@@ -44,6 +44,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
             simulator.change(kind, third["uuid"], **{f"available{name}": None for name in capacities})
         (failed, *dummy) = (task for task in simulator.records("cbttask") if task["status"] == "Failed")
         simulator.change("cbttask", failed["uuid"], name=HOSTILE)
+        (opened, *dummy) = (task for task in simulator.records("cbttask") if task["status"] == "Running")
+        simulator.change("cbttask", opened["uuid"], name=HOSTILE)
         connection = {"base_url": simulator.url, "session_id": simulator.session, "api_token": simulator.token}
         run = PlaybookRunner(folder, simulator.url, {}).playbook(
             "virtinfra.manager.capacity_report",
@@ -62,9 +64,10 @@ def test_the_report_fits_a_phone_and_shows_names_as_text(page: Page, report: str
     assert (measured["bars"], measured["untitled"]) == (2 * HOSTS + STORAGES, 0)
     hosts, storages = page.texts("#hosts tbody th"), page.texts("#storages tbody th")
     assert (len(hosts), len(storages)) == (HOSTS, STORAGES)
-    for texts in (hosts, storages, page.texts("#cbt_tasks li")):
+    for texts in (hosts, storages, page.texts("#cbt_tasks li"), page.texts("#cbt_tasks .sessions li")):
         assert [text for text in texts if text.startswith(HOSTILE)], texts
     assert "Failed\t2" in page.texts("#cbt_tasks tbody tr")
+    assert [text for text in page.texts("#cbt_tasks .sessions li") if "open since " not in text] == []
     assert [text for text in hosts if text.startswith(HOSTILE + ESCAPED_MARKS)], hosts
     names = page.evaluate("[...document.querySelectorAll('tbody th')].map(cell => cell.firstChild.nodeName)")
     assert {*names} == {"BDI"}

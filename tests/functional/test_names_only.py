@@ -33,7 +33,7 @@ TASKS: dict[str, dict[str, Any]] = {
             "service_types": ["StorageNetwork"],
         }
     },
-    "protect a VM": {"cbt_task": {"name": "backup-vm-5", "vm": "vm-5", "state": "enabled"}},
+    "open a session": {"cbt_task": {"name": "backup-vm-5", "vm": "vm-5", "state": "enabled"}},
     "restore a VM": {
         "vm_from_snapshot_group": {
             "name": "vm-restored",
@@ -111,7 +111,7 @@ def lacks(query: str, path: str) -> str:
 UNNAMED = {
     "list the clusters": lacks("QueryCluster", "clusters"),
     "add a host": f"cluster: cannot look up the name 'cluster-2': {lacks('QueryCluster', 'clusters')}. Give the uuid.",
-    "protect a VM": f"vm: cannot look up the name 'vm-5': {lacks('QueryVmInstance', 'vm-instances')}. Give the uuid.",
+    "open a session": f"vm: cannot look up the name 'vm-5': {lacks('QueryVmInstance', 'vm-instances')}. Give the uuid.",
     "restore a VM": "snapshot_group: cannot look up the name 'snapshot-group-1':"
     f" {lacks('QueryVolumeSnapshotGroup', 'volume-snapshots/group')}. Give the uuid.",
     "notify by SNMP": "platform: cannot look up the name 'snmp-1':"

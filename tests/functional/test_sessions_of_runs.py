@@ -177,11 +177,11 @@ def test_an_asynchronous_task_outlives_the_run(run: Run, sim: Simulator) -> None
     """The process of the task ends the session of the task. The run warns that the task is still running."""
     sim.configure(latency=2)
     task = {"virtinfra.manager.cbt_task": {"name": "late", "task_type": "full", "vms": [VM], "state": "enabled"}}
-    process = run.start([{**task, "run_once": True, "async": 120, "poll": 0, "register": "started", "name": "Protect"}])
+    process = run.start([{**task, "run_once": True, "async": 120, "poll": 0, "register": "started", "name": "Open"}])
     output = process.communicate(timeout=120)[0]
     assert process.returncode == 0, output
     assert PASSWORD not in output
-    assert "Protect (async job j" in output
+    assert "Open (async job j" in output
     assert "still runs" in " ".join(output.split())
     assert "Nothing registers" not in output
     wait_until(lambda: not sim.sessions()["live"])

@@ -34,7 +34,7 @@ Field = dict[str, Any]
 Fields = dict[str, Field]
 WIDTH = 120
 
-PROTECTED_VMS: Fields = {
+TASK_VMS: Fields = {
     "vm_instance_uuid": {
         "description": "The uuid of the first VM of the task. Null if the service does not show it.",
         "type": "str",
@@ -47,7 +47,7 @@ PROTECTED_VMS: Fields = {
         "sample": ["a0000004000040008000000000000003"],
     },
 }
-SHOWN_VMS = {name: {**field, "returned": "when the service shows it"} for name, field in PROTECTED_VMS.items()}
+SHOWN_VMS = {name: {**field, "returned": "when the service shows it"} for name, field in TASK_VMS.items()}
 WORKCHAT_ONLY = ("url", "at_all", "at_person_user_ids", "at_person_list", "platform")
 REMARKS: Field = {
     "description": "The remarks of the members whom messages mention, by their user IDs.",
@@ -195,7 +195,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
             "cbt_task": {**contains("CbtTaskInventory"), **SHOWN_VMS},
             "volume_cbt_backup_infos": contains("VolumeCbtBackupInfo"),
         },
-        "cbt_task_info": {"cbt_tasks": {**contains("CbtTaskInventory"), **PROTECTED_VMS}},
+        "cbt_task_info": {"cbt_tasks": {**contains("CbtTaskInventory"), **TASK_VMS}},
         "host_info": {"hosts": contains("HostInventory")},
         "host_network_info": {
             "hosts.bondings": contains("Bonding"),

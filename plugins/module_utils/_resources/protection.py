@@ -4,7 +4,7 @@
 
 # Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""What protects VMs: find CBT tasks by their VMs, and plan their changes; find snapshot groups, and what follows them.
+"""CBT tasks, which are found by their VMs, and snapshot groups: plan their changes, and find what follows them.
 
 Section "CBT tasks".
 """
@@ -96,7 +96,7 @@ def separate_scratch_volumes(task: Record | None) -> Record:
     return {"cbt_task": fields if task else None, "scratch_volumes": task.get("scratchVolumes") if task else []}
 
 
-def protects(task: Record, vm_uuid: str) -> bool:
+def is_of_vm(task: Record, vm_uuid: str) -> bool:
     """Return whether a task is one of a VM; raise Unsupported if the record does not show the VMs.
 
     ``task`` is what `add_resources` returns.
@@ -132,7 +132,7 @@ def _find_task_of_vm(client: Client, vm: str) -> Record | None:
     tasks = [add_resources(task) for task in query(client, "QueryCbtTask")]
     if task := require_unique([task for task in tasks if vm in task.get("resourceUuids", ())], f"the vm {vm!r}"):
         return task
-    return next((task for task in tasks if protects(task, vm)), None)
+    return next((task for task in tasks if is_of_vm(task, vm)), None)
 
 
 def find_cbt_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
@@ -154,9 +154,9 @@ def find_cbt_refusal(client: Client, call: PlannedCall, record: Record | None) -
 def _find_other_task(client: Client, vms: set[str | None]) -> Unchangeable | None:
     """Return the failure that one of the VMs has a task."""
     for task in map(add_resources, query(client, "QueryCbtTask")):
-        if protected := vms.intersection(task.get("resourceUuids", ())):
+        if taken := vms.intersection(task.get("resourceUuids", ())):
             return Unchangeable(
-                f"the VM {min(filter(None, protected))} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and"
+                f"the VM {min(filter(None, taken))} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and"
                 " a VM has one task. To use that task, omit name and give vm."
             )
     return None

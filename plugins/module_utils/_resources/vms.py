@@ -643,7 +643,7 @@ def _to_dependent(type_name: str, record: Record) -> Dependent:
 
 
 def _belongs_to(record: Record, vm: str) -> bool:
-    """Return whether a snapshot group is one of a VM, or a CBT task protects it."""
+    """Return whether a snapshot group or a CBT task is one of a VM."""
     return vm in (record.get("vmInstanceUuid"), *list_vms_of_task(record))
 
 

@@ -32,8 +32,8 @@ UUID = "a0000010000040008000000000000001"
 @pytest.fixture
 def vms(sim: Simulator) -> list[str]:
     """The uuids of two running VMs without a task."""
-    protected = {ref["resourceUuid"] for task in sim.records("cbttask") for ref in task["resourceRefs"]}
-    running = [vm["uuid"] for vm in sim.records("vm") if vm["state"] == "Running" and vm["uuid"] not in protected]
+    taken = {ref["resourceUuid"] for task in sim.records("cbttask") for ref in task["resourceRefs"]}
+    running = [vm["uuid"] for vm in sim.records("vm") if vm["state"] == "Running" and vm["uuid"] not in taken]
     return running[:2]
 
 

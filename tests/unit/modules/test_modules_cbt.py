@@ -40,7 +40,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("server", "form"), [(server, form) for server, forms in FORMS.items() for form in forms])
-def test_vm_is_protected(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
+def test_session_of_a_vm_is_opened(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
     sim.configure(cbt_create=server)
     ran = run.twice("cbt_task", form(vm))
     assert ran.calls == ["CreateCbtTask"]
@@ -125,7 +125,7 @@ def test_lost_reply_of_a_performed_call(run: ModuleRunner, sim: Simulator) -> No
 
 @pytest.fixture
 def shared_task(sim: Simulator) -> list[str]:
-    """The uuids of the three VMs that the only task protects."""
+    """The uuids of the three VMs of the only task."""
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
     vms = [str(vm["uuid"]) for vm in sim.records("vm")[:3]]

@@ -158,7 +158,7 @@ def test_call_that_exceeds_its_timeout(run: ModuleRunner, sim: Simulator, operat
     assert ran.changed == (operation != "SNSSnmpTestConnection")
 
 
-def test_vm_that_is_already_protected(run: ModuleRunner, sim: Simulator) -> None:
+def test_vm_that_has_a_task_already(run: ModuleRunner, sim: Simulator) -> None:
     sim.reset(cbt_tasks=1)
     vm = first(sim, "vm")
     ran = run("cbt_task", {"name": "second", "vm": vm})

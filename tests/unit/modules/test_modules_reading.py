@@ -290,7 +290,7 @@ def test_workchat_query_with_empty_records(run: ModuleRunner, sim: Simulator) ->
 
 
 def test_cbt_tasks_of_a_vm(run: ModuleRunner, sim: Simulator) -> None:
-    """A task is found by any VM that it protects."""
+    """A task is found by any of its VMs."""
     sim.reset(cbt_tasks=0)
     first, second, third = (vm["uuid"] for vm in sim.records("vm")[:3])
     pair = {"name": "pair", "task_type": "VmInstance", "vms": [second, third]}
