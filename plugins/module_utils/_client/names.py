@@ -248,7 +248,7 @@ def add_given_names(
 
     If an option names a cluster, each record with ``cluster_uuid`` has ``cluster_name``: the name in the option, or
     null if the record refers to another cluster. A list of uuids has a list of names in the same order. The diff has
-    names only of a reference that changes: before and after the change. ``given`` and ``resolved`` are the options with
+    names only of references that change: before and after the change. ``given`` and ``resolved`` are the options with
     their names, and with uuids instead. ``parameters`` maps options to the API's names for them.
     """
     names: dict[ResourceType, Record] = {}
@@ -269,16 +269,23 @@ def add_given_names(
 
 
 def _add_names_to_diff(client: Client, diff: Record, names: Mapping[ResourceType, Record]) -> Record:
-    """Return a diff with the names of the objects to which a reference referred before a change, and after it."""
+    """Return a diff with the names of the objects to which references referred before a change, and after it.
+
+    The objects of a reference that did not change have no names in it.
+    """
     before, after = diff["before"], diff["after"]
-    for field in before.keys() & after.keys():
-        resource_type, uuids = find_referenced_type(field), (before[field], after[field])
-        if not resource_type or resource_type not in names:
+    for field in dict.fromkeys((*before, *after)):
+        values = (before.get(field), after.get(field))
+        resource_type = find_referenced_type(field)
+        if values[0] == values[1] or not resource_type or resource_type not in names:
             continue
-        if uuids[0] != uuids[1] and all(isinstance(uuid, str) for uuid in uuids):
-            known = {**dict.fromkeys(uuids), **names[resource_type]}
-            known |= {uuid: _read_name(client, resource_type, uuid) for uuid in uuids if known[uuid] is None}
-            before, after = ({**side, format_name_field(field): known[side[field]]} for side in (before, after))
+        uuids = [uuid for value in values for uuid in _to_list(value) if isinstance(uuid, str)]
+        known = {**dict.fromkeys(uuids), **names[resource_type]}
+        known |= {uuid: _read_name(client, resource_type, uuid) for uuid in set(uuids) if known[uuid] is None}
+        before, after = (
+            {**side, format_name_field(field): _replace_uuids(side[field], known)} if side.get(field) else side
+            for side in (before, after)
+        )
     return {**diff, "before": before, "after": after}
 
 

@@ -112,7 +112,8 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
         raise ApiError(job.operation, status, None, _describe_refusal(response, job.credential), job.credential, wait)
     reply = response.object
     operation, is_success_status = get_operation(job.operation), 200 <= response.status < 300
-    if is_success_status and reply is not None and operation.is_reply_of_query(reply):
+    is_read = reply is not None and (operation.is_reply_of_query(reply) or _shows_target(operation, path, reply))
+    if is_success_status and is_read:
         raise build_unsupported_error(operation, prefix, response.status, True)
     if is_success_status and reply is not None and operation.is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
@@ -123,6 +124,15 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
     )
     lost.status, lost.retry_after = response.status, response.read_retry_after()
     raise lost
+
+
+def _shows_target(operation: Operation, path: str, reply: Mapping[str, Any]) -> bool:
+    """Return whether the reply to a removal shows the object at ``path``: the service ignored the verb, and read it.
+
+    A removal that returns a record returns that of the owner.
+    """
+    record = reply.get("inventory") if operation.method == "DELETE" and "inventory" in operation.result else None
+    return isinstance(record, dict) and record.get("uuid") == extract_last_segment(path.partition("?")[0])
 
 
 def _follow_location(job: Job, response: Response, prefix: str, base: str) -> None:

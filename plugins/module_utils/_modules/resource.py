@@ -51,8 +51,16 @@ def resource_module(
         return Reconciler(resource[kind], context, desired).run()
 
     tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
+    keys = {format_option_name(key): None for kind in kinds for key in kind.keys} if by != "state" else {}
     return ModuleSpec(
-        run, options, (WAIT, tags), rules, selecting_options, only_absent=only_absent, never_absent=never_absent
+        run,
+        options,
+        (WAIT, tags),
+        rules,
+        selecting_options,
+        only_absent=only_absent,
+        never_absent=never_absent,
+        keys=tuple(keys),
     )
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._api.records import NullReference
+from .._api.references import unify_uuid
 from .._engine.context import ModuleContext
 from .._http.connection import ConnectionOptions
 from .options import WAIT, Options, TaskOptions
@@ -25,7 +27,8 @@ class ModuleSpec(TaskOptions):
     required, but select the object of the module when they have a value. ``secret_results`` are members of the result
     for later tasks: they are not masked, but the result of a success is not shown. The state
     absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
-    A module that is ``only_in_controller`` cannot run in a module process.
+    A module that is ``only_in_controller`` cannot run in a module process. ``keys`` are the options of which the first
+    with a value selects the object, none if several options do together.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -37,6 +40,14 @@ class ModuleSpec(TaskOptions):
     only_absent: tuple[str, ...] = ()
     never_absent: tuple[str, ...] = ()
     only_in_controller: bool = False
+    keys: tuple[str, ...] = ()
+
+    def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
+        """Return the option that selects the object, and its value among validated options; None if none does alone."""
+        for option in self.keys:
+            if (value := params.get(option)) and not isinstance(value, NullReference):
+                return (option, unify_uuid(str(value)), *(str(params.get(name)) for name in self.selecting_options))
+        return None
 
     @property
     def can_change_objects(self) -> bool:

@@ -223,12 +223,14 @@ def _build_items(
     # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
+    targets: dict[Any, int] = {}
     for number, given in enumerate(params["objects"]):
         try:
             arguments = prefer_given_options(mark_nulls(complete(given), spec.parameters))
             task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
             task.connection = connections.setdefault(task.connection, task.connection)
             task.check(hooks)
+            _require_other_target(spec, task, number, targets)
             items.append(BatchItem(number, given, task, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:
             mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
@@ -237,6 +239,19 @@ def _build_items(
         count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
         raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
     return items
+
+
+def _require_other_target(spec: ModuleSpec, task: Task, number: int, targets: dict[Any, int]) -> None:
+    """Raise InvalidOptions if an earlier object has the same target: they would run at the same time.
+
+    ``targets`` are the numbers of the earlier objects by what selects their targets.
+    """
+    if (target := spec.identify(task.params)) is None:
+        return
+    earlier = targets.setdefault((task.connection, target), number)
+    if earlier != number:
+        option, value = target[:2]
+        raise InvalidOptions(f"{option} {value!r} selects the target of objects[{earlier}], too. Remove one of them")
 
 
 def _validate(

@@ -144,7 +144,7 @@ def test_long_jobs_are_not_all_polled_until_one_has_ended(sim: Simulator) -> Non
 
 def test_objects_that_fail_do_so_alone(sim: Simulator) -> None:
     objects = [*new_hosts(30), {"name": "nowhere", "username": None}]
-    objects[3]["management_ip"] = objects[7]["management_ip"] = "127.0.0.1"
+    objects[3]["management_ip"], objects[7]["management_ip"] = "127.0.0.1", "127.0.0.2"
     ran = run_batch(sim, objects).result
     assert ran["failed"]
     assert ran["changed"]
@@ -170,6 +170,42 @@ def test_invalid_objects_fail_alone(sim: Simulator) -> None:
     stopped = run_batch(sim, objects, common={}, on_invalid="continue", on_failure="stop").result
     assert stopped["counts"] == {"changed": 0, "unchanged": 0, "failed": 1, "not_started": 1}
     assert count_operations(sim)["ChangeHostState"] == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "objects", "selected"),
+    [
+        ("kvm_host", [{"name": "host-1", "state": "disabled"}, {"name": " host-1"}], "name 'host-1'"),
+        (
+            "kvm_host",
+            [{"management_ip": "10.0.0.11"}, {"management_ip": "10.0.0.11", "name": "n"}],
+            "management_ip '10",
+        ),
+        ("cbt_task", [{"vm": "vm-1"}, {"vm": "vm-1", "state": "absent"}], "vm 'vm-1'"),
+        (
+            "sns_teamchat_person",
+            [{"user_id": "x", "endpoint": "teamchat-endpoint-1"}] * 2,
+            "user_id 'x'",
+        ),
+    ],
+)
+def test_objects_with_the_same_target_are_refused(
+    sim: Simulator, module: str, objects: list[dict[str, Any]], selected: str
+) -> None:
+    for check in (True, False):
+        sim.clear_log()
+        ran = run_batch(sim, objects, check, module, common={}).result
+        assert f"objects[1]: {selected}" in ran["msg"]
+        assert "selects the target of objects[0], too. Remove one of them." in ran["msg"]
+        assert sim.log() == []
+
+
+def test_objects_with_other_targets_are_none_of_the_same_target(sim: Simulator) -> None:
+    persons = [{"user_id": "x", "endpoint": endpoint} for endpoint in ("teamchat-endpoint-1", "snmp-endpoint-1")]
+    assert run_batch(sim, persons, True, "sns_teamchat_person").result["counts"]["changed"] == 2
+    nic = "a0000006000040008000000000000001"
+    limits = [{"uuid": nic, "direction": direction, "state": "absent"} for direction in ("in", "out")]
+    assert run_batch(sim, limits, True, "vm_nic_qos").result["counts"]["changed"] == 2
 
 
 def test_message_names_five_objects(sim: Simulator) -> None:

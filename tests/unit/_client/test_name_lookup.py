@@ -118,7 +118,9 @@ def test_name_does_what_the_uuid_does(
         assert drop_dates(drop_names(ran.result)) == drop_dates(plain.result)
         assert list(find_wrong_names(name, ran.result, objects, names)) == []
         before = ran.result.get("diff", {}).get("before", {})
-        former = {before[field] for field in before if find_uuid_field(field) in before} - {*names.values()}
+        shown = [before[field] for field in before if find_uuid_field(field) in before]
+        former = {name for value in shown for name in (value if isinstance(value, list) else [value])}
+        former -= {*names.values()}
         assert len(ran.log) == len(plain.log) + count + len(former)
 
 

@@ -228,3 +228,10 @@ def test_unsupported_logout_is_silent(new_client: ClientFactory) -> None:
     with StubServer(lambda request: StubResponse(404)) as service:
         end_session(ConnectionOptions(base_url=service.url), SESSION, Hooks(Masker()))
     assert [request.method for request in service.requests] == ["DELETE"]
+
+
+def test_removal_of_a_nic_that_is_answered_as_its_read_is_unsupported(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(missing_operations=["DetachL3NetworkFromVm"], single_inventory=True)
+    ran = run("vm_nic", {"uuid": "a0000006000040008000000000000001", "state": "absent"})
+    assert (ran["error"]["code"], ran.changed) == ("UNSUPPORTED", False), ran.message
+    assert "the service does not offer DetachL3NetworkFromVm" in ran.message

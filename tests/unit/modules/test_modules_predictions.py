@@ -214,3 +214,13 @@ def test_netmask_stays_with_another_address(run: ModuleRunner, sim: Simulator) -
 def test_unexport_of_volumes_that_do_not_exist_changes_nothing(run: ModuleRunner, sim: Simulator) -> None:
     ran = run_as_predicted(run, "cbt_volume_export", {"vm": STOPPED, "volumes": [UNKNOWN], "state": "absent"})
     assert (ran.calls, ran.changed) == ([], False)
+
+
+def test_diff_has_the_names_of_new_references(run: ModuleRunner, sim: Simulator) -> None:
+    options = {"type": "snmp", "name": "new", "platform": "snmp-1", "topics": ["topic-2", "topic-1"]}
+    for check in (True, False):
+        after = run("sns_endpoint", options, check=check)["diff"]["after"]
+        assert (after["platform_name"], after["topic_names"]) == ("snmp-1", ["topic-1", "topic-2"])
+    diff = run("sns_endpoint", {**options, "topics": ["topic-2"]}, check=True)["diff"]
+    assert (diff["before"]["topic_names"], diff["after"]["topic_names"]) == (["topic-1", "topic-2"], ["topic-2"])
+    assert "platform_name" not in diff["after"]
