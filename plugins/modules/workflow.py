@@ -22,6 +22,7 @@ options:
       - The name of the role.
     type: str
     choices:
+      - host_evacuation
       - notifications
       - site_shutdown
       - vm_power
@@ -138,7 +139,7 @@ MODULE = workflow_module(
     options={
         "role": {
             "type": "str",
-            "choices": ["notifications", "site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
+            "choices": ["host_evacuation", "notifications", "site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
             "required": True,
         },
     },

@@ -1,0 +1,218 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""To which hosts the workflow host_evacuation migrates VMs, and what it proves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_evacuation import (
+    Limits,
+    Migration,
+    plan_migrations,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+
+from simulator.launch import Simulator
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+
+def running_vm(name: str, memory: int = 1, **members: Any) -> dict[str, Any]:
+    """Return a VM on the host h0, whose root volume is on the shared storage s1."""
+    volumes = [{"uuid": f"root-{name}", "primary_storage_uuid": "s1"}]
+    vm = {"name": name, "uuid": name, "host_uuid": "h0", "state": "Running", "memory_size": memory}
+    return {**vm, "root_volume_uuid": f"root-{name}", "all_volumes": volumes, **members}
+
+
+def can_migrate(vm: str, *hosts: str) -> dict[str, Any]:
+    """Return the answer of the service which hosts can take a VM."""
+    return {"vm": vm, "failed": False, "reply": {"inventories": [{"uuid": host} for host in hosts]}}
+
+
+def some_hosts(**memory: int | None) -> list[dict[str, Any]]:
+    """Return the records of hosts with this available memory."""
+    sizes = {"h0": 0, **memory}
+    return [{"uuid": uuid, "name": uuid.upper(), "available_memory_capacity": size} for uuid, size in sizes.items()]
+
+
+def plan(
+    vms: list[dict[str, Any]], hosts: list[dict[str, Any]], answers: list[dict[str, Any]], **options: Any
+) -> list[Migration]:
+    """Return the plan; options are those of Limits, and ``local_storages``."""
+    local_storages = options.pop("local_storages", ())
+    by_vm = {answer["vm"]: answer for answer in answers}
+    return plan_migrations(vms, hosts, by_vm, Limits(**options), local_storages)
+
+
+def targets_of(migrations: list[Migration]) -> dict[str, str | None]:
+    """Return the chosen host of each VM."""
+    return {each.vm: each.to_uuid for each in migrations}
+
+
+def test_vms_are_spread_by_available_memory() -> None:
+    """The VM with a single target comes first, then the largest ones, each to the host with the most memory left."""
+    vms = [running_vm("small", 1), running_vm("large", 6), running_vm("medium", 3), running_vm("bound", 2)]
+    targets = [can_migrate(vm["name"], "h1", "h2") for vm in vms[:3]] + [can_migrate("bound", "h2")]
+    entries = plan(vms, some_hosts(h1=10, h2=10), targets)
+    assert targets_of(entries) == {"small": "h2", "large": "h1", "medium": "h2", "bound": "h2"}
+    assert entries[0].build_entry().members == {
+        "vm": "small",
+        "vm_uuid": "small",
+        "from": "H0",
+        "from_uuid": "h0",
+        "to": "H2",
+        "to_uuid": "h2",
+        "outcome": "unchanged",
+        "error": None,
+    }
+    shuffled = plan(vms[::-1], some_hosts(h2=10, h1=10), targets[::-1])
+    assert targets_of(shuffled) == targets_of(entries)
+
+
+@pytest.mark.parametrize("memory", [None, 8])
+def test_hosts_with_equal_memory_take_turns(memory: int | None) -> None:
+    vms = [running_vm(f"vm-{number}", 2) for number in range(4)]
+    targets = [can_migrate(vm["name"], "h1", "h2") for vm in vms]
+    entries = plan(vms, some_hosts(h1=memory, h2=memory), targets)
+    assert targets_of(entries) == {"vm-0": "h1", "vm-1": "h2", "vm-2": "h1", "vm-3": "h2"}
+
+
+def test_memory_is_reserved_for_each_vm() -> None:
+    vms = [running_vm("a", 3), running_vm("b", 3), running_vm("c", 1)]
+    entries = plan(vms, some_hosts(h1=4), [can_migrate(vm["name"], "h1") for vm in vms])
+    assert targets_of(entries) == {"a": "h1", "b": None, "c": "h1"}
+    assert entries[1].obstacle == "no host that can take it has enough memory left after the other VMs"
+
+
+@pytest.mark.parametrize(
+    ("vm", "targets", "options", "error"),
+    [
+        ({"state": "Paused"}, [], {}, "it is Paused, and only a running VM can migrate"),
+        ({}, [can_migrate("vm", "h1")], {"local_storages": ["s1"]}, "its root volume is on local storage"),
+        ({}, [can_migrate("vm")], {}, "no other host can take it"),
+        ({}, [can_migrate("vm", "h0")], {}, "no other host can take it"),
+        ({}, [{**can_migrate("vm"), "failed": True, "msg": "no right"}], {}, "no right"),
+        ({}, [], {}, "the service was not asked which hosts can take it"),
+        ({}, [can_migrate("vm", "h2", "h1")], {"allowed": ["h3"]}, "hosts that must not take it: H1, H2"),
+        ({}, [can_migrate("vm", "h1")], {"excluded": ["h1"]}, "only migrate to hosts that must not take it: H1"),
+        ({}, [can_migrate("vm", "h1")], {"wanted": {"vm": "h2"}}, "other hosts than that on which it ran: H1"),
+    ],
+)
+def test_reason_why_a_vm_cannot_migrate(
+    vm: dict[str, Any], targets: list[dict[str, Any]], options: dict[str, Any], error: str
+) -> None:
+    (entry,) = plan([running_vm("vm", **vm)], some_hosts(h1=9, h2=9), targets, **options)
+    assert (entry.to_name, entry.to_uuid) == (None, None)
+    assert (entry.obstacle or "").endswith(error)
+
+
+@pytest.mark.parametrize("options", [{"allowed": ["h2"]}, {"excluded": ["h1"]}, {"wanted": {"vm": "h2"}}])
+def test_choice_of_the_host_is_limited(options: dict[str, Any]) -> None:
+    (entry,) = plan([running_vm("vm")], some_hosts(h1=9, h2=5), [can_migrate("vm", "h1", "h2")], **options)
+    assert entry.to_uuid == "h2"
+
+
+# ------------------------------------------------------------------------------------------------------------ workflow
+
+
+@pytest.fixture
+def service(sim: Simulator) -> Simulator:
+    """A simulator with three hosts in one cluster with shared storage."""
+    sim.reset(clusters=1, hosts=3, vms=13, local_storages=0)
+    return sim
+
+
+def run(work: WorkflowRunner, check: bool = False, **variables: Any) -> WorkflowRun:
+    """Run the workflow."""
+    return work("host_evacuation", {f"host_evacuation_{name}": value for name, value in variables.items()}, check)
+
+
+def test_hosts_are_evacuated_and_the_vms_return(service: Simulator, work: WorkflowRunner) -> None:
+    before = {vm["uuid"]: vm["hostUuid"] for vm in service.records("vm")}
+    predicted, ran = run(work, check=True, hosts="host-1"), run(work, hosts="host-1")
+    assert (predicted.calls, predicted.report) == ([], ran.report)
+    assert [entry["vm"] for entry in ran.report] == ["vm-1", "vm-7", "vm-13"]
+    assert {entry["from"] for entry in ran.report} == {"host-1"}
+    assert ran.outcomes == ["changed"] * 3
+    again = run(work, hosts="host-1")
+    assert (again.report, again.calls) == ([], [])
+    back = run(work, undo=ran.report)
+    assert back.outcomes == ["changed"] * 3
+    assert {vm["uuid"]: vm["hostUuid"] for vm in service.records("vm")} == before
+    assert run(work, undo=ran.report).report == []
+
+
+def test_a_migration_that_fails_does_not_stop_the_others(service: Simulator, work: WorkflowRunner) -> None:
+    service.fault("fail", operation="MigrateVm", error={"code": "SYS.1006", "details": "dirty pages"})
+    ran = run(work, hosts=["host-1"], concurrency=1)
+    assert (ran.outcomes, ran.result["changed"]) == (["failed", "changed", "changed"], True)
+    assert "dirty pages" in ran.report[0]["error"]
+    assert run(work, hosts=["host-1"]).outcomes == ["changed"]
+
+
+@pytest.mark.parametrize("unmovable", ["fail", "keep"])
+def test_a_vm_that_cannot_migrate(service: Simulator, work: WorkflowRunner, unmovable: str) -> None:
+    service.change("vm", service.records("vm")[0]["uuid"], state="Paused")
+    ran = run(work, hosts=["host-1"], unmovable=unmovable)
+    reason = "it is Paused, and only a running VM can migrate"
+    if unmovable == "fail":
+        assert "No VM was migrated, because 1 of 3 VMs cannot migrate: vm-1" in ran.message
+        assert (reason in ran.message, ran.calls) == (True, [])
+    else:
+        assert ran.outcomes == ["skipped", "changed", "changed"]
+        assert ran.report[0]["error"] == reason
+
+
+def test_a_vm_that_comes_while_the_role_runs(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the report, and has failed."""
+    batch = Site.batch
+    new = next(vm for vm in service.records("vm") if vm["name"] == "vm-3")
+    host = next(host for host in service.records("host") if host["name"] == "host-1")
+
+    def come(self: Site, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        service.change("vm", new["uuid"], hostUuid=host["uuid"])
+        return batch(self, *arguments, **options)
+
+    monkeypatch.setattr(Site, "batch", come)
+    ran = run(work, hosts=["host-1"])
+    assert [(entry["vm"], entry["outcome"]) for entry in ran.report][3:] == [("vm-3", "failed")]
+    assert "It came to the host while the role ran" in ran.report[3]["error"]
+
+
+def test_vms_that_cannot_be_read_again(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, lists = Site.read, list[str]()
+
+    def fail_later(self: Site, module: str, **options: Any) -> dict[str, Any]:
+        lists.append(module)
+        if lists.count("vm_info") > 1:
+            raise VirtinfraError("no database")
+        return read(self, module, **options)
+
+    monkeypatch.setattr(Site, "read", fail_later)
+    ran = run(work, hosts=["host-1"])
+    assert (ran.outcomes, ran.result["changed"]) == (["failed"] * 3, True)
+    assert "VMs may be left on them. no database" in ran.report[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({}, "Give host_evacuation_hosts"),
+        ({"hosts": ["host-1"], "concurrency": 0}, "host_evacuation_concurrency must be at least 1"),
+        ({"undo": [{"vm": "vm-1"}]}, "host_evacuation_undo must be the host_evacuation_report of an earlier run"),
+        ({"hosts": "host-1,host-99"}, "have these names: host-99. Check them"),
+        ({"hosts": "host-1", "targets": "host-98"}, "have these names: host-98. Check them"),
+    ],
+)
+def test_each_check_has_its_message(work: WorkflowRunner, variables: dict[str, Any], message: str) -> None:
+    ran = run(work, **variables)
+    assert message in ran.message
+    assert ran.calls == []
