@@ -73,6 +73,9 @@ SESSION_EXPIRED = "ID.1001"
 # The fact with which code the service answers the poll of an id that it does not know; NO_CODE without an ErrorCode.
 UNKNOWN_JOB, NO_CODE = "unknown_job", "none"
 
+# For how many seconds a task trusts a name that it has looked up itself. Each check costs a request.
+FRESH_SECONDS = 1.0
+
 # A session that no service has created.
 UNKNOWN_SESSION = "0" * 32
 
@@ -87,6 +90,16 @@ SESSION_OPTIONS = (
 Params = Mapping[str, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class NameCheck(NamedTuple):
+    """A name whose uuid a task uses: when the task looked it up, and whether it is still that of the same object.
+
+    A name that an earlier task looked up has the time minus infinity.
+    """
+
+    looked_up: float
+    is_current: Callable[[], bool]
 
 
 class CallOptions(NamedTuple):
@@ -121,8 +134,8 @@ class Client:
     """The client of one task or inventory, which `open_session_client`, or `open_client` in sessions.py, creates.
 
     ``sessions`` provides the session, ``facts`` is what is known about the server, and ``names`` remembers names.
-    ``jobs`` are the jobs of the calls that were sent, in this order. ``name_checks`` return whether a name of which the
-    task uses the remembered uuid is still that of the same object.
+    ``jobs`` are the jobs of the calls that were sent, in this order. ``name_checks`` are those of names that the task
+    has replaced by uuids.
     """
 
     def __init__(
@@ -146,7 +159,7 @@ class Client:
         self.jobs: list[Job] = []
         # The login with an account is an operation below the prefix.
         self.prefix = PathPrefix(facts, is_known=sessions.credential == "account")
-        self.name_checks: list[Callable[[], bool]] = []
+        self.name_checks: list[NameCheck] = []
 
     def __enter__(self) -> Client:
         return self
@@ -389,8 +402,9 @@ def _poll_below_prefix(client: Client, job: Job, location: str) -> bool:
 
 
 def has_outdated_names(client: Client) -> bool:
-    """Return whether a name of which the task uses the remembered uuid has become that of another object."""
-    return not all(is_current() for is_current in client.name_checks)
+    """Return whether a name whose uuid the task uses has become that of another object since it was looked up."""
+    now = client.hooks.clock.monotonic()
+    return not all(check.is_current() for check in client.name_checks if now - check.looked_up >= FRESH_SECONDS)
 
 
 def _forget_changed_names(client: Client) -> None:

@@ -29,7 +29,7 @@ from .._api.records import (
 )
 from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
 from .._api.resource_types import REFERS_TO, ResourceType
-from .client import Client
+from .client import Client, NameCheck
 from .lists import (
     PAGE_SIZE,
     Page,
@@ -129,8 +129,10 @@ def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: R
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
-    if (is_remembered or any(listed)) and not resource_type.owner:
-        client.name_checks.append(partial(_is_current, client, resource_type, name, owner, uuids[name]))
+    if not resource_type.owner:
+        looked_up = -math.inf if is_remembered or any(listed) else client.hooks.clock.monotonic()
+        is_current = partial(_is_current, client, resource_type, name, owner, uuids[name])
+        client.name_checks.append(NameCheck(looked_up, is_current))
     return uuids[name]
 
 

@@ -106,7 +106,10 @@ class TaskNames:
             return self._lookups[resource_type] - 1
 
     def forget(self, resource_types: Iterable[str]) -> None:
-        """Forget nothing: the names of a task are looked up before its calls."""
+        """Forget all names of these types."""
+        types = set(resource_types)
+        with self._lock:
+            self._futures = {key: future for key, future in self._futures.items() if key[0] not in types}
 
     def suspend(self, resource_types: Iterable[str]) -> None:
         """Suspend nothing."""

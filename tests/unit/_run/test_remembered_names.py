@@ -19,7 +19,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import AmbiguousMatch, NotFound
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import FRESH_SECONDS, CallOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import recall_uuid
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import open_client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
@@ -33,7 +33,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions im
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.module_runner import ModuleRunner
+from support.module_runner import ModuleRunner, run_module
 
 VM_1, VM_2 = seeded_uuid("vm", 1), seeded_uuid("vm", 2)
 CountRequests = Callable[..., tuple[str, int]]
@@ -146,6 +146,21 @@ def test_a_name_is_looked_up_again_before_each_write(
     sent = [str((entry["path"], entry["body"])) for entry in ran.log if entry["method"] in ("POST", "PUT")]
     assert any(uuid in text for text in sent for uuid in (VM_2, volumes[VM_2]))
     assert not any(uuid in text for text in sent for uuid in (VM_1, volumes[VM_1]))
+
+
+def test_a_name_that_the_task_has_looked_up_is_checked_after_what_takes_time(sim: Simulator, run: ModuleRunner) -> None:
+    """Another user gives the name vm-1 to another VM while the task reads what it needs."""
+
+    def rename_after(line: str) -> None:
+        if line.startswith("GET") and "cbt-task" in line:
+            sim.change("vm", VM_1, name="vm-old")
+            sim.change("vm", VM_2, name="vm-1")
+            time.sleep(FRESH_SECONDS)
+
+    options = {"base_url": sim.url, "session_id": sim.session, "name": "backup-1", "vm": "vm-1"}
+    ran = run_module("cbt_task", options, on_request=rename_after)
+    assert ran.result["changed"], ran.result
+    assert [ref["resourceUuid"] for ref in sim.records("cbttask")[0]["resourceRefs"]] == [VM_2]
 
 
 @pytest.mark.parametrize("check", [False, True])
