@@ -32,6 +32,9 @@ _CERTIFICATE_REFUSED = re.compile("ALERT_.*(CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED
 # The reasons that a proxy gives when it does not accept the user name and the password, with HTTP and with SOCKS.
 _PROXY_LOGIN = re.compile("connection failed: 407|SOCKS5 authentication failed|authentication methods were rejected")
 
+# The reasons that systems give for a name that they cannot look up.
+_UNKNOWN_NAME = re.compile("(?i)name or service not known|name resolution|nodename nor servname|no address associated")
+
 # Codes with which OpenSSL refuses a certificate; the first two are for another name and for another address.
 _OTHER_NAME = (62, 64)
 _NOT_YET_VALID, _EXPIRED = 9, 10
@@ -42,11 +45,13 @@ class Peer:
     """The service at ``origin``, behind a ``proxy`` (host and port).
 
     ``source`` is the option or the environment variable that names the proxy; empty if the operating system does.
+    With ``resolves_here``, the name of the service is looked up here and not by the SOCKS proxy.
     """
 
     origin: str
     proxy: str = ""
     source: str = ""
+    resolves_here: bool = False
 
     def __str__(self) -> str:
         return f"{self.origin} (proxy {self.proxy})" if self.proxy else self.origin
@@ -159,7 +164,20 @@ def is_end_without_response(cause: BaseException) -> bool:
 
 
 def build_rejection_error(peer: Peer, label: str, response: Response, method: str) -> TransportError:
-    """Return the error of a redirect, which is not followed, or of a server that requires TLS."""
+    """Return the error of a redirect, which is not followed, of a server that requires TLS, or of a gateway's demand.
+
+    A gateway with a demand of its own has not forwarded the request.
+    """
+    if response.demands_certificate:
+        message = f"{label}: {peer} requires a certificate of the client: {response.format_text().strip()}"
+        return TransportError(f"{message}. Set client_cert, and client_key if the key is in another file.", False)
+    if scheme := response.gateway_login:
+        return TransportError(
+            f"{label}: a gateway in front of {peer.origin} requires a login of its own ({scheme}), which the collection"
+            " does not have. The credentials of the service were not checked. Reach the service without the gateway, or"
+            " let it pass these requests.",
+            transient=False,
+        )
     if response.is_complaint_about_tls:
         return _build_lost(
             f"{peer} expects TLS: use https in base_url ({response.format_text()})", method, transient=False
@@ -174,7 +192,10 @@ def build_rejection_error(peer: Peer, label: str, response: Response, method: st
 
 
 def _build_unreachable(peer: Peer, label: str, reason: str) -> TransportError:
-    return TransportError(f"{label}: cannot connect to {peer}: {reason}. {peer.remedy}")
+    remedy = peer.remedy
+    if peer.resolves_here and _UNKNOWN_NAME.search(reason):
+        remedy = "If only the proxy knows the name, write socks5h:// in place of socks5://."
+    return TransportError(f"{label}: cannot connect to {peer}: {reason}. {remedy}")
 
 
 def _build_lost(message: str, method: str, transient: bool = True) -> TransportError:

@@ -39,6 +39,10 @@ MAX_JSON_DEPTH = 100
 MAX_GARBLED_RETRIES = 2
 
 _EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
+_WANTS_CERTIFICATE = re.compile(rb"(?i)No required SSL certificate|SSL certificate (error|required)|client certificate")
+
+# The schemes of logins of gateways. The service itself has none of them.
+_GATEWAY_LOGINS = ("basic", "digest", "negotiate", "ntlm")
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,20 @@ class Response:
     def is_complaint_about_tls(self) -> bool:
         """Return whether the text says that the port expects TLS, as several servers report it."""
         return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.body))
+
+    @property
+    def demands_certificate(self) -> bool:
+        """Return whether a gateway did not forward the request because it requires a certificate of the client."""
+        return (
+            self.status in (400, 403, 495, 496) and self.object is None and bool(_WANTS_CERTIFICATE.search(self.body))
+        )
+
+    @property
+    def gateway_login(self) -> str:
+        """The scheme of the login without which a gateway does not forward the request, such as Basic; or empty."""
+        scheme = self.headers.get("WWW-Authenticate", "").partition(" ")[0]
+        is_demanded = self.status == 401 and scheme.lower() in _GATEWAY_LOGINS and self.error_code is None
+        return scheme if is_demanded else ""
 
     def is_retryable(self, is_read: bool, attempt: int) -> bool:
         """Return whether the request can be sent again without performing it twice; attempts count from 0."""

@@ -254,7 +254,8 @@ class Transport:
             from .failures import build_proxy_login_error
 
             raise build_proxy_login_error(self._peer, label, f"HTTP status 407: {response.format_text()}")
-        if 300 <= response.status < 400 or response.is_complaint_about_tls:
+        is_of_gateway = response.is_complaint_about_tls or response.demands_certificate or response.gateway_login
+        if 300 <= response.status < 400 or is_of_gateway:
             from .failures import build_rejection_error
 
             raise build_rejection_error(self._peer, label, response, request.method)
@@ -285,7 +286,9 @@ class Transport:
         from .failures import Peer
 
         proxy = self._proxy
-        return Peer(self._options.origin, proxy.address, proxy.source) if proxy else Peer(self._options.origin)
+        if not proxy:
+            return Peer(self._options.origin)
+        return Peer(self._options.origin, proxy.address, proxy.source, proxy.url.startswith("socks5:"))
 
     def _create_adapter(self) -> Adapter:
         if not self._proxy:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, lru_cache
@@ -108,7 +109,7 @@ def _run(task: Task, hooks: Hooks) -> ModuleResult:
     except VirtinfraError as failure:
         return _build_failure(None, failure)
     except Exception as mistake:
-        return _build_failure(None, _describe_bug(mistake))
+        return _build_failure(None, _describe_mistake(mistake))
 
 
 def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:
@@ -154,7 +155,7 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
             failed.result["msg"] = name_objects(failed.result["msg"], given, params)
         return failed
     except Exception as mistake:
-        return _build_failure(context, _describe_bug(mistake))
+        return _build_failure(context, _describe_mistake(mistake))
     except BaseException as stop:
         jobs = context.client.jobs if context else []
         if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
@@ -173,8 +174,13 @@ def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) 
     return resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
 
 
-def _describe_bug(mistake: Exception) -> Bug:
-    """Return the failure for the exception that is being handled."""
+def _describe_mistake(mistake: Exception) -> VirtinfraError:
+    """Return the failure for the exception that is being handled: a bug, unless the machine has no memory left."""
+    if isinstance(mistake, MemoryError) or getattr(mistake, "errno", None) == errno.ENOMEM:
+        return VirtinfraError(
+            "This machine has no memory left for the task. Read or change fewer objects at a time, for example with"
+            " query or concurrency, or run fewer tasks at the same time (forks)."
+        )
     return Bug(f"This is a bug in the collection: {type(mistake).__name__}: {mistake}", exception=format_exc())
 
 

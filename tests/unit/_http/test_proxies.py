@@ -186,6 +186,21 @@ def test_socks5_resolves_the_name_here(plain: StubServer) -> None:
     assert proxy.targets == [("127.0.0.1", 8443)]
 
 
+def test_socks5_says_how_the_proxy_resolves_a_name(plain: StubServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def look_up(host: Any, *arguments: Any, **options: Any) -> Any:
+        if host == NAME:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return resolve(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with SocksProxy(plain.port) as proxy:
+        failure = str(fail_to_write(connect(f"http://{NAME}", proxy.url.replace("socks5h", "socks5"))))
+    assert "Name or service not known" in failure
+    assert "If only the proxy knows the name, write socks5h:// in place of socks5://." in failure
+
+
 def test_socks_proxy_with_a_login(plain: StubServer) -> None:
     with SocksProxy(plain.port, (USER, PASSWORD)) as proxy:
         assert count_hosts(connect(f"http://{NAME}", with_login(proxy.url))) == 3

@@ -437,6 +437,32 @@ def test_port_that_requires_tls_is_not_tried_again() -> None:
     assert len(service.requests) == 1
 
 
+NGINX = b"<html><head><title>400</title></head><body>No required SSL certificate was sent</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("response", "words"),
+    [
+        (StubResponse(400, NGINX, (("Content-Type", "text/html"),)), ("certificate of the client", "Set client_cert")),
+        (
+            StubResponse(401, b"", (("WWW-Authenticate", 'Basic realm="x"'),)),
+            ("login of its own (Basic)", "not checked"),
+        ),
+    ],
+    ids=["certificate", "login"],
+)
+def test_a_demand_of_a_gateway_is_not_one_of_the_service(response: StubResponse, words: tuple[str, ...]) -> None:
+    """The gateway has not forwarded the request, so a call was not performed."""
+    with StubServer(lambda request: response) as service:
+        for name in ("QueryHost", "ChangeHostState"):
+            failure = failure_of(client_of(service), name)
+            assert isinstance(failure, TransportError)
+            assert not isinstance(failure, ResponseLost)
+            assert [word for word in words if word not in str(failure)] == []
+            assert "session" not in str(failure)
+        assert len(service.requests) == 2
+
+
 def test_redirect_shows_no_credentials() -> None:
     location = "https://someone:the-session@portal.example.com/hook/the-token?key=the-token#the-token"
     with StubServer(lambda request: StubResponse(307, b"", (("Location", location),))) as service:
