@@ -146,7 +146,7 @@ def run_objects(
         batch.run()
     except BaseException as stop:
         if running := list(batch.list_running_jobs()):
-            calls = ", ".join(f"{describe_call(job)} (job {job.uuid})" for job in running)
+            calls = _format_first([f"{describe_call(job)} (job {job.uuid})" for job in running])
             message = f"{len(running)} calls may still be running in the service. Continue with job_wait: {calls}."
             handles = [job.build_handle() for job in running]
             raise TaskInterrupted(message, context.client.hooks.masker, jobs=handles, **_format_items(items)) from stop

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +99,7 @@ class Site:
         finally:
             self._context.changed |= context.changed
         self._diffs += list_diffs(module, objects, results)
-        return list(results)
+        return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
 
     def build_diff(self) -> list[Record]:
         """Return the differences of the first objects that have changed, and how many others have."""
@@ -114,6 +115,15 @@ class Site:
     def select_hosts(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the hosts that meet the conditions and, if there are references, have one of them as uuid or name."""
         return select(self.read("host_info", query=query)["hosts"], references)
+
+
+def drop_label(result: Record, given: Record) -> Record:
+    """Return a result whose message does not begin with the object, often with its uuid: the report has its name."""
+    for key in ("uuid", "name", "vm"):
+        kind, label, reason = str(result.get("msg", "")).partition(f" {given.get(key)}: ")
+        if label and re.fullmatch(r"[A-Za-z ]+", kind):
+            return {**result, "msg": reason}
+    return result
 
 
 def list_diffs(module: str, objects: Iterable[Record], results: Iterable[Record]) -> list[Record]:

@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site, select
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site, drop_label, select
 
 from simulator.launch import Simulator
 from support.collection import load_spec
@@ -85,6 +85,16 @@ def test_failures_stay_with_their_objects(context: ModuleContext) -> None:
     ]
     assert context.changed
     assert Site(context).batch("vm", [], 2) == []
+
+
+def test_messages_do_not_repeat_their_objects(context: ModuleContext) -> None:
+    """The report has the name of the object, and the message had its uuid."""
+    uuid = "a0000004000040008000000000000099"
+    results = Site(context).batch("vm", [{"uuid": uuid, "state": "stopped"}, {"name": "vm-99", "state": "stopped"}], 2)
+    assert [result["msg"].split(" ")[0] for result in results] == ["no", "no"]
+    result = {"msg": "vm v1: StopVmInstance failed: the host h1: is down"}
+    assert drop_label(result, {"uuid": "v1"}) == {"msg": "StopVmInstance failed: the host h1: is down"}
+    assert drop_label(result, {"uuid": "h1"}) == drop_label(result, {}) == result
 
 
 def test_the_first_changes_are_shown(sim: Simulator, context: ModuleContext) -> None:
