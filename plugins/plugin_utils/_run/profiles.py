@@ -61,6 +61,10 @@ def drop_replaced(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[st
     return {name: value for name, value in outer.items() if name not in replaced}
 
 
+class _Encrypted(str):
+    """A text that ansible-vault has encrypted."""
+
+
 @dataclass(frozen=True)
 class Profiles:
     """The profiles of the user. ``decrypt`` decrypts a text of Ansible Vault; None if there are no vault passwords."""
@@ -116,9 +120,15 @@ class Profiles:
         flat = next((key for key in profiles if key in OPTION_KEYS and not isinstance(profiles[key], Mapping)), None)
         if flat is not None:
             raise InvalidOptions(f"{path} has {flat} in place of a profile. Indent it below its profile")
-        profile = Profile(f"{path}: profile {name}", profiles[name])
+        profile = Profile(f"{path}: profile {name}", self._decrypt_members(path, profiles[name]))
         profile.check()
         return profile
+
+    def _decrypt_members(self, path: Path, value: Any) -> Any:
+        """Return a profile with its encrypted values decrypted. Those of other profiles may have other passwords."""
+        if isinstance(value, dict):
+            return {key: self._decrypt_members(path, member) for key, member in value.items()}
+        return self._decrypt(path, value.encode()).decode() if isinstance(value, _Encrypted) else value
 
     def _decrypt(self, path: Path, content: bytes) -> bytes:
         if not self.decrypt:
@@ -134,7 +144,7 @@ class Profiles:
         class Loader(yaml.SafeLoader):
             """Also reads the values that ansible-vault encrypts."""
 
-        Loader.add_constructor("!vault", lambda dummy, node: self._decrypt(path, str(node.value).encode()).decode())
+        Loader.add_constructor("!vault", lambda dummy, node: _Encrypted(node.value))
         try:
             document = yaml.load(content, Loader)
         except (yaml.YAMLError, ValueError) as error:

@@ -322,6 +322,23 @@ def test_encrypted_file_and_encrypted_value(file: ProfilesFile, tmp_path: Path) 
             Profiles.from_loader(DataLoader()).complete({"profile": "prod"})
 
 
+def test_a_profile_needs_only_its_own_vault_password(file: ProfilesFile) -> None:
+    """A run knows the passwords of the vault ids that it was given, and event sources know none."""
+    known, other = (VaultLib([(name, VaultSecret(name.encode()))]) for name in ("known", "other"))
+    loader = DataLoader()
+    loader.set_vault_secrets(known.secrets)
+    lines = ["profiles:", "  plain:", "    session_id: plain-session"]
+    for name, vault in (("ours", known), ("theirs", other)):
+        text = vault.encrypt(SECRET, vault_id=name).decode().replace("\n", "\n        ")
+        lines += [f"  {name}:", "    account: admin", f"    account_password: !vault |\n        {text}"]
+    file.write_text("\n".join(lines))
+    profiles = Profiles.from_loader(loader)
+    assert profiles.complete({"profile": "ours"})["account_password"] == SECRET
+    assert complete("plain")["session_id"] == "plain-session"
+    with pytest.raises(InvalidOptions, match="cannot be decrypted: "):
+        profiles.complete({"profile": "theirs"})
+
+
 # --------------------------------------------------------------------------------------------------------- commands
 
 
