@@ -125,14 +125,26 @@ def test_a_session_that_ends_while_it_is_copied(site: Site) -> None:
     assert site.is_right(stamp_of(outcome))
 
 
-def test_a_host_that_dies_while_it_is_copied(site: Site) -> None:
-    site.vm.write(0, 0, 8 * MIB)
-    mover = start_mover(site, site.vm.enable(), rate_limit=4)
-    wait_until(lambda: list(site.folder.path.glob("*.partial")))
-    site.vm.stop(crash=True)
-    assert mover.wait() == 1
-    assert site.stamps == []
-    site.vm.start()
+def test_a_host_dies_at_random_moments(site: Site) -> None:
+    chance = random.Random(52)
+    site.vm.write(0, 0, 4 * MIB)
+    failed = 0
+    for dummy in range(20):
+        site.vm.scatter(0, 4)
+        before = site.stamps
+        infos = site.vm.enable(site.checkpoint)
+        moment = site.freeze(site.moments / "new")
+        mover = start_mover(site, infos, rate_limit=16)
+        time.sleep(chance.uniform(0.1, 0.8))
+        site.vm.stop(crash=True)
+        # It notices, and ends by itself.
+        failed += mover.wait(60)
+        assert list(site.folder.path.glob("*.partial")) == []
+        for stamp in set(site.stamps) - set(before):
+            moment.rename(site.moments / stamp)
+            assert site.is_right(stamp)
+        site.vm.start()
+    assert failed > 2
     assert site.is_right(stamp_of(site.back_up()))
 
 

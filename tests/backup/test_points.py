@@ -228,6 +228,19 @@ def test_a_volume_that_grew(new_site: SiteFactory) -> None:
     assert site.is_right(stamp_of(outcome))
 
 
+def test_what_a_volume_grew_by_is_in_no_bitmap(site: Site) -> None:
+    """A storage may add space that is not zero, which no guest has written."""
+    site.vm.write(0, 0, MIB)
+    site.back_up()
+    site.vm.stop()
+    site.vm.volumes[0].grow(20 * MIB)
+    site.vm.start()
+    site.vm.write(0, 18 * MIB, 100_000)
+    outcome = site.back_up(how={"lying": True}, verify=False)
+    assert modes(outcome) == ["incremental"]
+    assert site.is_right(stamp_of(outcome))
+
+
 def test_a_size_that_is_no_multiple_of_a_cluster(new_site: SiteFactory) -> None:
     site = new_site(5 * MIB + 1536)
     site.vm.write(0, 5 * MIB, 1536)

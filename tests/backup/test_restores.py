@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup import restore as restore_module
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.copying import Counts
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
@@ -187,6 +189,15 @@ def test_a_cut_export_and_a_second_run(new_site: SiteFactory) -> None:
     site.restore(site.vm.export(), point=stamp)
     site.vm.end_exports()
     assert [site.holds(stamp, number) for number in range(2)] == [True, True]
+
+
+def test_what_was_written_is_read_back(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A storage that loses writes is noticed."""
+    make_points(site)
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 7 3M 100k", site.vm.volumes[0].path)
+    monkeypatch.setattr(restore_module, "copy_differences", lambda *dummy: Counts())
+    with pytest.raises(BackupFailure, match=r"differs from .* at 3145728. These volumes are incomplete"):
+        site.restore(site.vm.export())
 
 
 def test_an_export_that_has_a_client_already(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,10 @@ def _run(spec: MoverModule, params: Params, predict: bool, qemu: QemuImg) -> dic
 def run_on_mover(spec: MoverModule) -> None:
     """Run in a module process, if needed again with the Python of the platform, which has libnbd."""
     # Linters replace AnsibleModule in its module to read the options, so the class is looked up there at each call.
-    module = basic.AnsibleModule(argument_spec=dict(spec.options), supports_check_mode=True, **spec.constraints)
+    # The system log would get addresses of exports that need no password, and bitmaps of megabytes: no_log is about it.
+    module = basic.AnsibleModule(
+        argument_spec=dict(spec.options), supports_check_mode=True, no_log=True, **spec.constraints
+    )
     if LIBNBD in spec.parts(module.params) and not has_libnbd() and not respawn.has_respawned():
         interpreter = respawn.probe_interpreters_for_module(_PLATFORM_PYTHONS, LIBNBD)
         if interpreter:
