@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable
 
 from chaos.batches import change_names, run_with_faults
+from chaos.controllers import run_two_controllers
 from chaos.fault_matrix import (
     CALL,
     FAULTS,
@@ -50,6 +51,7 @@ SHORT: dict[str, Part] = {
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
     "batches at random": lambda sim, report: run_with_faults(sim, report, 100, 1),
     "names that change during a run": lambda sim, report: change_names(sim, report, 2, 1),
+    "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 15, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
     "logins that fail": lambda sim, report: walk(sim, report, 34, 1),
@@ -64,6 +66,7 @@ LONG: dict[str, Part] = {
     ),
     "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
     "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
+    "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 600, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),
     "integration playbooks with each fault on each operation": targets,

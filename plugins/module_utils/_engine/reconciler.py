@@ -185,10 +185,11 @@ class Planner:
             with suppress(VirtinfraError):
                 self.planned = plan(reader.resource, reader.state, desired, Found(moved))
 
-    def describe_removal(self) -> str:
-        """Return the sentence with what the task has removed, by the calls that it has made."""
+    def describe_progress(self) -> str:
+        """Return the sentence with what the task has removed or changed, by the calls that it has made."""
+        participle = "removed" if self.reader.state == ABSENT else "changed"
         made = " and ".join(dict.fromkeys(self.context.completed_operations))
-        return f" Nothing further was removed after {made}." if made else " Nothing was removed."
+        return f" Nothing further was {participle} after {made}." if made else f" Nothing was {participle}."
 
     def describe_lost_calls(self) -> str:
         """Return the sentence with the objects of calls that no later task makes; empty if there are none."""
@@ -226,7 +227,7 @@ class Reconciler:
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             if isinstance(failure, OtherObject):
-                failure.add_sentence(f"{self.planner.describe_removal()} {self.reader.selection.describe_remedy()}")
+                failure.add_sentence(f"{self.planner.describe_progress()} {self.reader.selection.describe_remedy()}")
                 self.planner.plan_renamed()
             failure.add_sentence(self.planner.describe_lost_calls())
             raise failure.with_label(self.reader.label) from None
@@ -323,7 +324,7 @@ class Reconciler:
         if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)
-        _require_success(self.resource, self.state, call, before, after, self.planner.describe_removal())
+        _require_success(self.resource, self.state, call, before, after, self.planner.describe_progress())
         return after
 
     def _add_extras(self, extras: Record) -> None:
@@ -411,16 +412,16 @@ def _check_before(planner: Planner, dependents: DependentsReader, calls: list[Pl
 
 
 def _require_success(
-    resource: ResourceSpec, state: str, call: PlannedCall, before: Current, after: Current, removal: str
+    resource: ResourceSpec, state: str, call: PlannedCall, before: Current, after: Current, progress: str
 ) -> None:
     """Raise VirtinfraError if the object shows that a call failed although it reported success.
 
-    ``removal`` is the sentence with what the task has removed.
+    ``progress`` is the sentence with what the task has removed or changed.
     """
     if after.record is not None and call.expected is None:
         raise VirtinfraError(f"{call.operation} succeeded, but the object still exists")
     if unchanged := find_unchanged_state(resource, state, call, before.record, after.record):
-        raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}.{removal}")
+        raise VirtinfraError(f"{call.operation} succeeded, but {unchanged}.{progress}")
     # Some servers keep the record of a deleted object for some time, and others do not.
     if after.record is None and call.expected is not None and not get_operation(call.operation).is_destructive:
         raise VirtinfraError(f"{call.operation} succeeded, but the object does not exist")
