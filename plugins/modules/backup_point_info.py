@@ -9,7 +9,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists the restore points in a repository of M(virtinfra.manager.backup_point), the checkpoint of each volume from
-    which the next increment can count, and the tasks that are running.
+    which the next increment can count, the tasks that are running, and the free space.
 requirements:
   - qemu-img, O(check=true) only
 extends_documentation_fragment:
@@ -149,6 +149,13 @@ running:
     host: {description: The name of the data mover., type: str, sample: mover-1}
     process: {description: The process id., type: int, sample: 4711}
     updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+space:
+  description: The space in the file system of the repository.
+  returned: success
+  type: dict
+  contains:
+    free_bytes: {description: The bytes that are free for the user of the task., type: int, sample: 879609302220}
+    total_bytes: {description: All bytes that it has., type: int, sample: 1099511627776}
 """
 
 from ..module_utils._python import REQUIRED_ON_MOVERS, check_python

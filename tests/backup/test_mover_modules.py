@@ -94,6 +94,7 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
     assert not listed["changed"]
     assert [(point["point"], point["whole"]) for point in listed["points"]] == [(stamp, True)]
     assert [each["checkpoint"] for each in listed["checkpoints"]] == [infos[0]["bitmap_name"]]
+    assert 0 < listed["space"]["free_bytes"] < listed["space"]["total_bytes"]
 
     site.vm.write(0, MIB, 50_000)
     site.vm.stop()
@@ -237,9 +238,15 @@ def options_for_nothing(root: Path) -> dict[str, Any]:
     return {"repository": str(root), "vm": {"uuid": "1" * 32}, "volumes": [{}]}
 
 
-def test_without_libnbd_the_message_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", [None, "1.10.5", "0.9"])
+def test_without_libnbd_the_message_names_it(monkeypatch: pytest.MonkeyPatch, version: str | None) -> None:
     """PyPI's package nbd is another one."""
-    monkeypatch.setattr(connection, "nbd", SimpleNamespace(__name__="nbd"))
+    library = (
+        SimpleNamespace(NBD=lambda: SimpleNamespace(get_version=lambda: version)) if version else SimpleNamespace()
+    )
+    monkeypatch.setattr(connection, "nbd", library)
     result = execute(MODULE, {"state": "present"}, False, run_command)
     assert result["failed"]
-    assert result["msg"].startswith(f"this data mover lacks libnbd for {sys.executable}. Install python3-libnbd")
+    assert result["msg"].startswith(
+        f"this data mover lacks libnbd 1.12 or newer for {sys.executable}. Install python3-"
+    )

@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 PARTS = ("qemu-img", "qemu-nbd", "qemu-io", "qemu-storage-daemon", "setpriv")
@@ -133,8 +134,9 @@ class KvmVm:
 
     def start(self) -> None:
         """Start the VM."""
-        path = self.folder / "monitor"
-        path.unlink(missing_ok=True)
+        # The path of a socket must be short.
+        self._place = TemporaryDirectory(prefix="vm-")
+        path = Path(self._place.name, "monitor")
         self.port = free_port()
         monitor = ("--chardev", f"socket,id=monitor,path={path},server=on,wait=off", "--monitor", "chardev=monitor")
         with (self.folder / "daemon.log").open("ab") as log:
@@ -156,6 +158,7 @@ class KvmVm:
             self._daemon.send_signal(signal.SIGKILL if crash else signal.SIGTERM)
             self._daemon.wait()
             self.qmp.close()
+            self._place.cleanup()
         self._daemon, self.session, self._frozen = None, [], []
 
     def destroy(self) -> None:

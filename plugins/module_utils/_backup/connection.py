@@ -48,9 +48,16 @@ _KEEP_ALIVE_TIMES = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 20), (soc
 Done = Callable[[int], None]
 
 
+# From this version on, libnbd reads into the buffers of Python itself.
+_OLDEST_LIBNBD = (1, 12)
+
+
 def has_libnbd() -> bool:
-    """Return whether this Python has libnbd. PyPI has another package of its name."""
-    return hasattr(nbd, "NBD")
+    """Return whether this Python has libnbd in a version that is new enough. PyPI has another package of its name."""
+    if not hasattr(nbd, "NBD"):
+        return False
+    version = str(nbd.NBD().get_version()).split(".")
+    return tuple(map(int, version[:2])) >= _OLDEST_LIBNBD
 
 
 class Connection:

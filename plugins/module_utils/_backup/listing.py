@@ -18,10 +18,11 @@ from .images import QemuImg
 from .manifest import Point
 from .meter import read_progress
 from .repository import Repository, VmFolder
+from .space import read_space
 
 
 def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None) -> dict[str, Any]:
-    """Return the points, the newest whole checkpoint of each volume, and the tasks that run.
+    """Return the points, the newest whole checkpoint of each volume, the tasks that run, and the free space.
 
     ``vm_uuids`` selects VMs; those without a folder have no points. With
     ``qemu``, all files are read and checked.
@@ -36,7 +37,9 @@ def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: Qe
         checkpoints += _list_checkpoints(repository, folder)
         if progress := read_progress(folder.progress):
             running.append(progress)
-    return {"points": points, "checkpoints": checkpoints, "running": running}
+    free, total = read_space(repository.root)
+    space = {"free_bytes": free, "total_bytes": total}
+    return {"points": points, "checkpoints": checkpoints, "running": running, "space": space}
 
 
 def _describe_points(folder: VmFolder, qemu: QemuImg | None) -> list[dict[str, Any]]:

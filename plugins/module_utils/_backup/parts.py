@@ -33,5 +33,5 @@ def describe_missing(parts: Iterable[str]) -> str | None:
     missing = [part for part in parts if not (has_libnbd() if part == LIBNBD else shutil.which(part))]
     if not missing:
         return None
-    names = [f"libnbd for {sys.executable}" if part == LIBNBD else part for part in missing]
+    names = [f"libnbd 1.12 or newer for {sys.executable}" if part == LIBNBD else part for part in missing]
     return f"this data mover lacks {', '.join(names)}. Install {'; '.join(_PACKAGES)}"
