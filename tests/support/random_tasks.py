@@ -190,6 +190,9 @@ class _Generator:
             strategy=self.pick("CreateStopped", "InstantStart"),
             resource_uuid=self.pick(UNKNOWN, seeded_uuid("vm", 1), "a" * 32),
         )
+        if "host" not in details:
+            # In which cluster the service starts a VM by default, no read shows.
+            details.setdefault("cluster", self.uuid("cluster", 2))
         return {"name": self.pick("new", "vm-1"), "snapshot_group": self.uuid("snapshotgroup", 3), **details}
 
     def vm_snapshot_group(self) -> Options:

@@ -15,13 +15,14 @@ from dataclasses import replace
 from .._api.errors import ApiError, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import Record
-from .._api.resource_types import VM, VOLUME
+from .._api.resource_types import CBT_TASK, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query
-from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, Dependent, Dependents, Guard
+from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, REMOVED, Dependent, Dependents, Guard
 from .finders import explain_unreadable
 from .hosts import EVACUATE, RECONNECTED, needs_maintenance
 from .migration import MIGRATED, STOPPED, predict_migrations
+from .protection import list_vms_of_task
 from .vms_on_hosts import (
     STOPPED_STATES,
     find_root_storage,
@@ -267,7 +268,21 @@ def find_local_objects(client: Client, host: Record, dummy: object) -> Dependent
             reason = "its root volume is on local storage" if storage else "its record does not show its root volume"
             objects.append(replace(_to_dependent(vm, LOST), reason=reason))
         objects += _list_local_volumes(vm, storages)
-    return Dependents(objects, _warn_of_unplaced_objects(client, near, storages))
+    tasks, task_warnings = _find_cbt_tasks(client, {item.uuid for item in objects if item.type == VM.name})
+    return Dependents([*objects, *tasks], [*_warn_of_unplaced_objects(client, near, storages), *task_warnings])
+
+
+def _find_cbt_tasks(client: Client, vms: set[str]) -> tuple[list[Dependent], list[str]]:
+    """Return the CBT tasks of VMs that are destroyed, which are removed with them; and why they are not known."""
+    try:
+        tasks = query(client, CBT_TASK.query) if vms else []
+    except (Unsupported, ApiError) as failure:
+        return [], [f"cannot check which CBT tasks are removed with the VMs: {explain_unreadable(failure)}"]
+    return [
+        Dependent(str(task["uuid"]), str(task.get("name")), REMOVED, "it is that of a VM on the host", CBT_TASK.name)
+        for task in tasks
+        if not vms.isdisjoint(list_vms_of_task(task))
+    ], []
 
 
 def _list_local_volumes(vm: Record, storages: set[str]) -> list[Dependent]:
@@ -303,14 +318,16 @@ def _warn_of_unplaced_objects(client: Client, vms: list[Record], storages: set[s
 
 
 def review_local_objects(client: Client, dummy: Record, before: Dependents) -> list[Dependent]:
-    """Return the VMs and volumes on local storage, those that were removed with the host as lost."""
+    """Return the VMs and volumes on local storage, those that were removed with the host as lost, and CBT tasks."""
     vms = _read_vms(client, [item for item in before.objects if item.type == VM.name])
     volumes = [
         volume for item in before.objects if item.type == VOLUME.name for volume in _read_volume(client, item.uuid)
     ]
     remaining = {volume.get("uuid") for volume in volumes if VOLUME.is_usable(volume)}
     remaining |= {vm.get("uuid") for vm in vms if VM.is_usable(vm)}
-    return [replace(item, effect="" if item.uuid in remaining else LOST, reason="") for item in before.objects]
+    tasks = [item for item in before.objects if item.type == CBT_TASK.name]
+    remaining |= {task.get("uuid") for item in tasks for task in get_by_uuid(client, CBT_TASK.query, item.uuid)}
+    return [replace(item, effect="" if item.uuid in remaining else item.effect, reason="") for item in before.objects]
 
 
 def _read_volume(client: Client, uuid: str) -> list[Record]:
@@ -322,7 +339,7 @@ LOCAL_OBJECTS = Guard(
     find_local_objects,
     option="destroy_local_storage",
     harmful=(LOST,),
-    members={LOST: ALSO_REMOVED},
+    members={LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED},
     review=review_local_objects,
     operations=("DeleteHost",),
 )

@@ -267,9 +267,12 @@ def test_what_lies_on_local_storage_is_lost_with_the_host(run: ModuleRunner, sim
         "destroy_local_storage": True,
         "running_vms": "stop",
     }
+    sim.reset(clusters=1, hosts=2, vms=6, primary_storages=3, cbt_tasks=4)
     checked = run("kvm_host", options, check=True)
     ran = run.twice("kvm_host", options)
     assert {item["name"] for item in ran["also_removed"] if item["type"] == "vm"} == {"vm-3"}
+    assert [item["name"] for item in ran["also_removed"] if item["type"] == "cbt_task"] == ["cbt-task-3"]
+    assert "cbt-task-3" not in [task["name"] for task in sim.records("cbttask")]
     assert checked["also_removed"] == ran["also_removed"]
     assert checked["stopped_vms"] == ran["stopped_vms"] == []
     assert checked["diff"] == ran["diff"]
