@@ -31,9 +31,7 @@ options:
     type: list
     elements: str
   tags:
-    description:
-      - All user tags of the object, compared and changed. Tags that are a default of the play (C(module_defaults)) are
-        only added.
+    description: All user tags. Those of C(module_defaults) are only added.
     type: list
     elements: str
   tags_mode:

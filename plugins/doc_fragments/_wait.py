@@ -19,7 +19,7 @@ options:
     type: bool
     default: true
   job_uuid:
-    description: The uuid of the job of the first call, a new one each time.
+    description: The uuid of the job of the first call, new each time.
     type: str
   webhook_url:
     description: A URL to which the service posts the result.

@@ -61,13 +61,12 @@ options:
     default: fail
   user_tags:
     description:
-      - User tags to send with the calls. A module with the option C(tags) does not have this one. Set C(tags) and
-        C(tags_mode) in O(common) or O(objects) for it.
+      - User tags to send. For a module with the option C(tags), set it in O(common) or O(objects).
     type: list
     elements: str
   job_uuid:
     description:
-      - Not supported, because each call needs its own. Set it for each of O(objects).
+      - Not supported. Set it for each of O(objects).
     type: str
 extends_documentation_fragment:
   - virtinfra.manager._connection

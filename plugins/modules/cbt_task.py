@@ -13,11 +13,8 @@ description:
   - "End it, when the volumes have been copied - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: disabled})"
   - "Delete the task by force - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: absent, force: true,
     delete_mode: enforcing})"
-  - "An enabled task is an open backup session, not a backup: nothing is copied unless backup software reads the volumes
-    over NBD. As long as it is open, the service keeps a scratch volume for each volume of the VM, which takes as much
-    of the primary storage, and stores what the guest overwrites there. When the storage is full, writes of the guest
-    fail. Only O(state=disabled) ends the session, and servers refuse it while the VM does not run. So enable a task,
-    copy the volumes, and disable it at once."
+  - "An enabled task is an open backup session, not a backup: the service stores what the guest overwrites in scratch
+    volumes, until O(state=disabled) ends it. When the storage is full, its writes fail. So disable it soon."
   - The API cannot change the name or the description of a task. The module fails if one of them differs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -38,13 +35,9 @@ attributes:
 options:
   state:
     description:
-      - V(present) creates the task if it does not exist, and does not change the status of an existing one.
-      - V(enabled) and V(disabled) create the task if it does not exist. V(enabled) opens a backup session, and
-        V(disabled) ends it, which removes its scratch volumes.
-      - V(absent) deletes the task. It fails, and deletes nothing, if another option differs from the task, for example
-        O(vm). It warns if the service does not show the VMs of the task, so that O(vm) is not compared.
-      - If a session is open while the task or its VM does not run, the service deletes the task and leaves the scratch
-        volumes behind for ever. The module then fails with the code C(IN_USE), unless O(force) is V(true).
+      - V(present) creates the task. V(enabled) and V(disabled) also open and end its backup session.
+      - V(absent) deletes the task. It fails with the code C(IN_USE) if this leaves scratch volumes behind, unless
+        O(force) is V(true).
     type: str
     choices: [present, enabled, disabled, absent]
     default: present
@@ -52,48 +45,38 @@ options:
     description: The uuid of the task.
     type: str
   name:
-    description:
-      - The name of the task. It selects the task when O(uuid) is not given. The module fails when several tasks have
-        the name.
-      - Required to create a task.
-      - A VM has one task. If the VM has a task with another name, the service refuses to create another. To use the
-        task that the VM has, omit this option and give O(vm).
+    description: The name of the task. It selects the task when O(uuid) is not given. Required to create a task.
     type: str
   description:
     description: The description of the task, used when it is created.
     type: str
   vm:
     description:
-      - The VM of the task, by name or uuid, for servers that take one VM per task. It replaces O(task_type) and O(vms).
-      - It selects the task when neither O(uuid) nor O(name) is given, also a task of other VMs as well. The module
-        warns when O(state=disabled) or O(state=absent) affects those other VMs.
-      - Some services do not show the VMs of their tasks. With such a service the module fails, because it cannot know
-        whether a task for the VM exists. Use O(name) or O(uuid) instead.
+      - The VM of the task, by name or uuid. It replaces O(task_type) and O(vms), and selects the task when neither
+        O(uuid) nor O(name) is given.
     type: str
     aliases: [vm_instance_uuid]
   task_type:
-    description: The type of the task, used when it is created. Give O(vms) with it.
+    description: The type of the task. Give O(vms) with it.
     type: str
   vms:
-    description: The VMs of the task, by name or uuid, used when the task is created. Give O(task_type) with it.
+    description: The VMs of the task, by name or uuid. Give O(task_type) with it.
     type: list
     elements: str
     aliases: [resource_uuids]
   bitmap_name:
-    description:
-      - The checkpoint of an earlier session, C(bitmap_name), sent when the task is enabled.
-        The service then says which blocks have changed since, for each volume whose checkpoint the host still has. For
-        the others, C(mode) is C(full).
+    description: The checkpoint of an earlier session, to say what changed since.
     type: str
   force:
-    description:
-      - Whether to delete the task although its scratch volumes are left behind. It is also sent to the service, which
-        disables or deletes the task in the same way with it.
+    description: Whether to delete the task although its scratch volumes are left behind.
     type: bool
   delete_mode:
-    description: How the task is deleted. Without it, servers use V(permissive).
+    description: How the task is deleted, by default V(permissive).
     type: str
     choices: [permissive, enforcing, Permissive, Enforcing]
+notes:
+  - The guide R(Modules in detail, ansible_collections.virtinfra.manager.docsite.guide_details) says step by step what
+    the module does.
 seealso:
   - module: virtinfra.manager.cbt_task_info
   - module: virtinfra.manager.cbt_volume_export

@@ -217,9 +217,8 @@ class Client:
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
         response = _send(self, request, operation.name, auth)
-        credential = "api_token" if operation.uses_token else self.sessions.credential
-        prefix = self.connection.path_prefix
-        reply = extract_reply(operation, request, response, prefix, self.prefix.is_known, credential)
+        kind = "api_token" if operation.uses_token else self.sessions.credential
+        reply = extract_reply(operation, request, response, self.connection.path_prefix, self.prefix.is_known, kind)
         self.prefix.note(operation)
         return self.hooks.masker.mask_reply(reply, response.body) if self.options.mask_replies else reply
 
@@ -250,8 +249,8 @@ class Client:
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
         self.names.forget(find_changed_types(operation))
-        path = format_job_path(uuid, self.connection.path_prefix)
-        job = Job(uuid, path, name, label, auth=auth, sent_uuid=uuid, is_guessed=True)
+        prefix = self.connection.path_prefix
+        job = Job(uuid, format_job_path(uuid, prefix), name, label, auth=auth, sent_uuid=uuid, is_guessed=True)
         job.credential = self.sessions.credential
         # A task that is interrupted now reports no job.
         self.hooks.before_send()
@@ -261,7 +260,8 @@ class Client:
             response = _send(self, request, name, auth, self.options.build_headers(uuid))
             if is_duplicate(response) and not may_be_known:
                 raise _describe_reuse(self, job)
-            apply_response(job, response, self.connection.path_prefix, self.prefix.is_known, request.path)
+            with self.prefix.observe(operation):
+                apply_response(job, response, prefix, self.prefix.is_known, request.path)
             self.prefix.note(operation)
             return job
         except ResponseLost as lost:

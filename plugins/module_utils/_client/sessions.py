@@ -117,13 +117,29 @@ def _explain_missing_login(client: Client, refusal: Unsupported) -> Unsupported:
     return Unsupported(f"{refusal.reason}. {remedy}", doubts_prefix=refusal.doubts_prefix, **refusal.result)
 
 
-def _is_prefix_right(client: Client) -> bool:
-    """Return whether the service refuses a session that does not exist, and so has an operation below the prefix."""
+def find_prefix_error(client: Client) -> Unsupported | None:
+    """Return the failure of a task whose path prefix is wrong, which explains all others; None if it may be right."""
+    refusal = client.prefix.refusal
+    if refusal is None or client.prefix.is_known or _is_prefix_right(client) is not False:
+        return None
+    prefix, operation = client.connection.path_prefix, get_operation(str(refusal.result["operation"]))
+    request = f"HTTP status {refusal.result['status']} for {operation.method} {operation.build_path(prefix)}"
+    reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
+    return Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
+
+
+def _is_prefix_right(client: Client) -> bool | None:
+    """Return whether the service refuses a session that does not exist, and so has an operation below the prefix.
+
+    Return None if no response arrives.
+    """
     connection = replace(client.connection, session_id=UNKNOWN_SESSION, request_retries=0)
     with open_session_client(connection, READ_AND_MASK, client.hooks) as probe:
         try:
             probe.get("QueryPrimaryStorage", {"limit": 1})
-        except (Unsupported, TransportError):
+        except TransportError as failure:
+            return False if failure.status else None
+        except Unsupported:
             return False
         except VirtinfraError:
             return True

@@ -74,7 +74,8 @@ class PathPrefix:
     """What the responses to a client show about the path prefix.
 
     A cursor query has another prefix, so it may replace a read whose prefix is wrong, while writes would fail.
-    ``facts`` are shared by a run, which gets the warning once.
+    ``facts`` are shared by a run, which gets the warning once. ``refusal`` is the first one that a wrong prefix may
+    explain.
     """
 
     def __init__(self, facts: ServerFacts, is_known: bool) -> None:
@@ -82,6 +83,7 @@ class PathPrefix:
         self._refusals: list[str] = []
         self._warnings: list[str] = []
         self.is_known = is_known
+        self.refusal: Unsupported | None = None
 
     @property
     def warnings(self) -> list[str]:
@@ -94,10 +96,12 @@ class PathPrefix:
 
     @contextmanager
     def observe(self, operation: Operation) -> Iterator[None]:
-        """Observe a read, which may be refused because the prefix is wrong, or replace one that was."""
+        """Observe a call, which may be refused because the prefix is wrong, or replace a read that was."""
         try:
             yield
         except Unsupported as lack:
+            if lack.doubts_prefix:
+                self.refusal = self.refusal or lack
             if lack.result.get("status") == 404 and not self.is_known:
                 self._refusals.append(lack.reason)
             raise

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
-from .._api.errors import Bug, NotFound, TransportError, VirtinfraError
+from .._api.errors import Bug, NotFound, TransportError, Unsupported, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, Record, to_snake_case
@@ -104,12 +104,28 @@ def _run(task: Task, hooks: Hooks) -> ModuleResult:
                 client.names.forget(RESOURCE_TYPES)
                 client.name_checks.clear()
                 outcome = _run_with_client(task, client)
+            outcome = _explain_wrong_prefix(outcome, client)
             outcome.warnings.extend(client.prefix.warnings)
         return outcome
     except VirtinfraError as failure:
         return _build_failure(None, failure)
     except Exception as mistake:
         return _build_failure(None, _describe_mistake(mistake))
+
+
+def _explain_wrong_prefix(outcome: ModuleResult, client: Client) -> ModuleResult:
+    """Return the outcome; if the path prefix is wrong, its message says only this, because nothing else would help."""
+    is_unsupported = outcome.result.get("failed") and outcome.result["error"]["code"] == Unsupported.code
+    if not (is_unsupported and client.prefix.refusal) or client.prefix.is_known:
+        return outcome
+    # A module process whose task succeeds does not load the code for sessions.
+    from .._client.sessions import find_prefix_error
+
+    failure = find_prefix_error(client)
+    if failure is None:
+        return outcome
+    result = {**outcome.result, "msg": str(failure), "error": failure.error, **failure.result}
+    return ModuleResult(result, outcome.warnings)
 
 
 def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -138,9 +139,10 @@ def test_unsupported_write_changes_nothing(
     assert f"the service does not offer {operation}" in ran.message
     assert f" (HTTP status {response.status} for " in ran.message
     # The task does not read the object afterwards, because the service has not performed the call. It only polls its
-    # own job, because a proxy may have confused responses.
+    # own job, because a proxy may have confused responses, and one read shows whether the path prefix is right.
     (number,) = (number for number, request in enumerate(sent) if request.method != "GET")
-    assert {request.path.rpartition("/")[0] for request in sent[number + 1 :]} <= {"/service/v1/api-jobs"}
+    later = [request.path for request in sent[number + 1 :] if "/v1/primary-storage" not in request.path]
+    assert {path.rpartition("/")[0] for path in later} <= {"/service/v1/api-jobs"}
 
 
 def test_unsupported_second_call_keeps_the_first(sim: Simulator, run: ModuleRunner) -> None:
@@ -168,7 +170,35 @@ def test_unsupported_after_a_lost_response_leaves_the_outcome_unknown(sim: Simul
 def test_wrong_path_prefix_changes_nothing(sim: Simulator, run: ModuleRunner) -> None:
     ran = run("kvm_host", {"uuid": HOST, "state": "disabled"}, path_prefix="elsewhere", api_token=None)
     assert (ran["error"]["code"], ran.changed, sim.log()) == ("UNSUPPORTED", False, ran.log)
-    assert "or path_prefix is wrong (HTTP status 404 for PUT /elsewhere/v1/hosts/{uuid}/actions)" in ran.message
+    assert ran.message.startswith("path_prefix 'elsewhere' is wrong, because the service has nothing below it (")
+
+
+@pytest.mark.parametrize("api_token", ["simulator-token", None])
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        ("kvm_host", {"name": "host-1", "state": "disabled"}),
+        ("vm_nic", {"vm": "vm-1", "l3_network": "l3-1", "state": "absent"}),
+        ("api", {"operation": "ChangeHostState", "params": {"uuid": HOST, "stateEvent": "disable"}}),
+    ],
+)
+def test_a_wrong_path_prefix_is_the_only_reason(
+    run: ModuleRunner, module: str, options: dict[str, Any], api_token: str | None
+) -> None:
+    """Another remedy, such as a uuid in place of a name, would not help."""
+    ran = run(module, options, path_prefix="elsewhere", api_token=api_token)
+    assert re.fullmatch(
+        r"path_prefix 'elsewhere' is wrong, because the service has nothing below it \(HTTP status 404 for \w+"
+        r" /elsewhere/v1/[^ ]+\)\. Check path_prefix\.",
+        ran.message,
+    )
+
+
+def test_a_right_path_prefix_is_not_blamed_alone(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(missing_operations=["QueryHost"])
+    ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, api_token=None)
+    assert "the service does not offer QueryHost" in ran.message
+    assert "Give uuid" in ran.message
 
 
 def test_a_cursor_query_with_a_wrong_path_prefix_is_announced_once(sim: Simulator) -> None:

@@ -253,6 +253,9 @@ def test_null_is_not_given(run: ModuleRunner, name: str) -> None:
     needed = {option: row.get("choices", ["x"])[0] for option, row in spec.options.items() if row.get("required")}
     needed |= {option: "x" for names in spec.constraints.get("required_by", {}).values() for option in names}
     state = {"state": "absent"} if "absent" in spec.options.get("state", {}).get("choices", ()) else {}
+    for option, value, names, *dummy in spec.constraints.get("required_if", ()):
+        if state.get(option) == value:
+            needed |= {name: spec.options[name].get("choices", ["x"])[0] for name in names}
     groups = spec.constraints["required_one_of"]
     for key in {option for names in groups for option in names}:
         others = {names[-1]: "x" for names in groups if key not in names}
