@@ -140,6 +140,11 @@ class Simulator:
         """Replace members of a record, bypassing the rules of the service."""
         self.control("POST", "change", {"kind": kind, "uuid": uuid, "members": members})
 
+    def guest_write(self, volume: str, offset: int, length: int, seed: int) -> None:
+        """Write `random.Random(seed).randbytes(length)` to a volume as its guest does; needs --disks."""
+        body = {"volume": volume, "offset": offset, "length": length, "seed": seed}
+        self.control("POST", "guest-write", body)
+
     def advance(self, seconds: float = 0) -> None:
         """Finish pending jobs and reconnections of hosts at once, however long they would take.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from .disks.disks import Disks
 from .errors import OperationError, RequestRejected
 from .http.replies import ReplySerializer
 from .http.request_log import RequestLog
@@ -28,9 +29,10 @@ from .switches.options import Seed, Switches
 
 
 class Service:
-    """The service; a reset replaces all its parts but the request log."""
+    """The service; a reset replaces all its parts but the request log, and clears the disks."""
 
-    def __init__(self, seed: Seed, switches: Switches) -> None:
+    def __init__(self, seed: Seed, switches: Switches, disks: Disks | None = None) -> None:
+        self._disks = disks
         self._initial_options = (seed, switches)
         self.log = RequestLog()
         self.webhooks = Webhooks(self)
@@ -40,7 +42,10 @@ class Service:
         self.seed = seed
         self.switches = switches
         self.random = random.Random(seed.random_seed)
-        self.store = Seeder(seed).store()
+        if self._disks:
+            self._disks.clear()
+        self.store = Seeder(seed, self._disks.size if self._disks else None).store()
+        self.store.disks = self._disks
         self.selector = Selector(self.store, switches)
         self.jobs = Jobs(self._job_finished)
         self.faults = Faults()

@@ -13,14 +13,12 @@ from ..errors import OperationError, invalid_argument, not_found, operation_refu
 from ..params import is_known
 from ..registry import Call, Reply, Steps, operation
 from ..state import backup_sessions
-from ..state.backup_sessions import list_vms
+from ..state.backup_sessions import OFF, list_vms
 from ..state.store import Record, Store
 from . import creation
 
 INVENTORY_SINCE = "5.3.20"
 """Version that added the members of the reply of CreateCbtTask."""
-OFF = ("Created", "Stopping", "Stopped", "Crashed", "Destroyed")
-"""States of VMs that have no process on a host."""
 
 
 @operation("CreateCbtTask")
@@ -155,12 +153,16 @@ def export_nbd_volumes(call: Call) -> Reply:
 
 def _export_info(store: Store, vm: Record, volume: Record) -> dict[str, Any]:
     """Return where an exported volume is served: each by a process with its own port."""
-    return {
+    info = {
         "volume": backup_sessions.describe_volume(store, volume),
         "nbdServer": backup_sessions.host_address(store, vm),
         "nbdPort": backup_sessions.take_port(store, volume["uuid"]),
         "scratchNodeName": volume["uuid"],
     }
+    if store.disks:
+        store.disks.provide(volume["uuid"], volume["size"])
+        info.update(store.disks.export(volume["uuid"]))
+    return info
 
 
 def _end_exports(store: Store, uuids: Iterable[str]) -> None:
@@ -168,6 +170,8 @@ def _end_exports(store: Store, uuids: Iterable[str]) -> None:
         exported.difference_update(uuids)
     for uuid in uuids:
         store.nbd_ports.pop(uuid, None)
+        if store.disks:
+            store.disks.end_export(uuid)
 
 
 @operation("UnexportNbdVolumes", has_envelope=False)

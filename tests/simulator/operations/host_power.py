@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import OperationError, operation_refused
 from ..registry import Call, Reply, Steps, operation
+from ..state.backup_sessions import lose_checkpoints
 from ..state.store import Record, Store
 
 DEFAULT_PORT = 623
@@ -132,6 +133,7 @@ def _lose_vms(store: Store, host: str) -> None:
     """Lose sight of the VMs on a host without power."""
     for vm in store["vm"].all():
         if vm["hostUuid"] == host and vm["state"] not in ("Stopped", "Destroyed"):
+            lose_checkpoints(store, vm)
             store.change("vm", vm["uuid"], state="Unknown")
 
 

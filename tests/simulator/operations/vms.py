@@ -117,6 +117,7 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
             "vmInstanceUuid": vm_uuid,
             "primaryStorageUuid": volume["primaryStorageUuid"] if device or not root_storage else root_storage,
             "encrypted": bool(call.get("vmEncryption", False)),
+            "size": volume["size"],
         }
         volumes.append(record_builders.build_volume(identity, store.dates()))
     return volumes

@@ -24,13 +24,15 @@ BANDWIDTH = 10 * 1024**2
 class Seeder:
     """Builds the seeded records: one method per type, with the number of the object, from 1."""
 
-    def __init__(self, seed: Seed) -> None:
+    def __init__(self, seed: Seed, volume_size: int | None = None) -> None:
+        """Prepare a seed. Volumes have this size in bytes, by default those of real ones."""
         self._seed = seed
+        self._volume_size = volume_size
 
     def store(self) -> Store:
         """Return the store after a reset."""
         seed = self._seed
-        hosts, vms = HostSeeder(seed), VmSeeder(seed, self.l3_network(1))
+        hosts, vms = HostSeeder(seed), VmSeeder(seed, self.l3_network(1), self._volume_size)
         builders: dict[str, tuple[int, Callable[[int], Record]]] = {
             "zone": (1, self.zone),
             "cluster": (seed.clusters, self.cluster),

@@ -20,9 +20,10 @@ CBT_STATUSES = {True: ("Created", "Running"), False: ("Stopped", "Failed")}
 class VmSeeder:
     """Builds the seeded records of VMs, snapshot groups and CBT tasks by their numbers, from 1."""
 
-    def __init__(self, seed: Seed, network: Record) -> None:
+    def __init__(self, seed: Seed, network: Record, volume_size: int | None = None) -> None:
         self._seed = seed
         self._network = network
+        self._sizes = {} if volume_size is None else {"size": volume_size, "actualSize": 0}
 
     def vm(self, number: int) -> Record:
         """Return a VM with a NIC, a root and a data volume; those of odd number are running.
@@ -133,6 +134,7 @@ class VmSeeder:
                 "description": "was attached to another machine" if detached else None,
                 "lastDetachDate": dates(vm)["createDate"] if detached else None,
                 "volumeQos": "total=10485760" if detached else None,
+                **self._sizes,
             },
             dates(vm),
         )

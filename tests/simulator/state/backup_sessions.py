@@ -9,19 +9,20 @@ A session ends only when its task is disabled. Nothing else ends it, and nothing
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from typing import Any
 
-from ..errors import operation_refused
+from ..disks.machine import SessionPlan
+from ..errors import invalid_argument, not_found, operation_refused
 from .deletion import remove_volume
+from .extents import encode_extents
 from .records import build_volume
 from .store import Record, Store
 
 NBD_PORTS = range(10501, 11000)
 """The ports of the setting host/nbd.port.range."""
 BLOCK = 65536
+OFF = ("Created", "Stopping", "Stopped", "Crashed", "Destroyed")
+"""States of VMs that have no process on a host."""
 
 
 def list_vms(task: Record) -> list[str]:
@@ -67,7 +68,11 @@ def set_references(store: Store, task: Record, scratch: list[str]) -> Record:
 
 
 def _list_volumes(store: Store, task: Record) -> list[Record]:
-    volumes = [volume for vm_uuid in list_vms(task) for volume in store["vm"].get(vm_uuid)["allVolumes"]]
+    return [volume for vm_uuid in list_vms(task) for volume in _list_volumes_of(store, vm_uuid)]
+
+
+def _list_volumes_of(store: Store, vm_uuid: str) -> list[Record]:
+    volumes = store["vm"].get(vm_uuid)["allVolumes"]
     return [volume for volume in volumes if volume["status"] == "Ready" and not volume["isShareable"]]
 
 
@@ -99,12 +104,26 @@ def open_session(store: Store, task: Record, base: str | None) -> list[dict[str,
     checkpoint = f"checkpoint-{store.new_id()}"
     scratch = {store["volume"].get(uuid)["description"]: uuid for uuid in list_scratch_volumes(task)}
     infos = []
-    for volume in _list_volumes(store, task):
-        if target := scratch.get(f"cbt-volume-for-{volume['uuid']}"):
+    for vm_uuid in list_vms(task):
+        volumes = [each for each in _list_volumes_of(store, vm_uuid) if f"cbt-volume-for-{each['uuid']}" in scratch]
+        targets = {volume["uuid"]: scratch[f"cbt-volume-for-{volume['uuid']}"] for volume in volumes}
+        served = _serve(store, vm_uuid, SessionPlan(targets, checkpoint, base))
+        for volume in volumes:
             is_incremental = bool(base) and base in store.checkpoints.get(volume["uuid"], ())
             store.checkpoints[volume["uuid"]] = [*([str(base)] if is_incremental else []), checkpoint]
-            infos.append(_describe_session(store, task, volume, target, is_incremental))
+            info = _describe_session(store, task, volume, targets[volume["uuid"]], is_incremental)
+            infos.append({**info, **served.get(volume["uuid"], {})})
     return infos
+
+
+def _serve(store: Store, vm_uuid: str, plan: SessionPlan) -> dict[str, dict[str, Any]]:
+    """Open the session with real disks, if there are any; return how each volume is served, by its uuid."""
+    if store.disks is None:
+        return {}
+    for volume in _list_volumes_of(store, vm_uuid):
+        store.disks.provide(volume["uuid"], volume["size"])
+        store.disks.provide(plan.scratch[volume["uuid"]], volume["size"])
+    return store.disks.open_session(vm_uuid, plan)
 
 
 def _describe_session(store: Store, task: Record, volume: Record, scratch: str, is_incremental: bool) -> dict[str, Any]:
@@ -120,11 +139,6 @@ def _describe_session(store: Store, task: Record, volume: Record, scratch: str, 
         "nbdPort": take_port(store, task["uuid"]),
         "mode": "incremental" if is_incremental else "full",
     }
-
-
-def encode_extents(extents: dict[str, int]) -> str:
-    """Return changed or allocated extents, lengths by offsets in bytes, as replies have them."""
-    return base64.b64encode(zlib.compress(json.dumps(extents).encode())).decode()
 
 
 def describe_volume(store: Store, volume: Record) -> dict[str, Any]:
@@ -161,6 +175,9 @@ def take_port(store: Store, owner: str) -> int:
 
 def close_session(store: Store, task: Record) -> None:
     """End the session of a task: its scratch volumes go, and of each volume only the newest checkpoint remains."""
+    if store.disks:
+        for vm_uuid in list_vms(task):
+            store.disks.close_session(vm_uuid)
     for uuid in list_scratch_volumes(task):
         if store["volume"].find(uuid):
             remove_volume(store, uuid)
@@ -176,7 +193,9 @@ def forget_session(store: Store, task: Record) -> None:
 
 
 def lose_checkpoints(store: Store, vm: Record) -> None:
-    """Forget the checkpoints of a VM whose process ended."""
+    """Forget the checkpoints of a VM whose process ended; with real disks, end it."""
+    if store.disks:
+        store.disks.stop_vm(vm["uuid"])
     for volume in vm["allVolumes"]:
         store.checkpoints.pop(volume["uuid"], None)
 
@@ -186,3 +205,22 @@ def seed_session(store: Store, task: Record) -> None:
     scratch = [_add_scratch_volume(store, volume, f"f{volume['uuid'][1:]}") for volume in _list_volumes(store, task)]
     task = set_references(store, task, [volume["uuid"] for volume in scratch])
     open_session(store, task, None)
+
+
+def write_as_guest(store: Store, uuid: str, offset: int, length: int, seed: int) -> None:
+    """Write the bytes that a seed stands for to a volume, as its guest does.
+
+    Raise OperationError without real disks, if no guest runs, or if the write fails.
+    """
+    if store.disks is None:
+        raise operation_refused("guests can write only with --disks")
+    volume = store.find("volume", uuid)
+    if volume is None:
+        raise not_found("volume", uuid)
+    vm = store["vm"].find(volume["vmInstanceUuid"] or "")
+    if vm is None or vm["state"] != "Running":
+        raise operation_refused(f"no running vm has volume[uuid: {uuid}]")
+    if offset < 0 or length <= 0 or offset + length > volume["size"]:
+        raise invalid_argument(f"volume[uuid: {uuid}] has {volume['size']} bytes")
+    store.disks.provide(uuid, volume["size"])
+    store.disks.write(vm["uuid"], uuid, offset, length, seed)

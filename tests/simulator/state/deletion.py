@@ -28,6 +28,9 @@ def remove_vm(store: Store, uuid: str) -> None:
     """Remove the record of a VM with its NICs, its root volume and the snapshot groups of it."""
     for nic in store["vm"].get(uuid)["vmNics"]:
         store.qos.pop(nic["uuid"], None)
+    if store.disks:
+        for volume in store["vm"].get(uuid)["allVolumes"]:
+            store.disks.remove(volume["uuid"])
     store["vm"].remove(uuid)
     store["snapshotgroup"].remove_where(lambda group: bool(group["vmInstanceUuid"] == uuid))
     store["templatedvminstance"].remove_where(lambda template: bool(template["uuid"] == uuid))
@@ -37,6 +40,8 @@ def remove_volume(store: Store, uuid: str) -> None:
     """Remove the record of a detached volume; the capacity that a scratch volume took is free again."""
     volume = store["volume"].get(uuid)
     store["volume"].remove(uuid)
+    if store.disks:
+        store.disks.remove(uuid)
     storage = store["primarystorage"].find(volume["primaryStorageUuid"])
     if storage and (taken := volume.get("_taken")):
         store["primarystorage"].change(storage["uuid"], availableCapacity=storage["availableCapacity"] + taken)

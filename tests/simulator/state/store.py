@@ -14,10 +14,13 @@ import datetime as dt
 import random
 import uuid as uuids
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import not_found
 from .schema import TAGGED_TYPES
+
+if TYPE_CHECKING:
+    from ..disks.disks import Disks
 
 KINDS = {
     "zone": 1,
@@ -175,6 +178,8 @@ class Store:
         """The uuids of tags and the system tags given at creation, by resource uuid."""
         self.traps: list[dict[str, Any]] = []
         """SNMP traps sent by connection tests."""
+        self.disks: Disks | None = None
+        """The real disks of the VMs, if there are any."""
         self.clock_offset = dt.timedelta()
         self._random = random.Random(random_seed)
         self._last_id = 10**6

@@ -11,9 +11,12 @@ import os
 import shlex
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..app import create_app
+from ..disks.disks import Disks, DisksUnavailable
 from ..http.server import Server, ServerOptions, StartFailed
 from ..service import Service
 from . import parsing as option_parsing
@@ -35,6 +38,10 @@ To watch hosts, VMs, CBT tasks and jobs, and to inject faults, open {url}/
 To stop the simulator, press Ctrl-C. It keeps nothing."""
 
 
+UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+BLOCK = 1 << 16
+
+
 def main() -> int:
     """Serve until stopped, and return the exit code."""
     parser = _parser()
@@ -45,10 +52,11 @@ def main() -> int:
         parser.error("--tls-key and --tls-client-ca need --tls-cert")
     try:
         seed, switches = option_parsing.apply_options(Seed(), Switches(), option_parsing.parse_arguments(arguments))
-    except InvalidOption as error:
+        disks = Disks(arguments.disks, arguments.disk_size) if arguments.disks else None
+    except (InvalidOption, DisksUnavailable) as error:
         parser.error(str(error))
     server_options = ServerOptions(**{name: getattr(arguments, name) for name in ServerOptions.__dataclass_fields__})
-    service = Service(seed, switches)
+    service = Service(seed, switches, disks)
     server = Server(create_app(service, lambda: setattr(server, "should_exit", True)), server_options)
 
     def stop(number: int, dummy: object) -> None:
@@ -71,8 +79,19 @@ def main() -> int:
         detach()
     else:
         print(_banner(service, server_options, listener.getsockname()[1]), flush=True)
-    server.run(sockets=[listener])
+    with _removing(disks):
+        server.run(sockets=[listener])
     return 0
+
+
+@contextmanager
+def _removing(disks: Disks | None) -> Iterator[None]:
+    """Leave no processes and no files of disks."""
+    try:
+        yield
+    finally:
+        if disks:
+            disks.clear()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,6 +112,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tls-cert", help="certificate chain, PEM")
     parser.add_argument("--tls-key", help="private key, PEM")
     parser.add_argument("--tls-client-ca", help="CA of the certificates that clients must present, PEM")
+    parser.add_argument(
+        "--disks", type=Path, metavar="DIR", help="empty folder for real disks, backup sessions and exports, with QEMU"
+    )
+    parser.add_argument("--disk-size", type=_size, default="16M", help="size of each disk, such as 16M or 1G")
     option_parsing.add_arguments(parser)
     return parser
 
@@ -101,6 +124,15 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
     return int(text)
+
+
+def _size(text: str) -> int:
+    """Return a size in bytes: a multiple of the 64 KiB of which qcow2 keeps track."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "")
+    size = int(number) * UNITS.get(unit, 1) if number.isdecimal() else 0
+    if size <= 0 or size % BLOCK:
+        raise argparse.ArgumentTypeError(f"a size is a multiple of 64K such as 16M or 1G, not {text!r}")
+    return size
 
 
 def _banner(service: Service, options: ServerOptions, port: int) -> str:

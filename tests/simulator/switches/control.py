@@ -22,6 +22,7 @@ from ..http.request_log import CONTROL_PATH
 from ..operations import OPERATIONS
 from ..params import get_kind, is_required
 from ..service import Service
+from ..state.backup_sessions import OFF, lose_checkpoints, write_as_guest
 from ..state.deletion import expunge_deleted
 from ..state.schema import FIELDS
 from . import faults
@@ -112,7 +113,21 @@ class Control:
             record = self._service.store.replace_members(body["kind"], body["uuid"], body["members"])
         except OperationError as failure:
             raise InvalidControlRequest(failure.details) from None
+        if body["kind"] == "vm" and record["state"] in OFF:
+            lose_checkpoints(self._service.store, record)
         return JSONResponse(record)
+
+    async def guest_write(self, request: Request) -> Response:
+        """Write `length` bytes, which depend on `seed`, to a `volume` at an `offset`, as the guest of its VM does."""
+        body = await _object(request)
+        numbers: list[Any] = [body.get(name) for name in ("offset", "length", "seed")]
+        if set(body) != {"volume", "offset", "length", "seed"} or not all(type(each) is int for each in numbers):
+            raise InvalidControlRequest("a guest's write needs volume, and offset, length and seed, which are integers")
+        try:
+            write_as_guest(self._service.store, str(body["volume"]), *numbers)
+        except OperationError as failure:
+            raise InvalidControlRequest(failure.details) from None
+        return JSONResponse({})
 
     async def advance(self, request: Request) -> Response:
         """Finish pending jobs and reconnections; with `seconds`, then move the clock and expunge what is due."""
@@ -196,6 +211,7 @@ def routes(service: Service, stop: Callable[[], None], update_routes: Callable[[
         ("log", control.log, ["GET", "DELETE"]),
         ("state", control.state, ["GET"]),
         ("change", control.change, ["POST"]),
+        ("guest-write", control.guest_write, ["POST"]),
         ("advance", control.advance, ["POST"]),
         ("reset", control.reset, ["POST"]),
         ("config", control.config, ["POST"]),

@@ -1,0 +1,308 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The simulator with real disks: sessions, exports and guests that write, copied and restored by the data mover."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import BackupOutcome, BackupTask, back_up
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Export, Wish
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
+    RestoreOutcome,
+    RestoreTask,
+    build_targets,
+    restore,
+)
+from backup.site import QEMU, modes, stamp_of
+
+from simulator.http_client import HttpClient
+from simulator.launch import Simulator, SimulatorError
+from simulator.state.store import seeded_uuid
+from support.kvm_host import MIB, run, wait_until
+
+VM = seeded_uuid("vm", 1)
+SIZE = 4 * MIB
+
+
+class SimulatedVm:
+    """VM 1 of a simulator with disks, a repository, and what must be on its two volumes."""
+
+    def __init__(self, sim: Simulator, folder: Path, root: Path) -> None:
+        self.sim, self.api, self.folder = sim, HttpClient(sim), folder
+        root.mkdir()
+        self.repository, self.root = Repository(str(root)), root
+        self.volumes = [seeded_uuid("volume", number) for number in (1, 2)]
+        self.truth = {uuid: bytearray(SIZE) for uuid in self.volumes}
+        self.task = self.api.inventory("POST", "cbt-task/create", {"params": {"name": "x", "vmInstanceUuid": VM}})
+        self._seed = 0
+
+    def act(self, operation: str, **params: Any) -> Any:
+        """Call an action of the task or of the VM that succeeds, and return its reply."""
+        return self.api.call(*self._request(operation, params))
+
+    def fail(self, operation: str, **params: Any) -> str:
+        """Call an action that fails, and return why."""
+        return str(self.api.error(*self._request(operation, params))["details"])
+
+    def _request(self, operation: str, params: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        verb, is_cbt, dummy = operation.partition("Cbt")
+        if is_cbt:
+            return "POST", f"cbt-task/{verb}/{self.task['uuid']}", {"params": params}
+        return "PUT", f"vm-instances/{VM}/actions", {operation: params}
+
+    def enable(self, checkpoint: str | None = None) -> list[dict[str, Any]]:
+        """Open a session and return its infos as modules do."""
+        params = {"bitmapName": checkpoint} if checkpoint else {}
+        return to_infos(self.act("enableCbtTask", **params)["volumeCbtBackupInfos"])
+
+    def write(self, volume: int, offset: int, length: int) -> None:
+        """Write as the guest does."""
+        self._seed += 1
+        uuid = self.volumes[volume]
+        self.sim.guest_write(uuid, offset, length, self._seed)
+        self.truth[uuid][offset : offset + length] = Random(self._seed).randbytes(length)
+
+    def copy(self, infos: list[dict[str, Any]], checkpoint: str | None = None, **options: Any) -> BackupOutcome:
+        """Copy an open session into a point."""
+        exports = [Export.from_info(info) for info in infos]
+        options = {"wish": Wish(sent_checkpoint=checkpoint), "min_free_percent": 0, **options}
+        return back_up(self.repository, BackupTask({"uuid": VM, "name": "vm-1"}, exports, **options), QEMU)
+
+    def back_up(self, checkpoint: str | None = None) -> tuple[BackupOutcome, dict[str, bytes]]:
+        """Back up while the guest writes, and return the outcome and what the volumes were."""
+        infos = self.enable(checkpoint)
+        moment = self.freeze()
+        self.write(0, 0, 100_000)
+        self.write(1, 2 * MIB, 4096)
+        outcome = self.copy(infos, checkpoint)
+        self.act("disableCbtTask")
+        return outcome, moment
+
+    def freeze(self) -> dict[str, bytes]:
+        """Return what is on the volumes."""
+        return {uuid: bytes(content) for uuid, content in self.truth.items()}
+
+    def read_point(self, stamp: str) -> dict[str, bytes]:
+        """Return what qemu-img alone restores."""
+        return {uuid: read(self.root / VM / stamp / f"{uuid}.qcow2") for uuid in self.volumes}
+
+    def read_disks(self) -> dict[str, bytes]:
+        """Return what is on the disks of the stopped VM."""
+        return {uuid: read(self.folder / f"{uuid}.qcow2") for uuid in self.volumes}
+
+    def export(self, force: bool = False) -> list[dict[str, Any]]:
+        """Export the volumes."""
+        params = {"vmInstanceUuid": VM, "volumeUuids": self.volumes, "force": force}
+        return to_infos(self.api.call("POST", "cbt-task/exportvolume", {"params": params})["volumeInfos"])
+
+    def unexport(self) -> None:
+        """End the exports."""
+        params = {"vmInstanceUuid": VM, "volumeUuids": self.volumes}
+        self.api.call("POST", "cbt-task/unexportvolume", {"params": params})
+
+    def restore(self, stamp: str) -> RestoreOutcome:
+        """Restore a point into new exports."""
+        targets = build_targets(self.export(force=True))
+        return restore(self.repository, RestoreTask(VM, stamp, targets=targets), QEMU)
+
+
+def to_infos(reply: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a reply says of volumes as modules return it."""
+    return [to_snake(each) for each in reply]
+
+
+def to_snake(value: Any) -> Any:
+    """Return a value with its names in snake case."""
+    if isinstance(value, dict):
+        return {to_snake_case(name): to_snake(each) for name, each in value.items()}
+    return [to_snake(each) for each in value] if isinstance(value, list) else value
+
+
+def read(image: Path) -> bytes:
+    """Return what is on the disk of an image."""
+    raw = image.with_name("content")
+    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", image, raw)
+    content = raw.read_bytes()
+    raw.unlink()
+    return content
+
+
+def list_processes(folder: Path) -> list[str]:
+    """Return the programs of QEMU that have a file of a folder open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            paths = [str(each.readlink()) for each in (process / "fd").iterdir()]
+            name = (process / "comm").read_text()
+        except OSError:
+            continue
+        if name.startswith("qemu-") and any(path.startswith(f"{folder}/") for path in paths):
+            found.append(name.strip())
+    return found
+
+
+@pytest.fixture
+def vm(tmp_path: Path) -> Iterator[SimulatedVm]:
+    folder = tmp_path / "disks"
+    with Simulator("--disks", str(folder), "--disk-size", "4M", "--latency", "0") as sim:
+        yield SimulatedVm(sim, folder, tmp_path / "repository")
+
+
+def test_a_chain_and_a_restore(vm: SimulatedVm) -> None:
+    """Every point has the disks of its moment, although the guest writes while it is copied."""
+    vm.write(0, 0, MIB)
+    vm.write(1, MIB, 70_000)
+    first, first_moment = vm.back_up()
+    vm.write(0, 3 * MIB, 5000)
+    assert first.point is not None
+    second, second_moment = vm.back_up(first.point["volumes"][0]["checkpoint"])
+    assert (modes(first), modes(second)) == (["full"] * 2, ["incremental"] * 2)
+    assert second.point is not None
+    assert [volume["bytes_read"] < MIB for volume in second.point["volumes"]] == [True, True]
+    assert vm.read_point(stamp_of(first)) == first_moment
+    assert vm.read_point(stamp_of(second)) == second_moment
+
+    vm.act("stopVmInstance")
+    for stamp, moment in ((stamp_of(first), first_moment), (stamp_of(second), second_moment)):
+        assert vm.restore(stamp).is_changed
+        vm.unexport()
+        assert vm.read_disks() == moment
+    assert list_processes(vm.folder) == []
+
+
+def test_a_session_as_replies_describe_it(vm: SimulatedVm) -> None:
+    vm.write(0, 0, MIB)
+    infos = vm.enable()
+    root = infos[0]
+    assert (root["nbd_server"], root["mode"]) == ("127.0.0.1", "full")
+    scratch = vm.sim.records("cbttask")[0]["resourceRefs"][0]["resourceUuid"]
+    assert (vm.folder / f"{scratch}.qcow2").exists()
+    address = f"nbd://{root['nbd_server']}:{root['nbd_port']}/{root['scratch_node_name']}"
+    contexts = subprocess.run(["nbdinfo", "--json", address], check=True, capture_output=True, text=True).stdout
+    assert '"base:allocation"' in contexts
+    assert "already" in vm.fail("enableCbtTask")
+    vm.act("disableCbtTask")
+    assert not (vm.folder / f"{scratch}.qcow2").exists()
+    with pytest.raises(BackupFailure):
+        vm.copy(infos)
+    # A read-only look ends no session, unlike an export.
+    again = vm.enable(root["bitmap_name"])
+    assert [info["mode"] for info in again] == ["incremental"] * 2
+
+
+@pytest.mark.parametrize("how", ["stop", "reboot", "crash"])
+def test_the_end_of_a_vm_ends_its_session_and_its_checkpoints(vm: SimulatedVm, how: str) -> None:
+    vm.write(0, 0, MIB)
+    first, dummy = vm.back_up()
+    assert first.point is not None
+    checkpoint = first.point["volumes"][0]["checkpoint"]
+    infos = vm.enable(checkpoint)
+    if how == "crash":
+        vm.sim.change("vm", VM, state="Crashed")
+    else:
+        vm.act(f"{how}VmInstance")
+    assert list_processes(vm.folder) == []
+    with pytest.raises(BackupFailure):
+        vm.copy(infos)
+    if how != "reboot":
+        with pytest.raises(SimulatorError, match="no running vm has volume"):
+            vm.sim.guest_write(vm.volumes[0], 0, 512, 1)
+        assert "not found" in vm.fail("disableCbtTask")
+        vm.act("startVmInstance")
+    vm.act("disableCbtTask")
+    assert [info["mode"] for info in vm.enable(checkpoint)] == ["full"] * 2
+
+
+def test_exports(vm: SimulatedVm) -> None:
+    vm.write(0, 0, MIB)
+    vm.act("stopVmInstance")
+    root, data = vm.export()
+    assert root["nbd_port"] != data["nbd_port"]
+    # A look ends an export, because it is its only client.
+    run("nbdinfo", "--size", f"nbd://127.0.0.1:{root['nbd_port']}/{root['scratch_node_name']}")
+    wait_until(lambda: list_processes(vm.folder) == ["qemu-nbd"])
+    vm.unexport()
+    assert list_processes(vm.folder) == []
+
+
+def test_a_volume_that_a_vm_has_open_is_not_exported(vm: SimulatedVm) -> None:
+    vm.write(0, 0, MIB)
+    params = {"vmInstanceUuid": seeded_uuid("vm", 2), "volumeUuids": vm.volumes[:1]}
+    error = vm.api.error("POST", "cbt-task/exportvolume", {"params": params})
+    assert "lock" in error["details"]
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"length": 0}, "has 4194304 bytes"),
+        ({"offset": SIZE}, "has 4194304 bytes"),
+        ({"offset": -1}, "has 4194304 bytes"),
+        ({"volume": "0" * 32}, "not found"),
+        ({"length": "1"}, "which are integers"),
+    ],
+)
+def test_a_write_that_is_refused(vm: SimulatedVm, members: dict[str, Any], message: str) -> None:
+    with pytest.raises(SimulatorError, match=message):
+        vm.sim.guest_write(**{"volume": vm.volumes[0], "offset": 0, "length": 512, "seed": 1, **members})
+
+
+def test_a_reset_clears_the_disks(vm: SimulatedVm) -> None:
+    vm.write(0, 0, MIB)
+    vm.enable()
+    vm.sim.reset()
+    assert list(vm.folder.iterdir()) == []
+    assert list_processes(vm.folder) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_the_simulator(tmp_path: Path, how: signal.Signals) -> None:
+    folder = tmp_path / "disks"
+    with Simulator("--disks", str(folder), "--latency", "0") as sim:
+        vm = SimulatedVm(sim, folder, tmp_path / "repository")
+        vm.enable()
+        assert list_processes(folder) == ["qemu-storage-daemon"[:15]]
+        process = sim._process
+        assert process
+        process.send_signal(how)
+        process.wait()
+    wait_until(lambda: list_processes(folder) == [])
+    assert (list(folder.iterdir()) == []) == (how == signal.SIGTERM)
+
+
+def start(*arguments: str, path: str = "") -> str:
+    """Start a simulator that refuses to start, and return its message."""
+    environment = {**os.environ, "PATH": path or os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-m", "simulator", "--port", "0", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2
+    return done.stderr
+
+
+def test_what_disks_need(tmp_path: Path) -> None:
+    folder = tmp_path / "disks"
+    assert "install the packages qemu-utils and qemu-system-common" in start("--disks", str(folder), path="/nowhere")
+    folder.mkdir()
+    (folder / "file").touch()
+    assert "needs an empty folder" in start("--disks", str(folder))
+    assert "--disks cannot use" in start("--disks", str(folder / "file"))
+    assert "a size is a multiple of 64K" in start("--disks", str(tmp_path / "other"), "--disk-size", "1000")
+
+
+def test_guests_cannot_write_without_disks() -> None:
+    with Simulator() as sim, pytest.raises(SimulatorError, match="only with --disks"):
+        sim.guest_write(seeded_uuid("volume", 1), 0, 512, 1)
