@@ -65,7 +65,8 @@ def test_secrets_are_masked_before_a_text_loses_its_markup_or_its_end(body: Any,
     def refuse(request: StubRequest) -> StubResponse:
         if "/api-jobs/" in request.path:
             return StubResponse(404, b"")
-        return StubResponse(200, {"inventories": []}) if request.method == "GET" else StubResponse(400, body)
+        clusters = [{"uuid": NEW_HOST["cluster"]}] if "/clusters" in request.path else []
+        return StubResponse(200, {"inventories": clusters}) if request.method == "GET" else StubResponse(400, body)
 
     with StubServer(refuse) as service:
         result = run("kvm_host", base_url=service.url, session_id=SESSION, **{**NEW_HOST, "password": PASSWORD})
