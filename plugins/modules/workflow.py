@@ -25,10 +25,19 @@ options:
       - host_evacuation
       - notifications
       - site_shutdown
+      - vm_backup
       - vm_power
       - vm_restore
       - vm_snapshots
     required: true
+  step:
+    description:
+      - The step of a role that does a part of its work on other machines, such as the role vm_backup.
+    type: str
+  given:
+    description:
+      - What the step needs of the steps before it, and of the other tasks of the role.
+    type: dict
   user_tags:
     description:
       - User tags to send with the calls that accept them.
@@ -109,6 +118,11 @@ msg:
   returned: always
   type: str
   sample: 3 VMs, 2 changed, 1 unchanged
+next:
+  description: What the next step of the role needs.
+  returned: with O(step)
+  type: dict
+  sample: {}
 jobs:
   description: The handles of all jobs that may still be running, for M(virtinfra.manager.job_wait).
   returned: when the keyword C(timeout) has ended the task
@@ -139,9 +153,19 @@ MODULE = workflow_module(
     options={
         "role": {
             "type": "str",
-            "choices": ["host_evacuation", "notifications", "site_shutdown", "vm_power", "vm_restore", "vm_snapshots"],
+            "choices": [
+                "host_evacuation",
+                "notifications",
+                "site_shutdown",
+                "vm_backup",
+                "vm_power",
+                "vm_restore",
+                "vm_snapshots",
+            ],
             "required": True,
         },
+        "step": {"type": "str"},
+        "given": {"type": "dict"},
     },
 )
 

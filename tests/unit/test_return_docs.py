@@ -24,7 +24,7 @@ FREE = {
     # The object as it was given, and its error, as those of all modules.
     *("batch.results.item", "batch.results.error", "vm_snapshot_group.results.error"),
     # The report of each role has its own members.
-    "workflow.report",
+    *("workflow.report", "workflow.next"),
     # A mapping from user IDs to remarks, and the same as a list of records.
     *("sns_endpoint.endpoint.at_person_list", "sns_endpoint_info.endpoints.at_person_list"),
     # The guide Errors describes the errors of all modules.

@@ -73,10 +73,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Report:
-    """What a workflow has done: its entries, and what they are, such as VMs."""
+    """What a workflow has done: its entries, and what they are, such as VMs.
+
+    ``next`` is what the next step of a role needs that has several, and ``has_changed`` whether this one has changed
+    anything apart from what the entries say.
+    """
 
     objects: str
     entries: list[Entry] = field(default_factory=list)
+    next: Record = field(default_factory=dict)
+    has_changed: bool = False
 
     @property
     def failed_count(self) -> int:
@@ -86,7 +92,7 @@ class Report:
     @property
     def is_changed(self) -> bool:
         """Whether any object was changed, also one that has failed."""
-        return any(entry.outcome.is_changed for entry in self.entries)
+        return self.has_changed or any(entry.outcome.is_changed for entry in self.entries)
 
     def describe(self) -> str:
         """Return how many objects have failed or, if none has, how many have which outcome."""
@@ -111,4 +117,5 @@ class Report:
             "failed_count": self.failed_count,
             "failures": self.list_failures(),
             "msg": self.describe(),
+            **({"next": self.next} if self.next else {}),
         }

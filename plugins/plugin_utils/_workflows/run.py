@@ -8,9 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from .report import Report
@@ -20,11 +22,32 @@ from .variables import read_variables
 # The function of a workflow: it acts on a site as the variables of the role say.
 Workflow = Callable[[Site, Mapping[str, Any]], Report]
 
+# A step of a workflow, which also gets what the role has from the steps before.
+Step = Callable[[Site, Mapping[str, Any], Record], Report]
 
-def load_workflow(role: str) -> Workflow:
-    """Return the workflow of a role, which is in the file with its name."""
-    workflow: Workflow = import_module(f"{__package__}.{role}").run
+
+def load_workflow(role: str, step: str | None, given: Record) -> Workflow:
+    """Return the workflow of a role, which is in the file with its name, or one step of it.
+
+    A step also gets what the steps before it returned, and what other tasks of the role did. Raise InvalidOptions for a
+    step that the role does not have.
+    """
+    module = import_module(f"{__package__}.{role}")
+    steps: Mapping[str, Step] = getattr(module, "STEPS", {})
+    if step is not None and step in steps:
+        return partial(_run_step, steps[step], given)
+    if steps:
+        raise InvalidOptions(f"step must be one of {', '.join(steps)}, not {step!r}")
+    if step is not None:
+        raise InvalidOptions(f"the role {role} has no step {step!r}. Omit step")
+    workflow: Workflow = module.run
     return workflow
+
+
+def _run_step(
+    step: Callable[[Site, Mapping[str, Any], Record], Report], given: Record, site: Site, values: Any
+) -> Report:
+    return step(site, values, given)
 
 
 def run_workflow(variables: Mapping[str, Any], template: Callable[[Any], Any], context: ModuleContext) -> Record:
@@ -36,5 +59,6 @@ def run_workflow(variables: Mapping[str, Any], template: Callable[[Any], Any], c
     role = context.params["role"]
     values = read_variables(role, variables, template, context.client.hooks.masker)
     site = Site(context)
-    result = load_workflow(role)(site, values).build_result()
+    workflow = load_workflow(role, context.params["step"], context.params["given"] or {})
+    result = workflow(site, values).build_result()
     return {**result, "diff": diff} if (diff := site.build_diff()) else result

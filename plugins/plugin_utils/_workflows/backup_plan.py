@@ -1,0 +1,202 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How the VMs of a backup are copied, by which mover and in which order. Pure functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...module_utils._api.records import Record
+
+AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
+
+# The types of volumes that a backup session contains.
+COPIED_TYPES = ("Root", "Data")
+
+# The statuses of CBT tasks that have a session, or may have left a part of one on the host.
+OPEN, FAILED = ("Running", "Starting"), "Failed"
+
+
+@dataclass(frozen=True)
+class Mover:
+    """What a data mover returned about the repository, or why it cannot be used."""
+
+    name: str
+    points: Sequence[Record] = ()
+    checkpoints: Sequence[Record] = ()
+    running: Sequence[Record] = ()
+    problem: str | None = None
+
+    @classmethod
+    def from_result(cls, result: Record, min_free_percent: int) -> Mover:
+        """Return the mover of a result of backup_point_info in a loop over the movers.
+
+        A mover has a problem if less than this part of the repository's file system is free.
+        """
+        name = str(result["item"])
+        if result.get("failed") or result.get("unreachable"):
+            reason = str(result.get("msg") or "it is unreachable").rstrip(".")
+            return cls(name, problem=f"The data mover {name} cannot be used: {reason}.")
+        free, total = int(result["space"]["free_bytes"]), int(result["space"]["total_bytes"])
+        problem = None
+        if free < total * min_free_percent // 100:
+            problem = (
+                f"The repository on the data mover {name} has too little space: {free} of {total} bytes are free, and"
+                f" vm_backup_min_free_percent is {min_free_percent}. Delete points, or use another repository."
+            )
+        return cls(name, result["points"], result["checkpoints"], result["running"], problem)
+
+    def list_whole(self, vm_uuid: str) -> list[Record]:
+        """Return the points of a VM that can be restored, oldest first."""
+        return [point for point in self.points if point["vm_uuid"] == vm_uuid and point["whole"]]
+
+    def choose_checkpoint(self, vm_uuid: str) -> str | None:
+        """Return the checkpoint from which the next increment of a VM counts: that of most recent copies."""
+        known = [each for each in self.checkpoints if each["vm_uuid"] == vm_uuid and each["checkpoint"]]
+        newest = max(known, key=lambda each: str(each["point"]), default=None)
+        return str(newest["checkpoint"]) if newest else None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How a VM is copied, and why."""
+
+    mode: str
+    why: str
+
+    @property
+    def outcome(self) -> str:
+        """The outcome that is expected."""
+        return INCREMENTAL if self.mode == AUTO else self.mode
+
+
+def choose_mode(points: Sequence[Record], checkpoint: str | None, full_every: int, compare_every: int) -> Choice:
+    """Return how the next point of a VM is made. ``points`` are its whole points, oldest first.
+
+    ``checkpoint`` is that from which an increment counts. Each ``full_every``-th point is full, and each
+    ``compare_every``-th is at least compared; 0 is never.
+    """
+    if not points:
+        return Choice(FULL, "the repository has no whole point of the VM")
+    if is_due(points, (FULL,), full_every):
+        return Choice(
+            FULL, f"each {full_every}th point begins a new chain" if full_every > 1 else "all points are full"
+        )
+    if is_due(points, (FULL, COMPARED), compare_every):
+        every = f"each {compare_every}th point is" if compare_every > 1 else "all points are"
+        return Choice(COMPARED, f"{every} made by comparison")
+    if checkpoint is None:
+        return Choice(COMPARED, "the newest point has no checkpoint from which an increment can count")
+    return Choice(AUTO, f"the newest point is {points[-1]['point']}")
+
+
+def is_due(points: Sequence[Record], modes: Sequence[str], every: int) -> bool:
+    """Return whether the next point is the one of these modes, of which each ``every``-th is."""
+    since = next((number for number, point in enumerate(reversed(points)) if point["mode"] in modes), len(points))
+    return every > 0 and since + 1 >= every
+
+
+def assign_movers(vms: Iterable[Record], movers: Sequence[Mover]) -> dict[str, Mover]:
+    """Return the mover of each VM, by its uuid: the one that has its newest point, else the one with the least to do.
+
+    ``movers`` are those that can be used; there must be one.
+    """
+    load: Counter[str] = Counter({mover.name: 0 for mover in movers})
+    assigned = {}
+    for vm in vms:
+        newest = {
+            mover.name: max((each["point"] for each in mover.list_whole(vm["uuid"])), default="") for mover in movers
+        }
+        latest = max(newest.values())
+        able = [mover for mover in movers if newest[mover.name] == latest]
+        chosen = min(able, key=lambda mover: load[mover.name])
+        load[chosen.name] += sum_sizes(vm)
+        assigned[str(vm["uuid"])] = chosen
+    return assigned
+
+
+def list_copied(vm: Record) -> list[Record]:
+    """Return the volumes of a VM that a session contains."""
+    return [
+        volume
+        for volume in vm.get("all_volumes") or ()
+        if volume.get("type") in COPIED_TYPES and volume.get("status") == "Ready" and not volume.get("is_shareable")
+    ]
+
+
+def sum_sizes(vm: Record) -> int:
+    """Return how many bytes the volumes of a session have."""
+    return sum(int(volume.get("size") or 0) for volume in list_copied(vm))
+
+
+def batch_vms(items: Sequence[Record], concurrency: int, per_host: int) -> list[list[Record]]:
+    """Return the items in batches, smallest VM first, so that those of a batch take about the same time.
+
+    A batch has at most ``concurrency`` items, and ``per_host`` of one host. An item has its ``vm``.
+    """
+    left, batches = sorted(items, key=lambda item: sum_sizes(item["vm"])), []
+    while left:
+        batch: list[Record] = []
+        hosts: Counter[str | None] = Counter()
+        for item in left:
+            host = item["vm"].get("host_uuid")
+            if len(batch) < concurrency and hosts[host] < per_host:
+                batch.append(item)
+                hosts[host] += 1
+        chosen = {item["vm"]["uuid"] for item in batch}
+        left = [item for item in left if item["vm"]["uuid"] not in chosen]
+        batches.append(batch)
+    return batches
+
+
+@dataclass
+class Space:
+    """The free space of the primary storages, as scratch volumes take it. Storages that are not shown have enough."""
+
+    storages: Mapping[str, Record]
+    min_free_percent: int
+    taken: Counter[str] = field(default_factory=Counter)
+
+    def take(self, vm: Record) -> str | None:
+        """Take the space of the scratch volumes of a VM, or return why there is too little."""
+        needed: Counter[str] = Counter()
+        for volume in list_copied(vm):
+            needed[str(volume.get("primary_storage_uuid"))] += int(volume.get("size") or 0)
+        for uuid, size in needed.items():
+            storage = self.storages.get(uuid)
+            if storage is None or storage.get("available_capacity") is None:
+                continue
+            reserved = int(storage.get("total_capacity") or 0) * self.min_free_percent // 100
+            free = int(storage["available_capacity"]) - self.taken[uuid]
+            if free - size < reserved:
+                return (
+                    f"The primary storage {storage.get('name')} has too little space for the scratch volumes: {free}"
+                    f" bytes are free, {size} are needed, and vm_backup_min_free_percent keeps {reserved} free. No"
+                    " session was opened, because writes of the guest fail when the storage is full. Free space on it."
+                )
+        self.taken.update(needed)
+        return None
+
+
+def build_uri(info: Record) -> str:
+    """Return the NBD URI of an export of a session."""
+    address = str(info["nbd_server"])
+    host = f"[{address}]" if ":" in address else address
+    return f"nbd://{host}:{info['nbd_port']}/{info['scratch_node_name']}"
+
+
+def replace_address(info: Record, host_uuid: str | None, addresses: Mapping[str, str]) -> Record:
+    """Return an entry of a session with the other address of its host, which its address or its uuid selects."""
+    other = addresses.get(str(info.get("nbd_server"))) or addresses.get(str(host_uuid))
+    return {**info, "nbd_server": other} if other else info
+
+
+def has_session(task: Record, is_running: bool) -> bool:
+    """Return whether a CBT task has an open session, or has left a part of one."""
+    return bool(task["status"] in OPEN or task.get("scratch_volumes") or (task["status"] == FAILED and is_running))

@@ -1,0 +1,408 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Open backup sessions for copies on data movers, and end them. The role runs a step before and after each copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import Record
+from .backup_plan import (
+    AUTO,
+    FULL,
+    Choice,
+    Mover,
+    Space,
+    assign_movers,
+    batch_vms,
+    build_uri,
+    choose_mode,
+    has_session,
+    replace_address,
+)
+from .backup_report import build_members, build_report, judge_copy, merge_results
+from .report import Report, name_some
+from .site import Selection, Site
+
+# The description by which the workflow recognizes its CBT tasks. It enables, disables and deletes no others.
+MARK = "Backup session of the role virtinfra.manager.vm_backup."
+
+# How the service names scratch volumes, and describes which volume each is for.
+SCRATCH_NAMES, SCRATCH_FOR = "Cbt-volume-of-%", "cbt-volume-for-"
+
+# How many seconds ending a session may take, and how often the role looks whether a copy has ended.
+END_TIMEOUT, POLL_INTERVAL = 1800, 5
+
+AMBIGUOUS = "Several VMs have this name. Give the uuid of the VM."
+MISSING = "No such VM. Check the name or uuid, and vm_backup_query."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    query: list[str]
+    vms: list[str]
+    allow_empty: bool
+    state: str
+    repository: str | None
+    mover: list[str]
+    concurrency: int
+    per_host: int
+    full_every: int
+    compare_every: int
+    verify: bool
+    keep: Mapping[str, int | None]
+    compression: str
+    rate_limit: int
+    timeout: int
+    min_free_percent: int
+    task_prefix: str
+    copy_tasks: str | None
+    host_address: Mapping[str, str]
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        if not (self.query or self.vms):
+            raise InvalidOptions("give vm_backup_query or vm_backup_vms")
+        if self.state == "present" and not (self.repository or self.copy_tasks):
+            raise InvalidOptions("give vm_backup_repository, the folder of the restore points on the data mover")
+        if not (self.mover and self.task_prefix):
+            raise InvalidOptions("vm_backup_mover and vm_backup_task_prefix must not be empty")
+        for name in ("concurrency", "per_host", "timeout"):
+            if getattr(self, name) < 1:
+                raise InvalidOptions(f"vm_backup_{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("full_every", "compare_every", "rate_limit"):
+            if getattr(self, name) < 0:
+                raise InvalidOptions(f"vm_backup_{name} must be at least 0, not {getattr(self, name)}")
+        if not 0 <= self.min_free_percent < 100:
+            raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
+
+    @property
+    def batch_size(self) -> int:
+        """How many sessions are open at the same time. The tasks of a user copy one VM after the other."""
+        return 1 if self.copy_tasks else self.concurrency
+
+    def is_ours(self, task: Record) -> bool:
+        """Return whether the role has created a CBT task."""
+        return bool(task["description"] == MARK and str(task["name"]).startswith(self.task_prefix))
+
+    def find_task(self, tasks: Iterable[Record], vm_uuid: str) -> Record | None:
+        """Return the CBT task of a VM, also one of another product. Its name tells, if the service hides the VMs."""
+        found = [task for task in tasks if vm_uuid in self._list_vms(task)]
+        return max(found, key=self.is_ours, default=None)
+
+    def _list_vms(self, task: Record) -> list[str]:
+        if task["resource_uuids"] is not None:
+            return list(task["resource_uuids"])
+        return [str(task["name"]).removeprefix(self.task_prefix)] if self.is_ours(task) else []
+
+
+def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
+    """Return the uuids of the VMs, and the movers to ask for their points."""
+    settings = Settings(**options)
+    settings.check()
+    selection = _select(site, settings)
+    needs_points = settings.state == "present" and not settings.copy_tasks
+    return Report(
+        "VMs",
+        next={
+            "vm_uuids": [vm["uuid"] for vm in selection.objects],
+            "movers": settings.mover if needs_points else [],
+            "repository": settings.repository,
+        },
+    )
+
+
+def _select(site: Site, settings: Settings) -> Selection:
+    selection = site.select_vms(settings.query, settings.vms)
+    if not (selection.objects or selection.missing or settings.allow_empty):
+        query = ", ".join(settings.query)
+        raise InvalidOptions(f"No VM meets vm_backup_query ({query}). Check it, or set vm_backup_allow_empty.")
+    return selection
+
+
+def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """End what earlier runs left, and return the batches of VMs to copy, and the entries of those that are not."""
+    settings = Settings(**options)
+    movers = [Mover.from_result(result, settings.min_free_percent) for result in given.get("movers") or ()]
+    selection = _select(site, settings)
+    tasks = _read_tasks(site)
+    entries = [build_members({"name": name}, error=MISSING) for name in selection.missing]
+    vms: list[Record] = []
+    for vm in selection.objects:
+        if error := AMBIGUOUS if vm["uuid"] in selection.ambiguous else find_obstacle(vm, tasks, movers, settings):
+            entries.append(build_members(vm, error=error))
+        else:
+            vms.append(vm)
+    ended = _end_sessions(site, vms, tasks, settings)
+    entries += [build_members(vm, error=ended[vm["uuid"]]) for vm in vms if ended.get(vm["uuid"])]
+    vms = [vm for vm in vms if not ended.get(vm["uuid"])]
+    changed = any(uuid in ended for uuid in (vm["uuid"] for vm in vms))
+    if settings.state == "ended":
+        _name_leaked(site, selection.objects)
+        entries += [build_members(vm, outcome="ended" if vm["uuid"] in ended else "unchanged") for vm in vms]
+        return Report("VMs", next={"batches": [], "entries": entries}, has_changed=changed)
+    items, others = _choose(vms, tasks, movers, settings)
+    batches = batch_vms(items, settings.batch_size, settings.per_host)
+    if site.check_mode:
+        others += _predict(site, batches, settings)
+        batches = []
+    will_copy = any(entry["outcome"] not in ("failed", "skipped") for entry in others)
+    return Report("VMs", next={"batches": batches, "entries": [*entries, *others]}, has_changed=changed or will_copy)
+
+
+def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], settings: Settings) -> str | None:
+    """Return why nothing may be done for a VM, None if it may be copied."""
+    task = settings.find_task(tasks, vm["uuid"])
+    if task and not settings.is_ours(task):
+        return (
+            f"The VM has the CBT task {task['name']} ({task['uuid']}), which the role has not created, and a VM has one"
+            " task. Delete it, or leave the VM to the product that it belongs to."
+        )
+    for mover in movers:
+        for running in mover.running:
+            if running["vm_uuid"] == vm["uuid"]:
+                return (
+                    f"Another task copies or restores the VM on the data mover {mover.name} (point {running['point']},"
+                    f" process {running['process']}). Run the role once at a time for a VM."
+                )
+    return None
+
+
+def _choose(
+    vms: Sequence[Record], tasks: Iterable[Record], movers: Sequence[Mover], settings: Settings
+) -> tuple[list[Record], list[Record]]:
+    """Return an item for each VM to copy, and the entries of those that cannot be copied."""
+    entries = []
+    for vm in vms:
+        if vm["state"] != "Running":
+            entries.append(build_members(vm, skipped=f"The VM is {vm['state']}. A backup session needs a running VM."))
+    running = [vm for vm in vms if vm["state"] == "Running"]
+    usable = [mover for mover in movers if mover.problem is None]
+    if settings.copy_tasks:
+        usable = [Mover(name) for name in settings.mover]
+    if not usable:
+        problem = " ".join(str(mover.problem) for mover in movers)
+        return [], [*entries, *(build_members(vm, error=problem) for vm in running)]
+    assigned = assign_movers(running, usable)
+    return [_build_item(vm, assigned[vm["uuid"]], tasks, settings) for vm in running], entries
+
+
+def _build_item(vm: Record, mover: Mover, tasks: Iterable[Record], settings: Settings) -> Record:
+    """Return what the role and its steps need to know about a VM."""
+    task, checkpoint = settings.find_task(tasks, vm["uuid"]), mover.choose_checkpoint(vm["uuid"])
+    choice = choose_mode(mover.list_whole(vm["uuid"]), checkpoint, settings.full_every, settings.compare_every)
+    if settings.copy_tasks:
+        choice = Choice(FULL, "the tasks of vm_backup_copy_tasks have copied it")
+    return {
+        "vm": vm,
+        "mover": mover.name,
+        "mode": choice.mode,
+        "outcome": choice.outcome,
+        "why": choice.why,
+        "bitmap_name": checkpoint if choice.mode == AUTO else None,
+        "task_uuid": task["uuid"] if task else None,
+    }
+
+
+def _predict(site: Site, batches: Iterable[Sequence[Record]], settings: Settings) -> list[Record]:
+    """Return the entries that a run would have."""
+    entries = []
+    for batch in batches:
+        space = _read_space(site, settings)
+        for item in batch:
+            if error := space.take(item["vm"]):
+                entries.append(build_members(item["vm"], error=error))
+            else:
+                entries.append(build_members(item["vm"], outcome=item["outcome"], why=item["why"]))
+    return entries
+
+
+def _read_space(site: Site, settings: Settings) -> Space:
+    storages = site.read("primary_storage_info")["primary_storages"]
+    return Space({storage["uuid"]: storage for storage in storages}, settings.min_free_percent)
+
+
+def _read_tasks(site: Site) -> list[Record]:
+    tasks: list[Record] = site.read("cbt_task_info")["cbt_tasks"]
+    return tasks
+
+
+def open_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Open the sessions of a batch, and return them, and the entries of the VMs that have none."""
+    settings = Settings(**options)
+    space, due, entries = _read_space(site, settings), [], []
+    for item in given["batch"]:
+        if error := space.take(item["vm"]):
+            entries.append(build_members(item["vm"], error=error))
+        else:
+            due.append(item)
+    started = site.get_time()
+    objects = [build_session_options(item, settings) for item in due]
+    results = site.batch("cbt_task", objects, settings.batch_size, state="enabled", wait_timeout=settings.timeout)
+    times = {"started": started, "opened": site.get_time()}
+    described = [_describe_session(item, result, settings) for item, result in zip(due, results, strict=True)]
+    opened = [{**item, **session, **times} for item, session in zip(due, described, strict=True)]
+    sessions = [session for session in opened if session["volumes"]]
+    # What a failed call has begun must not wait for the copies of other VMs.
+    entries += _finish(site, [session for session in opened if not session["volumes"]], {}, settings)
+    return Report(
+        "VMs",
+        next={"entries": entries, **_describe_work(sessions, settings)},
+        has_changed=any(result["changed"] for result in results),
+    )
+
+
+def _describe_work(sessions: Sequence[Record], settings: Settings) -> Record:
+    """Return what the tasks of the role need to copy the volumes of sessions."""
+    share = max(1, settings.rate_limit // max(1, len(sessions))) if settings.rate_limit else 0
+    passed_on = ("repository", "verify", "keep", "compression", "min_free_percent", "timeout", "copy_tasks")
+    return {
+        "sessions": [] if settings.copy_tasks else sessions,
+        "sessions_for_tasks": sessions if settings.copy_tasks else [],
+        "rate_limit": share,
+        "polls": settings.timeout // POLL_INTERVAL + 12,
+        "interval": POLL_INTERVAL,
+        **{name: getattr(settings, name) for name in passed_on},
+    }
+
+
+def build_session_options(item: Record, settings: Settings) -> Record:
+    """Return the options of the module cbt_task that open the session of a VM."""
+    bitmap = {"bitmap_name": item["bitmap_name"]} if item["bitmap_name"] else {}
+    if item["task_uuid"]:
+        return {"uuid": item["task_uuid"], **bitmap}
+    uuid = item["vm"]["uuid"]
+    return {"name": f"{settings.task_prefix}{uuid}", "description": MARK, "vm": uuid, **bitmap}
+
+
+def _describe_session(item: Record, result: Record, settings: Settings) -> Record:
+    """Return the volumes of a session for backup_point, and for the tasks of a user; none after a failure."""
+    infos = result.get("volume_cbt_backup_infos")
+    if result["failed"] or not infos:
+        problem = result["msg"] if result["failed"] else "The service has returned no volumes to copy."
+        return {"volumes": [], "problem": problem}
+    volumes = [replace_address(info, item["vm"].get("host_uuid"), settings.host_address) for info in infos]
+    exports = [
+        {
+            "volume_uuid": info["volume"]["volume_uuid"],
+            "device_id": info["volume"].get("device_id"),
+            "uri": build_uri(info),
+        }
+        for info in volumes
+    ]
+    return {"volumes": volumes, "exports": exports}
+
+
+def end_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """End the sessions of VMs, and return their entries.
+
+    ``items`` are sessions, or the VMs of a batch, of which those among ``done`` have an entry already. ``started`` and
+    ``waited`` are what the tasks of the copy returned, if there was one, and ``problem`` why there was none.
+    """
+    settings = Settings(**options)
+    done = {entry["vm_uuid"] for entry in given.get("done") or ()}
+    problem = {"problem": given["problem"]} if given.get("problem") else {}
+    items = [{**item, **problem} for item in given["items"] if item["vm"]["uuid"] not in done]
+    copy = merge_results(given.get("started"), given.get("waited"))
+    copies = {items[0]["vm"]["uuid"]: copy} if copy and items else {}
+    entries = _finish(site, items, copies, settings)
+    return Report("VMs", next={"entries": entries}, has_changed=any(entry["session_ended"] for entry in entries))
+
+
+def _finish(site: Site, items: Sequence[Record], copies: Mapping[str, Record], settings: Settings) -> list[Record]:
+    """End the sessions of VMs, and return their entries. ``copies`` are results by the uuids of the VMs."""
+    if not items:
+        return []
+    vms = [item["vm"] for item in items]
+    try:
+        remains: Mapping[str, str | None] = _end_sessions(site, _read_again(site, vms), _read_tasks(site), settings)
+        # The service is asked whether it is so, and not believed.
+        remains = {**remains, **_find_unended(_read_tasks(site), vms, settings, remains)}
+    except VirtinfraError as failure:
+        unknown = f"It is not known whether the backup session was ended: {failure} Run the role again."
+        remains = {vm["uuid"]: unknown for vm in vms}
+    now = site.get_time()
+    uuids = [vm["uuid"] for vm in vms]
+    return [judge_copy(item, copies.get(uuid), remains.get(uuid), now) for item, uuid in zip(items, uuids, strict=True)]
+
+
+def _read_again(site: Site, vms: Sequence[Record]) -> list[Record]:
+    """Return VMs with their current states. Those that are gone are left out."""
+    return list(site.select_vms([f"uuid?={','.join(vm['uuid'] for vm in vms)}"], []).objects)
+
+
+def _end_sessions(
+    site: Site, vms: Sequence[Record], tasks: Iterable[Record], settings: Settings
+) -> dict[str, str | None]:
+    """End the sessions of VMs, and return by the uuid of each VM that had one why it could not be ended, or None."""
+    due = []
+    for vm in vms:
+        task = settings.find_task(tasks, vm["uuid"])
+        if task and settings.is_ours(task) and has_session(task, vm["state"] == "Running"):
+            due.append((vm, task))
+    objects = [{"uuid": task["uuid"]} for vm, task in due]
+    results = site.batch("cbt_task", objects, settings.concurrency, state="disabled", wait_timeout=END_TIMEOUT)
+    return {
+        vm["uuid"]: describe_remains(task, str(result["msg"])) if result["failed"] else None
+        for (vm, task), result in zip(due, results, strict=True)
+    }
+
+
+def describe_remains(task: Record, reason: str) -> str:
+    """Return what remains of a session that could not be ended, and how to remove it."""
+    volumes = task.get("scratch_volumes")
+    remains = f"the scratch volumes {name_some(volumes)} remain" if volumes else "its scratch volumes may remain"
+    return (
+        f"The backup session of the CBT task {task['name']} ({task['uuid']}) could not be ended, and {remains}:"
+        f" {reason.rstrip('.')}. When the VM runs, run the role again, or disable the task."
+    )
+
+
+def _find_unended(
+    tasks: Iterable[Record], vms: Sequence[Record], settings: Settings, remains: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Return by the uuid of each VM whose session is open nevertheless what remains of it."""
+    tasks = list(tasks)
+    found = {vm["uuid"]: settings.find_task(tasks, vm["uuid"]) for vm in vms if not remains.get(vm["uuid"])}
+    return {
+        uuid: describe_remains(task, f"the service shows the status {task['status']}")
+        for uuid, task in found.items()
+        if task and settings.is_ours(task) and has_session(task, is_running=False)
+    }
+
+
+def _name_leaked(site: Site, vms: Sequence[Record]) -> None:
+    """Warn of scratch volumes of these VMs that belong to no CBT task. Nothing but a person removes them."""
+    used = {uuid for task in _read_tasks(site) for uuid in task.get("scratch_volumes") or ()}
+    try:
+        reply = site.read("api", operation="QueryVolume", params={"q": [f"name~={SCRATCH_NAMES}"]})["reply"]
+    except VirtinfraError as failure:
+        site.warn(f"Scratch volumes that remained could not be looked for: {failure}")
+        return
+    ours = {f"{SCRATCH_FOR}{volume['uuid']}" for vm in vms for volume in vm.get("all_volumes") or ()}
+    leaked = [
+        f"{volume.get('name')} ({volume['uuid']})"
+        for volume in reply.get("inventories") or ()
+        if volume.get("description") in ours and volume["uuid"] not in used
+    ]
+    if leaked:
+        site.warn(
+            f"These scratch volumes belong to no CBT task, and nothing removes them: {', '.join(leaked)}. Delete them"
+            " in the service, if no other backup product uses them."
+        )
+
+
+def report(dummy_site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Return the report: the entries of all steps, and those of VMs that a step has not reached."""
+    return build_report(given["entries"], [item for batch in given["batches"] for item in batch])
+
+
+STEPS = {"select": select, "plan": plan, "open": open_sessions, "end": end_sessions, "report": report}

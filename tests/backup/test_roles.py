@@ -1,0 +1,116 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The roles of backups, over a simulator with real disks, with this machine as the data mover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+from support.kvm_host import MIB, run
+from support.playbook_runner import PlaybookRunner
+
+SIZE = 4 * MIB
+
+
+class Site:
+    """A simulator with three VMs with disks, and a repository."""
+
+    def __init__(self, sim: Simulator, folder: Path) -> None:
+        self.sim, self.disks, self.repository = sim, folder / "disks", folder / "repository"
+        self.repository.mkdir()
+        connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+        self._runner = PlaybookRunner(folder, sim.url, connection)
+        self.truth: dict[str, bytearray] = {}
+        self._seed = 0
+
+    def run_role(self, role: str, *arguments: str, **variables: Any) -> tuple[int, str, list[dict[str, Any]]]:
+        """Run a role, and return the exit code, the output, and the report."""
+        given = {f"{role}_{name}": value for name, value in {"repository": str(self.repository), **variables}.items()}
+        task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
+        played = self._runner.play(task, vars=given, ignore_errors=False, arguments=arguments)
+        return played.code, played.output, played.get_fact(f"{role}_report")
+
+    def back_up(self, *arguments: str, **variables: Any) -> dict[str, dict[str, Any]]:
+        """Back up all VMs, and return the entries of the report by the names of the VMs."""
+        options = {"query": ["name~=vm-%"], "min_free_percent": 0, **variables}
+        code, output, report = self.run_role("vm_backup", *arguments, **options)
+        assert code == 0, output
+        return {entry["vm"]: entry for entry in report}
+
+    def write(self, volume: str, offset: int, length: int) -> None:
+        """Write as the guest of a volume does."""
+        self._seed += 1
+        self.sim.guest_write(volume, offset, length, self._seed)
+        content = self.truth.setdefault(volume, bytearray(SIZE))
+        content[offset : offset + length] = Random(self._seed).randbytes(length)
+
+    def read_point(self, vm: str, point: str, volume: str) -> bytes:
+        """Return what qemu-img alone restores of a point."""
+        raw = self.repository / "content"
+        image = self.repository / vm / point / f"{volume}.qcow2"
+        run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", image, raw)
+        content = raw.read_bytes()
+        raw.unlink()
+        return content
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """The site; its VMs run, and have no CBT tasks."""
+    options = ("--disks", str(tmp_path / "disks"), "--disk-size", "4M", "--latency", "0")
+    with Simulator(*options) as sim:
+        sim.reset(vms=3, cbt_tasks=0)
+        for vm in sim.records("vm"):
+            sim.change("vm", vm["uuid"], state="Running")
+        yield Site(sim, tmp_path)
+
+
+def test_a_chain_of_many_vms(site: Site) -> None:
+    """Each point has the disks of its moment, and check mode predicts it without a write."""
+    volumes = {vm["name"]: vm["rootVolumeUuid"] for vm in site.sim.records("vm")}
+    uuids = {vm["name"]: vm["uuid"] for vm in site.sim.records("vm")}
+    for volume in volumes.values():
+        site.write(volume, 0, MIB)
+    predicted = site.back_up("--check")
+    assert {entry["outcome"] for entry in predicted.values()} == {"full"}
+    assert list(site.repository.iterdir()) == []
+
+    full = site.back_up()
+    assert {entry["outcome"] for entry in full.values()} == {"full"}
+    moments = {name: bytes(site.truth[volume]) for name, volume in volumes.items()}
+    site.write(volumes["vm-1"], 2 * MIB, 5000)
+    predicted = site.back_up("--check")
+    assert {entry["outcome"] for entry in predicted.values()} == {"incremental"}
+    second = site.back_up(keep={"last": 1}, concurrency=2, per_host=2)
+    assert {entry["outcome"] for entry in second.values()} == {"incremental"}
+    for name, entry in second.items():
+        assert (entry["verified"], entry["session_ended"], entry["error"]) == (True, True, None)
+        assert entry["bytes_read"] < MIB
+        assert entry["kept"] == [full[name]["point"], entry["point"]]
+        assert site.read_point(uuids[name], full[name]["point"], volumes[name]) == moments[name]
+        assert site.read_point(uuids[name], entry["point"], volumes[name]) == bytes(site.truth[volumes[name]])
+    assert {task["status"] for task in site.sim.records("cbttask")} == {"Stopped"}
+    assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
+
+
+def test_a_lost_bitmap_and_a_comparison(site: Site) -> None:
+    """A restart of a VM loses its bitmaps: its next point is full, and the report says why."""
+    first = site.sim.records("vm")[0]
+    site.write(first["rootVolumeUuid"], 0, MIB)
+    site.back_up(query=[], vms="vm-1")
+    site.sim.change("vm", first["uuid"], state="Stopped")
+    site.sim.change("vm", first["uuid"], state="Running")
+    lost = site.back_up(query=[], vms="vm-1")["vm-1"]
+    assert (lost["outcome"], lost["why"]) == ("full", "the service offers no increment")
+    compared = site.back_up(query=[], vms="vm-1", compare_every=1)["vm-1"]
+    assert (compared["outcome"], compared["bytes_written"]) == ("compared", 0)
+    assert seeded_uuid("vm", 1) == first["uuid"]

@@ -1,0 +1,121 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The sessions that the role vm_backup opens and ends, with tasks of a user as the copier."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner, Run
+
+MARK = "Backup session of the role virtinfra.manager.vm_backup."
+
+Report = dict[str, dict[str, Any]]
+
+
+@pytest.fixture
+def service(sim: Simulator) -> Simulator:
+    """A simulator with four running VMs without CBT tasks."""
+    sim.reset(vms=4, cbt_tasks=0, latency=0.01)
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], state="Running")
+    return sim
+
+
+@pytest.fixture
+def copier(tmp_path: Path) -> Path:
+    """Tasks that write what they get into a file for each VM, and fail for the VM vm-2."""
+    path = tmp_path / "copy.yml"
+    content = "{{ vm_backup_session | to_json }}"
+    tasks = [
+        {"ansible.builtin.copy": {"content": content, "dest": f"{tmp_path}/{{{{ vm_backup_session.vm.name }}}}.json"}},
+        {"ansible.builtin.fail": {"msg": "no tape"}, "when": "vm_backup_session.vm.name == 'vm-2'"},
+    ]
+    path.write_text(json.dumps(tasks), encoding="utf-8")
+    return path
+
+
+def run_role(playbook_runner: PlaybookRunner, *arguments: str, **variables: Any) -> tuple[Run, Report]:
+    """Run the role for all VMs, and return its report by the names of the VMs."""
+    given = {"vm_backup_query": ["name~=vm-%"], **{f"vm_backup_{name}": value for name, value in variables.items()}}
+    role = {"ansible.builtin.include_role": {"name": "virtinfra.manager.vm_backup"}}
+    run = playbook_runner.play(role, vars=given, ignore_errors=False, arguments=arguments)
+    return run, {entry["vm"]: entry for entry in run.get_fact("vm_backup_report")}
+
+
+def statuses(service: Simulator) -> dict[str, str]:
+    """Return the statuses of all CBT tasks by the names of their VMs."""
+    names = {vm["uuid"]: vm["name"] for vm in service.records("vm")}
+    return {
+        names[ref["resourceUuid"]]: task["status"]
+        for task in service.records("cbttask")
+        for ref in task["resourceRefs"]
+        if ref["resourceType"] == "VmInstanceVO"
+    }
+
+
+def scratch_volumes(service: Simulator) -> list[str]:
+    """Return the names of all scratch volumes."""
+    return [volume["name"] for volume in service.records("volume") if volume["name"].startswith("Cbt-volume-of-")]
+
+
+def test_sessions_are_ended_whatever_the_copy_does(
+    service: Simulator, playbook_runner: PlaybookRunner, copier: Path
+) -> None:
+    stopped = service.records("vm")[3]
+    service.change("vm", stopped["uuid"], state="Stopped")
+    before = service.state()
+    run, predicted = run_role(playbook_runner, "--check", copy_tasks=str(copier))
+    assert run.code == 0, run.output
+    assert service.state() == before
+    assert [entry["outcome"] for entry in predicted.values()] == ["skipped", "full", "full", "full"]
+
+    run, report = run_role(playbook_runner, copy_tasks=str(copier))
+    assert run.code == 2, run.output
+    outcomes = {name: (entry["outcome"], entry["session_ended"], entry["error"]) for name, entry in report.items()}
+    reason = "The VM is Stopped. A backup session needs a running VM."
+    assert outcomes == {
+        "vm-1": ("full", True, None),
+        "vm-2": ("failed", True, "no tape"),
+        "vm-3": ("full", True, None),
+        "vm-4": ("skipped", True, reason),
+    }
+    assert "1 of 4 VMs failed" in run.output
+    assert statuses(service) == dict.fromkeys(("vm-1", "vm-2", "vm-3"), "Stopped")
+    assert scratch_volumes(service) == []
+    session = json.loads(copier.with_name("vm-1.json").read_text(encoding="utf-8"))
+    assert session["vm"]["name"] == "vm-1"
+    assert [export["uri"].partition("://")[0] for export in session["exports"]] == ["nbd"] * len(session["exports"])
+    assert {task["description"] for task in service.records("cbttask")} == {MARK}
+
+
+def test_no_session_stays_open_if_the_mover_cannot_copy(
+    service: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
+) -> None:
+    """The simulator has no disks, so no copy can succeed; a mover that is unreachable does not end the play."""
+    run, report = run_role(playbook_runner, vms="vm-1,vm-2", query=[], repository=str(tmp_path))
+    assert run.code == 2, run.output
+    assert [entry["outcome"] for entry in report.values()] == ["failed"] * 2
+    assert [entry["session_ended"] for entry in report.values()] == [True] * 2
+    assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped", "vm-2": "Stopped"}, [])
+    assert list(tmp_path.rglob("manifest.json")) == []
+
+    task = service.records("cbttask")[0]
+    playbook_runner.run_module("cbt_task", {"uuid": task["uuid"], "state": "enabled"})
+    assert "Running" in statuses(service).values()
+    gone = {"name": "gone", "groups": "movers", "ansible_connection": "ssh", "ansible_host": "127.0.0.1"}
+    inventory = tmp_path / "hosts.yml"
+    inventory.write_text(json.dumps({"all": {"hosts": {"gone": {**gone, "ansible_port": 1}}}}), encoding="utf-8")
+    run, report = run_role(
+        playbook_runner, "-i", str(inventory), vms="vm-1,vm-2", query=[], repository=str(tmp_path), mover="gone"
+    )
+    assert run.code == 2, run.output
+    assert all("The data mover gone cannot be used" in entry["error"] for entry in report.values())
+    assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped", "vm-2": "Stopped"}, [])

@@ -1,0 +1,310 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which sessions the workflow vm_backup opens and ends, and which tasks it never touches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_plan import (
+    AUTO,
+    COMPARED,
+    FULL,
+    Mover,
+    assign_movers,
+    batch_vms,
+    build_uri,
+    choose_mode,
+    replace_address,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK
+
+from simulator.launch import Simulator
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+EMPTY = {
+    "item": "localhost",
+    "points": [],
+    "checkpoints": [],
+    "running": [],
+    "space": {"free_bytes": 50, "total_bytes": 100},
+}
+
+
+@pytest.fixture
+def service(sim: Simulator) -> Simulator:
+    """A simulator with four running VMs on two hosts, without CBT tasks."""
+    sim.reset(vms=4, cbt_tasks=0)
+    hosts = sim.records("host")
+    for number, vm in enumerate(sim.records("vm")):
+        sim.change("vm", vm["uuid"], state="Running", hostUuid=hosts[number % 2]["uuid"])
+    return sim
+
+
+def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
+    """Run a step of the workflow for all VMs."""
+    values = {"query": ["name~=vm-%"], "repository": "/srv/backups", **variables}
+    return work(
+        "vm_backup", {f"vm_backup_{key}": value for key, value in values.items()}, check, step=name, given=given
+    )
+
+
+def plan(work: WorkflowRunner, *movers: Any, check: bool = False, **variables: Any) -> WorkflowRun:
+    """Plan copies with the results of movers, by default of one without points."""
+    return step(work, "plan", {"movers": movers or [EMPTY]}, check, **variables)
+
+
+def statuses(service: Simulator) -> list[str]:
+    """Return the statuses of all CBT tasks."""
+    return [task["status"] for task in service.records("cbttask")]
+
+
+def count_scratch_volumes(service: Simulator) -> int:
+    """Return how many scratch volumes exist."""
+    return sum(volume["name"].startswith("Cbt-volume-of-") for volume in service.records("volume"))
+
+
+def enable(work: WorkflowRunner, service: Simulator, count: int = 1, **variables: Any) -> list[dict[str, Any]]:
+    """Open the sessions of the first batch, and return its items."""
+    batch = plan(work, concurrency=count, per_host=count, **variables).result["next"]["batches"][0]
+    opened = step(work, "open", {"batch": batch}, concurrency=count, **variables)
+    sessions: list[dict[str, Any]] = opened.result["next"]["sessions"]
+    assert statuses(service) == ["Running"] * count
+    return sessions
+
+
+def test_a_session_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(work, concurrency=4, per_host=1)
+    batches = planned.result["next"]["batches"]
+    assert (planned.calls, [len(batch) for batch in batches]) == ([], [2, 2])
+    for batch in batches:
+        assert len({item["vm"]["host_uuid"] for item in batch}) == 2
+    (session,) = enable(work, service)
+    assert session["task_uuid"] is None
+    assert session["mode"] == FULL
+    assert count_scratch_volumes(service) == len(session["volumes"]) > 0
+    assert [export["uri"] for export in session["exports"]] == list(map(build_uri, session["volumes"]))
+    ended = step(work, "end", {"items": [session], "started": {"failed": False}})
+    (entry,) = ended.result["next"]["entries"]
+    assert (entry["outcome"], entry["session_ended"], entry["error"]) == (FULL, True, None)
+    assert (ended.calls, statuses(service), count_scratch_volumes(service)) == (["DisableCbtTask"], ["Stopped"], 0)
+    assert service.records("cbttask")[0]["description"] == MARK
+    again = step(work, "end", {"items": [session], "done": [entry]})
+    assert (again.calls, again.result["next"]["entries"]) == ([], [])
+
+
+def test_the_checkpoint_of_the_repository_is_sent(service: Simulator, work: WorkflowRunner) -> None:
+    (session,) = enable(work, service)
+    step(work, "end", {"items": [session], "started": {"failed": False}})
+    uuid, checkpoint = session["vm"]["uuid"], session["volumes"][0]["bitmap_name"]
+    point = {"vm_uuid": uuid, "point": "20261126T021500Z", "whole": True, "mode": FULL}
+    known = {"vm_uuid": uuid, "volume_uuid": "v", "checkpoint": checkpoint, "point": point["point"]}
+    mover = {**EMPTY, "points": [point], "checkpoints": [known]}
+    batches = plan(work, mover, vms=[uuid]).result["next"]["batches"]
+    (item,) = batches[0]
+    assert (item["mode"], item["bitmap_name"], bool(item["task_uuid"])) == (AUTO, checkpoint, True)
+    opened = step(work, "open", {"batch": batches[0]})
+    assert {info["mode"] for info in opened.result["next"]["sessions"][0]["volumes"]} == {"incremental"}
+    assert len(service.records("cbttask")) == 1
+
+
+def test_leftovers_are_ended_first(service: Simulator, work: WorkflowRunner) -> None:
+    enable(work, service, 2)
+    predicted = plan(work, check=True, state="ended")
+    ended = plan(work, state="ended")
+    assert (predicted.calls, ended.calls) == ([], ["DisableCbtTask"] * 2)
+    assert predicted.result["next"] == ended.result["next"]
+    outcomes = sorted(entry["outcome"] for entry in ended.result["next"]["entries"])
+    assert outcomes == ["ended", "ended", "unchanged", "unchanged"]
+    assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"] * 2, 0)
+
+
+def test_tasks_of_other_products_stay(service: Simulator, work: WorkflowRunner) -> None:
+    """Neither the prefix nor the description alone makes a task ours."""
+    sessions = enable(work, service, 3)
+    tasks = service.records("cbttask")
+    service.change("cbttask", tasks[0]["uuid"], description="nightly")
+    service.change("cbttask", tasks[1]["uuid"], name="other-product")
+    planned = plan(work, vms=[session["vm"]["uuid"] for session in sessions])
+    assert planned.calls == ["DisableCbtTask"]
+    assert statuses(service) == ["Running", "Running", "Stopped"]
+    entries = planned.result["next"]["entries"]
+    assert [entry["outcome"] for entry in entries] == ["failed"] * 2
+    assert "which the role has not created" in entries[0]["error"]
+    ended = step(work, "end", {"items": sessions})
+    assert (ended.calls, statuses(service)) == ([], ["Running", "Running", "Stopped"])
+
+
+def test_a_vm_that_stopped_meanwhile_gets_a_sentence(service: Simulator, work: WorkflowRunner) -> None:
+    (session,) = enable(work, service)
+    service.change("vm", session["vm"]["uuid"], state="Stopped")
+    ended = step(work, "end", {"items": [session], "started": {"failed": False}})
+    (entry,) = ended.result["next"]["entries"]
+    assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
+    for part in ("could not be ended", "the scratch volumes", "remain", "When the VM runs, run the role again"):
+        assert part in entry["error"]
+    planned = plan(work, vms=[session["vm"]["uuid"]])
+    assert [each["outcome"] for each in planned.result["next"]["entries"]] == ["failed"]
+    service.change("vm", session["vm"]["uuid"], state="Running")
+    assert plan(work, vms=[session["vm"]["uuid"]]).calls == ["DisableCbtTask"]
+    assert count_scratch_volumes(service) == 0
+
+
+def test_a_session_that_cannot_be_opened_is_cleaned_up_at_once(service: Simulator, work: WorkflowRunner) -> None:
+    service.fault("fail", operation="EnableCbtTask", error={"code": "SYS.1006", "details": "a migration is going on"})
+    batch = plan(work, concurrency=2, per_host=2).result["next"]["batches"][0]
+    opened = step(work, "open", {"batch": batch}, concurrency=1)
+    (entry,) = opened.result["next"]["entries"]
+    assert (entry["outcome"], "a migration is going on" in entry["error"]) == ("failed", True)
+    assert len(opened.result["next"]["sessions"]) == 1
+
+
+def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, work: WorkflowRunner) -> None:
+    for storage in service.records("primarystorage"):
+        service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
+    predicted = plan(work, check=True)
+    batch = plan(work).result["next"]["batches"][0]
+    opened = step(work, "open", {"batch": batch})
+    assert (opened.calls, opened.result["next"]["sessions"]) == ([], [])
+    for entry in (*predicted.result["next"]["entries"], *opened.result["next"]["entries"]):
+        assert "too little space for the scratch volumes" in entry["error"]
+
+
+def test_no_session_opens_without_room_in_the_repository(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(work, min_free_percent=51)
+    assert (planned.calls, planned.result["next"]["batches"]) == ([], [])
+    for entry in planned.result["next"]["entries"]:
+        assert "The repository on the data mover localhost has too little space" in entry["error"]
+
+
+def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
+    predicted = plan(work, check=True)
+    assert (predicted.calls, predicted.result["changed"]) == ([], True)
+    assert predicted.result["next"]["batches"] == []
+    assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
+
+
+def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> None:
+    """The second one does not end the session that the first one reads."""
+    (session,) = enable(work, service)
+    running = {"vm_uuid": session["vm"]["uuid"], "point": "20261127T021500Z", "process": 4711}
+    planned = plan(work, {**EMPTY, "running": [running]}, vms=[session["vm"]["uuid"]])
+    (entry,) = planned.result["next"]["entries"]
+    assert "Another task copies or restores the VM" in entry["error"]
+    assert (planned.calls, statuses(service)) == ([], ["Running"])
+
+
+def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(work, vms=["vm-1", "vm-9"]).result["next"]
+    done = step(work, "report", planned)
+    assert [(entry["vm"], entry["outcome"]) for entry in done.report] == [("vm-9", "failed"), ("vm-1", "failed")]
+    assert (done.result["failed_count"], done.result["changed"]) == (2, False)
+    assert "run has ended before" in done.report[1]["error"]
+
+
+def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("give vm_backup_repository", {"repository": None}),
+        ("vm_backup_concurrency must be at least 1", {"concurrency": 0}),
+        ("vm_backup_full_every must be at least 0", {"full_every": -1}),
+        ("vm_backup_min_free_percent must be from 0 to 99", {"min_free_percent": 100}),
+        ("must not be empty", {"task_prefix": ""}),
+        ("No VM meets vm_backup_query", {"query": ["name=nobody"]}),
+    ]
+    for message, variables in wrong:
+        assert message in step(work, "select", **variables).message
+    assert "step must be one of select, plan" in step(work, "close").message
+    other = work("vm_snapshots", {"vm_snapshots_vms": ["vm-1"]}, step="plan")
+    assert "the role vm_snapshots has no step 'plan'" in other.message
+
+
+def make_points(*modes: str) -> list[dict[str, Any]]:
+    """Return points of these modes, oldest first."""
+    return [{"mode": mode, "point": f"2026110{number}T000000Z"} for number, mode in enumerate(modes)]
+
+
+@pytest.mark.parametrize(
+    ("modes", "full_every", "compare_every", "expected"),
+    [
+        ((), 14, 7, FULL),
+        ((FULL,), 14, 7, AUTO),
+        ((FULL, "incremental"), 3, 3, AUTO),
+        ((FULL, "incremental", "incremental"), 3, 3, FULL),
+        ((FULL, "incremental", "incremental"), 0, 3, COMPARED),
+        ((FULL, COMPARED, "incremental"), 0, 3, AUTO),
+        ((FULL,), 1, 7, FULL),
+        ((FULL,), 0, 1, COMPARED),
+        ((FULL, *["incremental"] * 50), 0, 0, AUTO),
+        (("mixed", "mixed"), 3, 0, FULL),
+    ],
+)
+def test_the_mode_of_the_next_point(modes: tuple[str, ...], full_every: int, compare_every: int, expected: str) -> None:
+    assert choose_mode(make_points(*modes), "bitmap-1", full_every, compare_every).mode == expected
+
+
+def test_without_a_checkpoint_an_increment_is_compared() -> None:
+    assert choose_mode(make_points(FULL), None, 14, 7).mode == COMPARED
+
+
+def make_vm(uuid: str, size: int, host: str = "h") -> dict[str, Any]:
+    """Return a VM with one volume."""
+    volume = {"type": "Root", "status": "Ready", "is_shareable": False, "size": size, "primary_storage_uuid": "p"}
+    return {"uuid": uuid, "name": uuid, "host_uuid": host, "all_volumes": [volume]}
+
+
+def test_vms_stay_with_the_mover_of_their_newest_point() -> None:
+    point = {"vm_uuid": "a", "point": "20261126T000000Z", "whole": True, "mode": FULL}
+    newer = {**point, "point": "20261127T000000Z"}
+    movers = [Mover("m1", [point]), Mover("m2", [newer, {**point, "point": "20261128T000000Z", "whole": False}])]
+    vms = [make_vm("a", 10), make_vm("b", 5), make_vm("c", 3)]
+    names = {uuid: mover.name for uuid, mover in assign_movers(vms, movers).items()}
+    assert names == {"a": "m2", "b": "m1", "c": "m1"}
+
+
+def test_batches_respect_both_limits() -> None:
+    items = [{"vm": make_vm(str(number), 100 - number, f"h{number % 3}")} for number in range(10)]
+    batches = batch_vms(items, 4, 1)
+    assert sorted(item["vm"]["uuid"] for batch in batches for item in batch) == sorted(map(str, range(10)))
+    for batch in batches:
+        hosts = [item["vm"]["host_uuid"] for item in batch]
+        assert len(hosts) == len({*hosts}) <= 4
+    assert [len(batch) for batch in batch_vms(items, 2, 9)] == [2] * 5
+
+
+def test_another_address_of_a_host() -> None:
+    info = {"nbd_server": "10.0.0.1", "nbd_port": 10501, "scratch_node_name": "scratch-1"}
+    assert build_uri(replace_address(info, "h", {"10.0.0.1": "192.0.2.1"})) == "nbd://192.0.2.1:10501/scratch-1"
+    assert build_uri(replace_address(info, "h", {"h": "2001:db8::1"})) == "nbd://[2001:db8::1]:10501/scratch-1"
+    assert replace_address(info, "h", {"other": "192.0.2.1"}) is info
+
+
+@pytest.mark.parametrize(
+    ("copy", "message"),
+    [
+        (None, "Nothing was copied"),
+        ({"failed": True, "msg": "no space"}, "no space"),
+        ({"unreachable": True, "msg": "no route"}, "mover-1 could not be reached: no route."),
+        ({"finished": 0}, "did not end within vm_backup_timeout"),
+    ],
+)
+def test_a_copy_that_failed(copy: dict[str, Any] | None, message: str) -> None:
+    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
+    entry = judge_copy({**item, "started": 1.0, "opened": 3.0}, copy, None, 10.0)
+    assert (entry["outcome"], message in entry["error"]) == ("failed", True)
+    assert (entry["seconds"], entry["session_seconds"]) == (9, 7)
+
+
+def test_a_copy_that_succeeded() -> None:
+    volume = {"reason": "the bitmap of the export", "bytes_read": 5, "bytes_written": 3, "verified": True}
+    point = {"point": "20261127T021500Z", "mode": "incremental", "volumes": [volume, volume]}
+    copy = {"failed": False, "finished": 1, "point": point, "kept": ["b"], "kept_as_bases": ["a"], "deleted": ["c"]}
+    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
+    entry = judge_copy(item, copy, None, 10.0)
+    assert (entry["outcome"], entry["why"], entry["verified"]) == ("incremental", "the bitmap of the export", True)
+    assert (entry["bytes_read"], entry["bytes_written"]) == (10, 6)
+    assert (entry["kept"], entry["deleted"], entry["error"]) == (["a", "b"], ["c"], None)
+    assert judge_copy(item, copy, "The session remains.", 10.0)["outcome"] == "failed"
