@@ -448,5 +448,5 @@ def query_by(client: Client, operation: str, field: str, uuids: list[str]) -> di
         return None
     for record in records:
         result = record_to_result(complete_record(get_operation(operation).record, record))
-        records_by.setdefault(result[field], []).append(result)
+        records_by.setdefault(str(result[field]), []).append(result)
     return records_by

@@ -772,6 +772,7 @@ EXISTING: dict[str, ExistingObject] = {
             "tag_patterns": some_uuids,
         },
         "UpdateHost",
+        uncompared=("username", "ssh_port"),
     ),
 }
 
