@@ -141,6 +141,18 @@ def read(image: Path) -> bytes:
     return content
 
 
+def has_context(info: dict[str, Any], name: str) -> bool:
+    """Connect to an export, and return whether it offers a meta context."""
+    import nbd
+
+    client = nbd.NBD()
+    client.add_meta_context(name)
+    client.connect_uri(f"nbd://{info['nbd_server']}:{info['nbd_port']}/{info['scratch_node_name']}")
+    offered = bool(client.can_meta_context(name))
+    client.shutdown()
+    return offered
+
+
 def list_processes(folder: Path) -> list[str]:
     """Return the programs of QEMU that have a file of a folder open."""
     found = []
@@ -191,9 +203,7 @@ def test_a_session_as_replies_describe_it(vm: SimulatedVm) -> None:
     assert (root["nbd_server"], root["mode"]) == ("127.0.0.1", "full")
     scratch = vm.sim.records("cbttask")[0]["resourceRefs"][0]["resourceUuid"]
     assert (vm.folder / f"{scratch}.qcow2").exists()
-    address = f"nbd://{root['nbd_server']}:{root['nbd_port']}/{root['scratch_node_name']}"
-    contexts = subprocess.run(["nbdinfo", "--json", address], check=True, capture_output=True, text=True).stdout
-    assert '"base:allocation"' in contexts
+    assert has_context(root, "base:allocation")
     assert "already" in vm.fail("enableCbtTask")
     vm.act("disableCbtTask")
     assert not (vm.folder / f"{scratch}.qcow2").exists()
@@ -202,6 +212,7 @@ def test_a_session_as_replies_describe_it(vm: SimulatedVm) -> None:
     # A read-only look ends no session, unlike an export.
     again = vm.enable(root["bitmap_name"])
     assert [info["mode"] for info in again] == ["incremental"] * 2
+    assert has_context(again[0], f"qemu:dirty-bitmap:{root['bitmap_name']}")
 
 
 @pytest.mark.parametrize("how", ["stop", "reboot", "crash"])
@@ -233,7 +244,7 @@ def test_exports(vm: SimulatedVm) -> None:
     root, data = vm.export()
     assert root["nbd_port"] != data["nbd_port"]
     # A look ends an export, because it is its only client.
-    run("nbdinfo", "--size", f"nbd://127.0.0.1:{root['nbd_port']}/{root['scratch_node_name']}")
+    assert has_context(root, "base:allocation")
     wait_until(lambda: list_processes(vm.folder) == ["qemu-nbd"])
     vm.unexport()
     assert list_processes(vm.folder) == []
@@ -244,6 +255,84 @@ def test_a_volume_that_a_vm_has_open_is_not_exported(vm: SimulatedVm) -> None:
     params = {"vmInstanceUuid": seeded_uuid("vm", 2), "volumeUuids": vm.volumes[:1]}
     error = vm.api.error("POST", "cbt-task/exportvolume", {"params": params})
     assert "lock" in error["details"]
+
+
+def back_up_once(vm: SimulatedVm) -> str:
+    """Make a full point, let the guest write, and return the checkpoint."""
+    vm.write(0, 0, MIB)
+    first, dummy = vm.back_up()
+    assert first.point is not None
+    vm.write(0, 2 * MIB, 5000)
+    return str(first.point["volumes"][0]["checkpoint"])
+
+
+def test_bitmaps_that_are_lost(vm: SimulatedVm) -> None:
+    checkpoint = back_up_once(vm)
+    vm.sim.configure(cbt_bitmap="lost")
+    assert [info["mode"] for info in vm.enable(checkpoint)] == ["full"] * 2
+
+
+def test_bitmaps_that_lie_make_a_wrong_copy_which_a_comparison_heals(vm: SimulatedVm) -> None:
+    checkpoint = back_up_once(vm)
+    vm.sim.configure(cbt_bitmap="lying")
+    infos = vm.enable(checkpoint)
+    assert [info["mode"] for info in infos] == ["incremental"] * 2
+    wrong = vm.copy(infos, checkpoint, verify=False)
+    assert vm.read_point(stamp_of(wrong)) != vm.freeze()
+    vm.act("disableCbtTask")
+    vm.write(0, MIB, 5000)
+    assert wrong.point is not None
+    checkpoint = wrong.point["volumes"][0]["checkpoint"]
+    healed = vm.copy(vm.enable(checkpoint), checkpoint)
+    assert vm.read_point(stamp_of(healed)) == vm.freeze()
+    assert healed.warnings != []
+
+
+def test_a_hidden_context(vm: SimulatedVm) -> None:
+    checkpoint = back_up_once(vm)
+    vm.sim.configure(cbt_context="hidden")
+    infos = vm.enable(checkpoint)
+    assert not has_context(infos[0], f"qemu:dirty-bitmap:{checkpoint}")
+    outcome = vm.copy(infos, checkpoint)
+    assert modes(outcome) == ["incremental"] * 2
+    assert vm.read_point(stamp_of(outcome)) == vm.freeze()
+
+
+def test_a_scratch_that_cannot_grow_stops_the_guest_and_not_the_reader(vm: SimulatedVm) -> None:
+    vm.write(0, 0, MIB)
+    vm.sim.configure(cbt_scratch="full")
+    infos = vm.enable()
+    with pytest.raises(SimulatorError, match="No space left on device"):
+        vm.sim.guest_write(vm.volumes[0], 0, 65536, 99)
+    outcome = vm.copy(infos)
+    assert vm.read_point(stamp_of(outcome)) == vm.freeze()
+    vm.act("disableCbtTask")
+    vm.write(0, 0, 65536)
+
+
+def test_a_session_that_cannot_be_ended(vm: SimulatedVm) -> None:
+    vm.sim.configure(cbt_disable="refused")
+    infos = vm.enable()
+    assert "the agent of the host failed" in vm.fail("disableCbtTask")
+    assert vm.sim.records("cbttask")[0]["status"] == "Running"
+    vm.copy(infos)
+    vm.sim.configure(cbt_disable="permitted")
+    vm.act("disableCbtTask")
+
+
+def test_an_export_that_is_cut_and_a_second_restore(vm: SimulatedVm) -> None:
+    back_up_once(vm)
+    outcome, moment = vm.back_up()
+    vm.write(0, 0, MIB)
+    vm.act("stopVmInstance")
+    vm.sim.configure(cbt_export="cut")
+    with pytest.raises(BackupFailure, match="These volumes are incomplete") as caught:
+        vm.restore(stamp_of(outcome))
+    assert caught.value.result["volumes"][0]["state"] == "incomplete"
+    vm.sim.configure(cbt_export="whole")
+    vm.restore(stamp_of(outcome))
+    vm.unexport()
+    assert vm.read_disks() == moment
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import OperationError
 from .machine import Machine, SessionPlan
 from .processes import ADDRESS, Process, find_free_port, find_missing_parts, greets, run
+from .relay import Relay
 
 PORT_TRIES = 3
 
@@ -44,6 +45,7 @@ class Disks:
         self._sizes: dict[str, int] = {}
         self._machines: dict[str, Machine] = {}
         self._exports: dict[str, Process] = {}
+        self._relays: dict[str, Relay] = {}
 
     def path_of(self, volume: str) -> Path:
         """Return the file of a volume."""
@@ -91,8 +93,11 @@ class Disks:
         if machine := self._machines.pop(vm, None):
             machine.end()
 
-    def export(self, volume: str) -> dict[str, Any]:
-        """Export a volume, writable, to one client; return where. Raise OperationError if a process has it open."""
+    def export(self, volume: str, is_cut: bool) -> dict[str, Any]:
+        """Export a volume, writable, to one client; return where. Raise OperationError if a process has it open.
+
+        One that is cut ends in the middle of the work of its client.
+        """
         for attempt in range(PORT_TRIES):
             port = find_free_port()
             process = Process(
@@ -108,10 +113,15 @@ class Disks:
             else:
                 break
         self._exports[volume] = process
+        if is_cut:
+            self._relays[volume] = Relay(port)
+            port = self._relays[volume].port
         return {"nbdServer": ADDRESS, "nbdPort": port}
 
     def end_export(self, volume: str) -> None:
         """End the export of a volume, if it has not ended by itself."""
+        if relay := self._relays.pop(volume, None):
+            relay.close()
         if process := self._exports.pop(volume, None):
             process.end()
 

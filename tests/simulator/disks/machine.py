@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 from collections.abc import Callable, Mapping
@@ -19,6 +20,9 @@ from ..state.extents import encode_extents
 from .monitor import Monitor
 from .processes import ADDRESS, Process, run, wait_until
 
+FULL = {"event": "none", "iotype": "write", "errno": errno.ENOSPC, "once": False}
+"""What a file on a full storage does."""
+
 
 @dataclass(frozen=True)
 class SessionPlan:
@@ -27,6 +31,12 @@ class SessionPlan:
     scratch: Mapping[str, str]
     checkpoint: str
     base: str | None
+    is_lying: bool = False
+    """Whether the old checkpoint does not know what was written since."""
+    has_hidden_bitmap: bool = False
+    """Whether the exports lack the meta context of the old checkpoint."""
+    is_full: bool = False
+    """Whether the scratch volumes cannot grow."""
 
 
 class Machine:
@@ -64,37 +74,47 @@ class Machine:
         """Begin a pull-mode backup of all volumes at one point in time; return how each is served, by its uuid."""
         if self._has_session():
             raise operation_refused("a backup of the vm is going on already")
-        modes = {volume: self._prepare(volume, scratch, plan.base) for volume, scratch in plan.scratch.items()}
+        modes = {volume: self._prepare(volume, plan) for volume in plan.scratch}
         self._monitor("transaction", actions=_list_actions(plan, modes))
         self._checkpoint = plan.checkpoint
-        return {volume: self._serve(scratch, modes[volume], plan.base) for volume, scratch in plan.scratch.items()}
+        return {volume: self._serve(volume, modes[volume], plan) for volume in plan.scratch}
 
-    def _prepare(self, volume: str, scratch: str, base: str | None) -> str:
+    def _prepare(self, volume: str, plan: SessionPlan) -> str:
         """Make the scratch of a volume, and return the mode of the session: full if the base is not there."""
         self._open_volume(volume)
+        scratch = plan.scratch[volume]
+        file: dict[str, Any] = {"driver": "file", "filename": str(self._path_of(scratch))}
+        if plan.is_full:
+            file = {"driver": "blkdebug", "image": file, "inject-error": [FULL]}
         self._monitor(
             "blockdev-add",
             driver="qcow2",
             node_name=_scratch_of(scratch),
             backing=_node_of(volume),
-            file={"driver": "file", "filename": str(self._path_of(scratch))},
+            file=file,
         )
-        if base in self._list_bitmaps(volume):
+        if plan.base in self._list_bitmaps(volume):
+            if plan.is_lying:
+                self._monitor("block-dirty-bitmap-clear", node=_node_of(volume), name=plan.base)
             return "incremental"
         self._keep_bitmap(volume, None)
         return "full"
 
-    def _serve(self, scratch: str, mode: str, base: str | None) -> dict[str, Any]:
+    def _serve(self, volume: str, mode: str, plan: SessionPlan) -> dict[str, Any]:
         """Export a volume as it was, and return what the reply of the service says of it."""
-        node = _scratch_of(scratch)
-        bitmaps = {"bitmaps": [base]} if mode == "incremental" else {}
+        node = _scratch_of(plan.scratch[volume])
+        bitmaps = {"bitmaps": [plan.base]} if mode == "incremental" else {}
         self._monitor("block-export-add", type="nbd", id=node, node_name=node, name=node, **bitmaps)
+        extents = self._list_extents(node, plan.base if bitmaps else None)
+        if bitmaps and plan.has_hidden_bitmap:
+            self._remove_export(node)
+            self._monitor("block-export-add", type="nbd", id=node, node_name=node, name=node)
         return {
             "mode": mode,
             "nbdServer": ADDRESS,
             "nbdPort": self.port,
             "scratchNodeName": node,
-            "bitmapBase64": encode_extents(self._list_extents(node, base if bitmaps else None)),
+            "bitmapBase64": encode_extents(extents),
         }
 
     def _list_extents(self, export: str, base: str | None) -> dict[str, int]:

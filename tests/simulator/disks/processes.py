@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..errors import operation_refused
 
-PARTS = ("qemu-img", "qemu-io", "qemu-nbd", "qemu-storage-daemon", "setpriv", "prlimit")
+PARTS = ("qemu-img", "qemu-io", "qemu-nbd", "qemu-storage-daemon", "setpriv")
 ADDRESS = "127.0.0.1"
 PATIENCE = 20.0
 """Seconds that a step of a process may take."""

@@ -81,7 +81,8 @@ def enable_cbt_task(call: Call) -> Steps:
         if store["cbttask"].get(uuid)["status"] != "Starting":
             raise operation_refused(f"cbt task[uuid: {uuid}] was disabled meanwhile")
         _require_running(store, task)
-        infos = backup_sessions.open_session(store, store["cbttask"].get(uuid), call.get("bitmapName"))
+        task = store["cbttask"].get(uuid)
+        infos = backup_sessions.open_session(store, task, call.get("bitmapName"), call.switches)
     except OperationError:
         task_now = store["cbttask"].find(uuid)
         if task_now and task_now["status"] == "Starting":
@@ -112,6 +113,8 @@ def _end_session(call: Call, task: Record) -> Record:
     for vm_uuid in list_vms(task):
         if call.store["vm"].get(vm_uuid)["state"] in OFF:
             raise operation_refused(f"cannot disable cbt task[uuid: {task['uuid']}]: vm[uuid: {vm_uuid}] not found")
+    if call.switches.cbt_disable == "refused":
+        raise operation_refused(f"cannot disable cbt task[uuid: {task['uuid']}]: the agent of the host failed")
     backup_sessions.close_session(call.store, task)
     return call.store.change("cbttask", task["uuid"], status="Stopped")
 
@@ -147,12 +150,13 @@ def export_nbd_volumes(call: Call) -> Reply:
         raise operation_refused(f"volumes {sorted(already_exported)} are exported already")
     _end_exports(store, volumes.keys())
     store.exported.setdefault(vm["uuid"], set()).update(volumes)
-    infos = [_export_info(store, vm, volume) for volume in volumes.values() if volume]
+    infos = [_export_info(call, vm, volume) for volume in volumes.values() if volume]
     return {"volumeInfos": infos} if call.switches.extra_members else {}
 
 
-def _export_info(store: Store, vm: Record, volume: Record) -> dict[str, Any]:
+def _export_info(call: Call, vm: Record, volume: Record) -> dict[str, Any]:
     """Return where an exported volume is served: each by a process with its own port."""
+    store = call.store
     info = {
         "volume": backup_sessions.describe_volume(store, volume),
         "nbdServer": backup_sessions.host_address(store, vm),
@@ -161,7 +165,7 @@ def _export_info(store: Store, vm: Record, volume: Record) -> dict[str, Any]:
     }
     if store.disks:
         store.disks.provide(volume["uuid"], volume["size"])
-        info.update(store.disks.export(volume["uuid"]))
+        info.update(store.disks.export(volume["uuid"], call.switches.cbt_export == "cut"))
     return info
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..disks.machine import SessionPlan
 from ..errors import invalid_argument, not_found, operation_refused
+from ..switches.options import Switches
 from .deletion import remove_volume
 from .extents import encode_extents
 from .records import build_volume
@@ -96,18 +97,27 @@ def _add_scratch_volume(store: Store, volume: Record, uuid: str) -> Record:
     return store["volume"].put(build_volume(identity, store.dates()))
 
 
-def open_session(store: Store, task: Record, base: str | None) -> list[dict[str, Any]]:
+def open_session(store: Store, task: Record, base: str | None, switches: Switches) -> list[dict[str, Any]]:
     """Return how each volume can be read. It is incremental if the host still has its checkpoint `base`.
 
     The new checkpoint of each volume starts now; those before the base are gone.
     """
+    base = None if switches.cbt_bitmap == "lost" else base
     checkpoint = f"checkpoint-{store.new_id()}"
     scratch = {store["volume"].get(uuid)["description"]: uuid for uuid in list_scratch_volumes(task)}
     infos = []
     for vm_uuid in list_vms(task):
         volumes = [each for each in _list_volumes_of(store, vm_uuid) if f"cbt-volume-for-{each['uuid']}" in scratch]
         targets = {volume["uuid"]: scratch[f"cbt-volume-for-{volume['uuid']}"] for volume in volumes}
-        served = _serve(store, vm_uuid, SessionPlan(targets, checkpoint, base))
+        plan = SessionPlan(
+            targets,
+            checkpoint,
+            base,
+            is_lying=switches.cbt_bitmap == "lying",
+            has_hidden_bitmap=switches.cbt_context == "hidden",
+            is_full=switches.cbt_scratch == "full",
+        )
+        served = _serve(store, vm_uuid, plan)
         for volume in volumes:
             is_incremental = bool(base) and base in store.checkpoints.get(volume["uuid"], ())
             store.checkpoints[volume["uuid"]] = [*([str(base)] if is_incremental else []), checkpoint]
@@ -204,7 +214,7 @@ def seed_session(store: Store, task: Record) -> None:
     """Open the session of a seeded task, also when the primary storage has too little room."""
     scratch = [_add_scratch_volume(store, volume, f"f{volume['uuid'][1:]}") for volume in _list_volumes(store, task)]
     task = set_references(store, task, [volume["uuid"] for volume in scratch])
-    open_session(store, task, None)
+    open_session(store, task, None, Switches())
 
 
 def write_as_guest(store: Store, uuid: str, offset: int, length: int, seed: int) -> None:

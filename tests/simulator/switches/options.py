@@ -255,6 +255,35 @@ class Switches:
     disable_reply: Annotated[
         str, OptionInfo("what DisableCbtTask returns", choices=("inventory", "empty"), literal="inventory")
     ] = "empty"
+    cbt_bitmap: Annotated[
+        str,
+        OptionInfo(
+            "the checkpoint of which a backup session begins: kept; lost, so that the session is full; or lying: it"
+            " does not know what was written",
+            choices=("kept", "lost", "lying"),
+        ),
+    ] = "kept"
+    cbt_context: Annotated[
+        str,
+        OptionInfo(
+            "whether the exports of an incremental session have the changed blocks as a meta context; needs disks",
+            choices=("offered", "hidden"),
+        ),
+    ] = "offered"
+    cbt_scratch: Annotated[
+        str,
+        OptionInfo(
+            "whether scratch volumes can grow; full: a guest's first write to a block fails; needs disks",
+            choices=("free", "full"),
+        ),
+    ] = "free"
+    cbt_disable: Annotated[
+        str, OptionInfo("whether DisableCbtTask fails and leaves the session open", choices=("permitted", "refused"))
+    ] = "permitted"
+    cbt_export: Annotated[
+        str,
+        OptionInfo("whether an export is cut when its client has sent 256 KiB; needs disks", choices=("whole", "cut")),
+    ] = "whole"
     at_all_spelling: Annotated[
         str, OptionInfo("spelling of the parameter atAll", choices=("atAll", "atALL", "both"), literal="both")
     ] = "atAll"

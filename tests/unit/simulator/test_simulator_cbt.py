@@ -364,3 +364,29 @@ def test_seeded_running_task_has_a_session(api: HttpClient) -> None:
     assert len(scratch) == 2
     disable(api, task["uuid"])
     assert scratch_volumes(api) == []
+
+
+def test_checkpoints_that_hosts_lost(api: HttpClient) -> None:
+    uuid = new_task(api)
+    base = enable(api, uuid)[0]["bitmapName"]
+    disable(api, uuid)
+    api.sim.configure(cbt_bitmap="lost")
+    assert {info["mode"] for info in enable(api, uuid, base)} == {"full"}
+
+
+def test_crash_loses_checkpoints(api: HttpClient) -> None:
+    uuid = new_task(api)
+    base = enable(api, uuid)[0]["bitmapName"]
+    disable(api, uuid)
+    for state in ("Crashed", "Running"):
+        api.sim.change("vm", RUNNING, state=state)
+    assert {info["mode"] for info in enable(api, uuid, base)} == {"full"}
+
+
+def test_disable_that_is_refused(api: HttpClient) -> None:
+    uuid = new_task(api)
+    enable(api, uuid)
+    api.sim.configure(cbt_disable="refused")
+    assert api.error_code("POST", f"cbt-task/disable/{uuid}", {"params": {}}) == "SYS.1006"
+    assert api.error_code("DELETE", f"cbt-task/{uuid}") == "SYS.1006"
+    assert (status(api, uuid), len(scratch_volumes(api))) == ("Running", 2)
