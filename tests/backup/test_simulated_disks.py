@@ -32,7 +32,7 @@ from backup.site import QEMU, modes, stamp_of
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
 from simulator.state.store import seeded_uuid
-from support.kvm_host import MIB, run, wait_until
+from support.kvm_host import MIB, read_image, wait_until
 
 VM = seeded_uuid("vm", 1)
 SIZE = 4 * MIB
@@ -98,11 +98,11 @@ class SimulatedVm:
 
     def read_point(self, stamp: str) -> dict[str, bytes]:
         """Return what qemu-img alone restores."""
-        return {uuid: read(self.root / VM / stamp / f"{uuid}.qcow2") for uuid in self.volumes}
+        return {uuid: read_image(self.root / VM / stamp / f"{uuid}.qcow2") for uuid in self.volumes}
 
     def read_disks(self) -> dict[str, bytes]:
         """Return what is on the disks of the stopped VM."""
-        return {uuid: read(self.folder / f"{uuid}.qcow2") for uuid in self.volumes}
+        return {uuid: read_image(self.folder / f"{uuid}.qcow2") for uuid in self.volumes}
 
     def export(self, force: bool = False) -> list[dict[str, Any]]:
         """Export the volumes."""
@@ -130,15 +130,6 @@ def to_snake(value: Any) -> Any:
     if isinstance(value, dict):
         return {to_snake_case(name): to_snake(each) for name, each in value.items()}
     return [to_snake(each) for each in value] if isinstance(value, list) else value
-
-
-def read(image: Path) -> bytes:
-    """Return what is on the disk of an image."""
-    raw = image.with_name("content")
-    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", image, raw)
-    content = raw.read_bytes()
-    raw.unlink()
-    return content
 
 
 def has_context(info: dict[str, Any], name: str) -> bool:
@@ -255,6 +246,46 @@ def test_a_volume_that_a_vm_has_open_is_not_exported(vm: SimulatedVm) -> None:
     params = {"vmInstanceUuid": seeded_uuid("vm", 2), "volumeUuids": vm.volumes[:1]}
     error = vm.api.error("POST", "cbt-task/exportvolume", {"params": params})
     assert "lock" in error["details"]
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_volume_that_grows(vm: SimulatedVm, is_running: bool) -> None:
+    checkpoint = back_up_once(vm)
+    root = vm.volumes[0]
+    if not is_running:
+        vm.act("stopVmInstance")
+    vm.sim.change("volume", root, size=SIZE + MIB)
+    if not is_running:
+        vm.act("startVmInstance")
+    vm.truth[root] += bytes(MIB)
+    vm.write(0, SIZE + 4096, 5000)
+    outcome = vm.copy(vm.enable(checkpoint), checkpoint)
+    assert vm.read_point(stamp_of(outcome)) == vm.freeze()
+    assert outcome.point is not None
+    assert [volume["size"] for volume in outcome.point["volumes"]] == [SIZE + MIB, SIZE]
+
+
+def test_an_export_that_was_forgotten_prevents_a_session(vm: SimulatedVm) -> None:
+    vm.act("stopVmInstance")
+    vm.export()
+    vm.act("startVmInstance")
+    assert "lock" in vm.fail("enableCbtTask")
+    assert vm.sim.records("cbttask")[0]["status"] == "Failed"
+    vm.unexport()
+    vm.write(0, 0, MIB)
+    outcome = vm.copy(vm.enable())
+    assert vm.read_point(stamp_of(outcome)) == vm.freeze()
+
+
+def test_sessions_of_two_vms(vm: SimulatedVm) -> None:
+    other = seeded_uuid("vm", 3)
+    task = vm.api.inventory("POST", "cbt-task/create", {"params": {"name": "y", "vmInstanceUuid": other}})["uuid"]
+    ports = {info["nbd_port"] for info in vm.enable()}
+    reply = vm.api.call("POST", f"cbt-task/enable/{task}", {"params": {}})
+    assert ports.isdisjoint(info["nbdPort"] for info in reply["volumeCbtBackupInfos"])
+    vm.act("disableCbtTask")
+    assert has_context(to_infos(reply["volumeCbtBackupInfos"])[0], "base:allocation")
+    vm.api.call("POST", f"cbt-task/disable/{task}", {"params": {}})
 
 
 def back_up_once(vm: SimulatedVm) -> str:

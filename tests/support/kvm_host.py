@@ -40,6 +40,15 @@ def run(*command: str | Path) -> str:
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
 
+def read_image(image: Path) -> bytes:
+    """Return what is on the disk of a qcow2 image that no process has open."""
+    raw = image.with_suffix(".content")
+    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", image, raw)
+    content = raw.read_bytes()
+    raw.unlink()
+    return content
+
+
 def run_command(command: Sequence[str]) -> tuple[int, str, str]:
     """Run a program as a module does."""
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -56,7 +56,11 @@ class Disks:
         if volume not in self._sizes:
             run("qemu-img", "create", "-q", "-f", "qcow2", self.path_of(volume), str(size))
         elif self._sizes[volume] < size:
-            run("qemu-img", "resize", "-q", self.path_of(volume), str(size))
+            machine = next((each for each in self._machines.values() if each.has_open(volume)), None)
+            if machine:
+                machine.resize(volume, size)
+            else:
+                run("qemu-img", "resize", "-q", self.path_of(volume), str(size))
         self._sizes[volume] = size
 
     def remove(self, volume: str) -> None:

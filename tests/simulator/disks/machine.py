@@ -144,16 +144,35 @@ class Machine:
     def _has_session(self) -> bool:
         return any(node.startswith("scratch-") for node in self._list_nodes())
 
+    def has_open(self, volume: str) -> bool:
+        """Return whether the process has a volume open."""
+        return volume in self._volumes
+
+    def resize(self, volume: str, size: int) -> None:
+        """Let a volume grow; raise OperationError while a session is open. The guest sees it as a new disk."""
+        self._remove_export(_guest_of(volume))
+        try:
+            self._monitor("block_resize", node_name=_node_of(volume), size=size)
+        finally:
+            self._export_to_guest(volume)
+
     def _open_volume(self, volume: str) -> None:
-        if volume not in self._volumes:
-            file = {"driver": "file", "filename": str(self._path_of(volume)), "discard": "unmap"}
-            node = _node_of(volume)
-            self._monitor("blockdev-add", driver="qcow2", node_name=node, discard="unmap", file=file)
-            self._volumes.add(volume)
+        if volume in self._volumes:
+            return
+        file = {"driver": "file", "filename": str(self._path_of(volume)), "discard": "unmap"}
+        self._monitor("blockdev-add", driver="qcow2", node_name=_node_of(volume), discard="unmap", file=file)
+        try:
             self._keep_bitmap(volume, None)
-            # The guest's place above the volume: a session goes between them. It also locks the file, as QEMU does.
-            guest = _guest_of(volume)
-            self._monitor("block-export-add", type="nbd", id=guest, node_name=node, name=guest, writable=True)
+            self._export_to_guest(volume)
+        except OperationError:
+            self._monitor("blockdev-del", node_name=_node_of(volume))
+            raise
+        self._volumes.add(volume)
+
+    def _export_to_guest(self, volume: str) -> None:
+        """Give the guest its place above a volume, under which a session goes. It locks the file, as QEMU does."""
+        guest = _guest_of(volume)
+        self._monitor("block-export-add", type="nbd", id=guest, node_name=_node_of(volume), name=guest, writable=True)
 
     def _list_nodes(self) -> dict[str, dict[str, Any]]:
         return {node["node-name"]: node for node in self._monitor("query-named-block-nodes")}
