@@ -18,8 +18,8 @@ description:
     backup session with M(virtinfra.manager.cbt_task)."
   - An export ends when the client that connected first disconnects, also one that only asks for the size. Use one
     connection for everything, and then end the export with O(state=absent) nevertheless.
-  - Servers refuse to export volumes of a running VM, and need O(force) to export a volume again. They do not check
-    whether the volumes belong to the VM.
+  - Servers refuse to export volumes of a running VM, and need O(force) to export a volume again. The module refuses
+    volumes of another VM than O(vm), which servers would export while that VM runs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -118,6 +118,7 @@ MODULE = action_module(
         "force": {"type": "bool"},
     },
     require=require_exportable_volumes,
+    can_harm=True,
 )
 
 

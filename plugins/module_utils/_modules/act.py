@@ -94,6 +94,7 @@ def action_module(
     changes: bool = True,
     find_error: Callable[[Record], str | None] | None = None,
     require: Callable[[Client, Record], None] | None = None,
+    can_harm: bool = False,
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that calls one operation each time it runs; its result has the members of the reply.
@@ -101,8 +102,8 @@ def action_module(
     If there are several operations, the option ``state`` selects one of them. With the state absent, names and uuids of
     objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
     error in the combination of options and reply, or None. ``require`` raises the error for parameters that the service
-    would refuse, as far as it can be read: in check mode, and to explain a refusal. It does not apply to the state
-    absent.
+    would refuse, as far as it can be read: in check mode, and to explain a refusal. With ``can_harm``, it is asked
+    before the call, because the service accepts parameters that do harm. It does not apply to the state absent.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     members = dict.fromkeys(name for name in operations.values() for name in get_operation(name).result)
@@ -124,6 +125,8 @@ def action_module(
             examine = partial(_require, require if state != ABSENT else None, context.client, params)
             if context.check_mode:
                 return {**nothing, **_predict_call(context, row.name, params, examine), "changed": changes}
+            if can_harm:
+                examine()
             try:
                 job = _execute(context, row.name, params, label, changes, find_error)
             except Unsupported as lack:

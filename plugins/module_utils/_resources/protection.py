@@ -178,9 +178,10 @@ def _find_vm_in_state(
 
 
 def require_exportable_volumes(client: Client, params: Record) -> None:
-    """Raise an error if the service would refuse to export volumes of a VM.
+    """Raise an error if the service would refuse to export volumes of a VM, or if they belong to another one.
 
-    Objects that the service cannot show are not checked. Servers accept volumes of other VMs.
+    Servers export volumes of a VM that runs, writable, if another VM is given. Objects that the service cannot show are
+    not checked.
     """
     vm_uuid, uuids = params["vmInstanceUuid"], params["volumeUuids"]
     if isinstance(vm_uuid, NullReference) or isinstance(uuids, NullReference):
@@ -192,14 +193,20 @@ def require_exportable_volumes(client: Client, params: Record) -> None:
         if vm.get("state") == "Running":
             raise Unchangeable(f"an export needs a VM that does not run, and {_describe_state(vm)}. Stop it first.")
         attached = {volume.get("uuid") for volume in vm.get("allVolumes") or ()}
-        _require_volumes(client, [uuid for uuid in uuids if uuid not in attached])
+        _require_free_volumes(client, [uuid for uuid in uuids if uuid not in attached])
 
 
-def _require_volumes(client: Client, uuids: Sequence[str]) -> None:
-    """Raise NotFound for a volume that does not exist."""
+def _require_free_volumes(client: Client, uuids: Sequence[str]) -> None:
+    """Raise NotFound for a volume that does not exist, and Unchangeable for one of a VM."""
     for uuid in (uuid for uuid in uuids if not isinstance(uuid, NullReference)):
-        if find_by_type("volume", "uuid")(client, {"uuid": uuid}) is None:
+        volume = find_by_type("volume", "uuid")(client, {"uuid": uuid})
+        if volume is None:
             raise NotFound(f"no volume with uuid {uuid!r}", "Check volumes.")
+        if owner := volume.get("vmInstanceUuid"):
+            raise Unchangeable(
+                f"the volume {volume.get('name')} ({uuid}) is one of another VM, {owner}, which may run while the"
+                " export is writable. Give that VM in vm."
+            )
 
 
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

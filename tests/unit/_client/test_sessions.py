@@ -141,7 +141,8 @@ def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_f
 
 
 def test_a_job_that_was_started_with_an_expired_session(sim: Simulator, run: ModuleRunner) -> None:
-    ran = run("cbt_volume_export", ACTION, session_id="long-gone", wait=False)
+    params = {"vmInstanceUuid": STOPPED_VM, "volumeUuids": [VOLUME]}
+    ran = run("api", {"operation": "ExportNbdVolumes", "params": params}, session_id="long-gone", wait=False)
     assert ran.changed
     waited = run("job_wait", {"jobs": [ran["job"]]})
     assert waited.message.endswith(
