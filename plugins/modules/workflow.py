@@ -26,6 +26,7 @@ options:
       - notifications
       - site_shutdown
       - vm_backup
+      - vm_backup_restore
       - vm_power
       - vm_restore
       - vm_snapshots
@@ -158,6 +159,7 @@ MODULE = workflow_module(
                 "notifications",
                 "site_shutdown",
                 "vm_backup",
+                "vm_backup_restore",
                 "vm_power",
                 "vm_restore",
                 "vm_snapshots",

@@ -37,7 +37,8 @@ class Site:
         given = {f"{role}_{name}": value for name, value in {"repository": str(self.repository), **variables}.items()}
         task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
         played = self._runner.play(task, vars=given, ignore_errors=False, arguments=arguments)
-        return played.code, played.output, played.get_fact(f"{role}_report")
+        facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
+        return played.code, played.output, max(facts, key=len)
 
     def back_up(self, *arguments: str, **variables: Any) -> dict[str, dict[str, Any]]:
         """Back up all VMs, and return the entries of the report by the names of the VMs."""
@@ -52,6 +53,10 @@ class Site:
         self.sim.guest_write(volume, offset, length, self._seed)
         content = self.truth.setdefault(volume, bytearray(SIZE))
         content[offset : offset + length] = Random(self._seed).randbytes(length)
+
+    def state_of(self, vm: str) -> str:
+        """Return the state of a VM."""
+        return next(str(each["state"]) for each in self.sim.records("vm") if each["name"] == vm)
 
     def read_point(self, vm: str, point: str, volume: str) -> bytes:
         """Return what qemu-img alone restores of a point."""
@@ -114,3 +119,48 @@ def test_a_lost_bitmap_and_a_comparison(site: Site) -> None:
     compared = site.back_up(query=[], vms="vm-1", compare_every=1)["vm-1"]
     assert (compared["outcome"], compared["bytes_written"]) == ("compared", 0)
     assert seeded_uuid("vm", 1) == first["uuid"]
+
+
+def test_a_restore_and_its_guards(site: Site) -> None:
+    """Each guard refuses before anything is written; then the volumes have the content of the point."""
+    vm = site.sim.records("vm")[0]
+    volume = vm["rootVolumeUuid"]
+    site.write(volume, 0, MIB)
+    point = site.back_up(query=[], vms="vm-1")["vm-1"]["point"]
+    moment = bytes(site.truth[volume])
+    site.write(volume, 0, 2 * MIB)
+    wanted = {"vm": "vm-1", "point": point, "confirm": "vm-1"}
+    refused: list[tuple[str, dict[str, Any]]] = [
+        ("a restore needs a stopped VM", {}),
+        ("must be the name of the VM, vm-1", {"stop": True, "confirm": "vm-2"}),
+        ("has not the point 20200101T000000Z", {"point": "20200101T000000Z"}),
+        ("is not attached to vm-1", {"stop": True, "map": {volume: site.sim.records("vm")[1]["rootVolumeUuid"]}}),
+    ]
+    for message, variables in refused:
+        code, output, dummy = site.run_role("vm_backup_restore", **{**wanted, **variables})
+        assert (code, message in " ".join(output.split())) == (2, True), output
+    assert site.state_of("vm-1") == "Running"
+
+    code, output, predicted = site.run_role("vm_backup_restore", "--check", **{**wanted, "stop": True})
+    assert (code, {entry["outcome"] for entry in predicted}) == (0, {"changed"}), output
+    code, output, report = site.run_role("vm_backup_restore", **wanted, stop=True, start=False)
+    assert code == 0, output
+    restored = next(entry for entry in report if entry["volume"] == volume)
+    assert (restored["outcome"], restored["verified"]) == ("changed", True)
+    assert restored["snapshot_group"].startswith("before-restore-")
+    raw = site.disks / "content"
+    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", site.disks / f"{volume}.qcow2", raw)
+    assert raw.read_bytes() == moment
+    code, output, again = site.run_role("vm_backup_restore", **wanted, snapshot_first=False, start=True)
+    assert (code, {entry["outcome"] for entry in again}) == (0, {"unchanged"}), output
+    assert site.state_of("vm-1") == "Running"
+    following = site.back_up(query=[], vms="vm-1")["vm-1"]
+    # A volume that was written is compared; the bitmaps of the others were lost when the VM stopped.
+    assert following["outcome"] in ("full", "compared", "mixed")
+
+    folder = site.repository.with_name("files")
+    folder.mkdir()
+    code, output, files = site.run_role("vm_backup_restore", vm="vm-1", point=point, to_directory=str(folder))
+    assert code == 0, output
+    assert (folder / f"{volume}.raw").read_bytes() == moment
+    assert {entry["outcome"] for entry in files} == {"changed"}

@@ -61,7 +61,10 @@ def read_variables(
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
     known, prefix = {*options, f"{role}_report"}, f"{role}_"
-    unknown = min((name for name in variables if name.startswith(prefix) and name not in known), default=None)
+    # Those of the role vm_backup_restore are not those of vm_backup.
+    others = tuple(f"{path.name}_" for path in ROLES.iterdir() if path.name.startswith(prefix))
+    given = (name for name in variables if name.startswith(prefix) and not name.startswith(others))
+    unknown = min((name for name in given if name not in known), default=None)
     if unknown is not None:
         # All names have the prefix, so it says nothing about what was meant.
         ends = [option.removeprefix(prefix) for option in options]

@@ -1,0 +1,304 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Export the volumes of a stopped VM, so that a data mover writes a restore point into them, and end the exports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import Record
+from .backup_plan import has_session, replace_address
+from .backup_report import Made
+from .report import Entry, Report
+from .site import Site
+
+# The description of the snapshot groups that the workflow takes.
+MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
+
+NOTHING = "Nothing was changed."
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    vm: str
+    point: str | None
+    volumes: list[str]
+    repository: str
+    mover: str
+    confirm: str | None
+    stop: bool
+    start: bool
+    snapshot_first: bool
+    only_different: bool
+    map: Mapping[str, str]
+    to_directory: str | None
+    allow_larger: bool
+    host_address: Mapping[str, str]
+    timeout: int
+
+    def check(self) -> None:
+        """Raise InvalidOptions for variables that do not fit."""
+        if self.to_directory and (self.volumes or self.map or self.start or self.stop):
+            raise InvalidOptions(
+                "vm_backup_restore_to_directory writes all volumes of the point into files, and does not touch the VM."
+                " Omit vm_backup_restore_volumes, vm_backup_restore_map, vm_backup_restore_stop and"
+                " vm_backup_restore_start"
+            )
+
+
+def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
+    """Return the mover to ask for points, and the VM whose points it lists: all, if the VM was made of another one."""
+    settings = Settings(**options)
+    settings.check()
+    vm = None if settings.to_directory else _find_vm(site, settings.vm)
+    uuids = [vm["uuid"]] if vm and not settings.map else None
+    return Report("volumes", next={"vm_uuids": uuids, "mover": settings.mover, "repository": settings.repository})
+
+
+def _find_vm(site: Site, reference: str) -> Record:
+    """Return the VM with a uuid or a name. Raise InvalidOptions if there is none, or several."""
+    selection = site.select_vms([], [reference])
+    if len(selection.objects) != 1:
+        problem = "several VMs have" if selection.objects else "no VM has"
+        raise InvalidOptions(
+            f"{problem} the name or uuid {reference}. {NOTHING} Check vm_backup_restore_vm, or give a uuid"
+        )
+    return selection.objects[0]
+
+
+def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Return what would be overwritten. Raise InvalidOptions if anything speaks against it."""
+    settings, listed = Settings(**options), given["listed"]
+    vm = None if settings.to_directory else _find_vm(site, settings.vm)
+    point = choose_point(listed["points"], vm, settings)
+    if vm is None:
+        lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
+        return Report("volumes", next={"vm": None, "point": point, "targets": [], "lines": lines})
+    refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed["running"], settings)
+    targets = choose_targets(point, vm, settings)
+    return Report("volumes", next={"vm": vm, "point": point, "targets": targets, "lines": describe(vm, point, targets)})
+
+
+def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings) -> Record:
+    """Return the point to restore, by default the newest. Raise InvalidOptions if there is none, or it is not whole."""
+    if settings.map:
+        found = [point for point in points if settings.map.keys() <= {each["volume_uuid"] for each in point["volumes"]}]
+    elif vm:
+        found = [point for point in points if point["vm_uuid"] == vm["uuid"]]
+    else:
+        found = [point for point in points if settings.vm in (point["vm_uuid"], point["vm_name"])]
+    if settings.point:
+        found = [point for point in found if point["point"] == settings.point]
+    sources = sorted({point["vm_uuid"] for point in found})
+    if len(sources) > 1:
+        raise InvalidOptions(f"several VMs have such points: {', '.join(sources)}. {NOTHING} Give a uuid")
+    if not found:
+        wanted = f"the point {settings.point}" if settings.point else "a point"
+        raise InvalidOptions(
+            f"the repository {settings.repository} has not {wanted} of the VM {settings.vm}. {NOTHING}"
+        )
+    newest = max(found, key=lambda point: str(point["point"]))
+    if not newest["whole"]:
+        problems = "; ".join(newest["problems"])
+        raise InvalidOptions(f"the point {newest['point']} is not whole: {problems}. {NOTHING} Choose another point")
+    return newest
+
+
+def refuse_busy(vm: Record, tasks: Sequence[Record], running: Sequence[Record], settings: Settings) -> None:
+    """Raise InvalidOptions if the VM runs, or something reads or writes its volumes."""
+    accepted = ("Stopped", "Running") if settings.stop else ("Stopped",)
+    if vm["state"] not in accepted:
+        hint = "" if settings.stop else " Stop it, or set vm_backup_restore_stop"
+        raise InvalidOptions(f"a restore needs a stopped VM, and {vm['name']} is {vm['state']}. {NOTHING}{hint}")
+    for task in tasks:
+        if vm["uuid"] in (task["resource_uuids"] or ()) and has_session(task, is_running=False):
+            raise InvalidOptions(
+                f"a backup session of {vm['name']} is open: the CBT task {task['name']}. {NOTHING} End it"
+            )
+    for each in running:
+        if each["vm_uuid"] == vm["uuid"]:
+            raise InvalidOptions(f"another task copies or restores {vm['name']}: the point {each['point']}. {NOTHING}")
+
+
+def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record]:
+    """Return the volumes to overwrite, each attached to the VM and as large as its copy. Raise InvalidOptions."""
+    copies = {volume["volume_uuid"]: volume for volume in point["volumes"]}
+    attached = {volume["uuid"]: volume for volume in vm["all_volumes"] or ()}
+    if unknown := [uuid for uuid in (*settings.volumes, *settings.map) if uuid not in copies]:
+        raise InvalidOptions(f"the point {point['point']} has no volumes {', '.join(unknown)}. {NOTHING}")
+    targets = []
+    for source in dict.fromkeys(settings.volumes or copies):
+        uuid = settings.map.get(source, source)
+        if uuid not in attached:
+            raise InvalidOptions(
+                f"the volume {uuid} is not attached to {vm['name']}, and volumes of other VMs stay. {NOTHING}"
+                " Choose others with vm_backup_restore_volumes, or use vm_backup_restore_map"
+            )
+        target, size = attached[uuid], copies[source]["size"]
+        if target["size"] < size or (target["size"] > size and not settings.allow_larger):
+            raise InvalidOptions(
+                f"the volume {target['name']} ({uuid}) has {target['size']} bytes, and its copy {size}. {NOTHING} A"
+                " volume that is larger is accepted with vm_backup_restore_allow_larger"
+            )
+        targets.append({"source": source, "uuid": uuid, "name": target["name"], "size": target["size"]})
+    if len({target["uuid"] for target in targets}) < len(targets):
+        raise InvalidOptions(f"vm_backup_restore_map has several copies for one volume. {NOTHING}")
+    return targets
+
+
+def describe(vm: Record, point: Record, targets: Sequence[Record]) -> list[str]:
+    """Return lines that say what is overwritten, and which volumes of the VM are not."""
+    lines = [f"The point {point['point']} of {point['vm_name']} overwrites these volumes of {vm['name']}:"]
+    lines += [f"- {target['name']} ({target['uuid']}), {target['size']} bytes" for target in targets]
+    overwritten = {target["uuid"] for target in targets}
+    others = [volume for volume in vm["all_volumes"] or () if volume["uuid"] not in overwritten]
+    return lines + [f"- not {volume['name']} ({volume['uuid']}), which stays as it is" for volume in others]
+
+
+def confirm(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Raise InvalidOptions unless the user has confirmed what is overwritten."""
+    settings, vm = Settings(**options), given["plan"]["vm"]
+    if vm and not site.check_mode and settings.confirm != vm["name"]:
+        raise InvalidOptions(
+            f"vm_backup_restore_confirm must be the name of the VM, {vm['name']}, because the volumes that were listed"
+            f" are overwritten. {NOTHING}"
+        )
+    return Report("volumes")
+
+
+def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Stop the VM if asked, take a snapshot group, and export the volumes. Raise VirtinfraError if that fails."""
+    settings, planned = Settings(**options), given["plan"]
+    vm, point = planned["vm"], planned["point"]
+    common = {"repository": settings.repository, "vm_uuid": point["vm_uuid"], "point": point["point"]}
+    common |= {"only_different": settings.only_different, "allow_larger": settings.allow_larger}
+    if vm is None:
+        work = {**common, "volumes": None, "directory": settings.to_directory}
+        return Report("volumes", next={"work": [work], "snapshot_group": None})
+    if site.check_mode:
+        return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=True)
+    if vm["state"] != "Stopped":
+        _do(site, "vm", {"uuid": vm["uuid"]}, state="stopped", wait_timeout=settings.timeout)
+    _require_unchanged(_find_vm(site, vm["uuid"]), planned["targets"])
+    group = _take_snapshots(site, vm, settings) if settings.snapshot_first else None
+    uuids = [target["uuid"] for target in planned["targets"]]
+    exported = _do(site, "cbt_volume_export", {"vm": vm["uuid"], "volumes": uuids}, wait_timeout=settings.timeout)
+    infos = match_exports(exported.get("volume_infos") or (), planned["targets"])
+    host = vm.get("host_uuid") or vm.get("last_host_uuid")
+    infos = [replace_address(info, host, settings.host_address) for info in infos]
+    work = {**common, "volumes": infos, "directory": None}
+    return Report("volumes", next={"work": [work], "snapshot_group": group}, has_changed=True)
+
+
+def _do(site: Site, module: str, target: Record, **options: Any) -> Record:
+    """Return the result of a module for one object. Raise VirtinfraError if it has failed."""
+    (result,) = site.batch(module, [target], 1, **options)
+    if result["failed"]:
+        raise VirtinfraError(str(result["msg"]))
+    return result
+
+
+def _require_unchanged(vm: Record, targets: Sequence[Record]) -> None:
+    """Raise VirtinfraError unless the VM is stopped, and has the volumes to overwrite."""
+    attached = {volume["uuid"] for volume in vm["all_volumes"] or ()}
+    if vm["state"] != "Stopped" or not attached.issuperset(target["uuid"] for target in targets):
+        raise VirtinfraError(f"{vm['name']} has changed meanwhile: it is {vm['state']}. No volume was overwritten.")
+
+
+def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
+    """Take a snapshot group of the VM, and return its name."""
+    name = f"before-restore-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
+    group = {"vm": vm["uuid"], "name": name, "description": MARK}
+    _do(site, "vm_snapshot_group", group, wait_timeout=settings.timeout)
+    return name
+
+
+def match_exports(infos: Sequence[Record], targets: Sequence[Record]) -> list[Record]:
+    """Return the exports, each with the copy that its volume gets. Raise VirtinfraError unless each volume has one."""
+    by_uuid = {info["volume"].get("volume_uuid") or info["volume"].get("resource_uuid"): info for info in infos}
+    if by_uuid.keys() != {target["uuid"] for target in targets}:
+        raise VirtinfraError(
+            "The service has not exported the volumes that it was asked for. No volume was overwritten."
+        )
+    return [{**by_uuid[target["uuid"]], "source": target["source"]} for target in targets]
+
+
+def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """End the exports, start the VM if asked and all is restored, and return an entry for each volume."""
+    settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
+    vm, results = planned["vm"], given.get("restored") or []
+    problems = list(filter(None, [find_failure(given["begun"]), *map(find_failure, results)]))
+    if vm and not site.check_mode and (given["begun"].get("next") or given["begun"].get("failed")):
+        uuids = [target["uuid"] for target in planned["targets"]]
+        (ended,) = site.batch("cbt_volume_export", [{"vm": vm["uuid"], "volumes": uuids}], 1, state="absent")
+        if ended["failed"]:
+            problems.append(f"The exports could not be ended: {ended['msg']}")
+    if vm and settings.start and not problems:
+        (started,) = site.batch("vm", [{"uuid": vm["uuid"]}], 1, state="running", wait_timeout=settings.timeout)
+        if started["failed"]:
+            problems.append(f"The VM is restored, but could not be started: {started['msg']}")
+    volumes = next((result["volumes"] for result in results if result.get("volumes")), None)
+    entries = build_entries(planned, volumes, problems, begun.get("snapshot_group"), site.check_mode)
+    return Report("volumes", entries)
+
+
+def find_failure(result: Record) -> str | None:
+    """Return why a task has failed, None if it has not."""
+    if result.get("failed") or result.get("unreachable"):
+        return str(result.get("msg") or "The data mover is unreachable.")
+    return None
+
+
+def build_entries(
+    planned: Record, volumes: Sequence[Record] | None, problems: Sequence[str], group: str | None, predicts: bool
+) -> list[Entry]:
+    """Return an entry for each volume. ``volumes`` is what backup_restore returned, None if it did not run."""
+    vm, point = planned["vm"], planned["point"]
+    rows = volumes or [
+        {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": "untouched"}
+        for each in planned["targets"]
+    ]
+    entries = []
+    for row in rows:
+        state = "restored" if predicts and volumes is None else row["state"]
+        error = " ".join([*problems, describe_half(row, group)]).strip() if problems else None
+        members = {
+            "vm": vm["name"] if vm else point["vm_name"],
+            "vm_uuid": vm["uuid"] if vm else point["vm_uuid"],
+            "point": point["point"],
+            "volume": row["volume_uuid"],
+            "target": row["target"],
+            "size": row["size"],
+            "state": state,
+            "bytes_written": row.get("bytes_written", 0),
+            "verified": row.get("verified", False),
+            "snapshot_group": group,
+            "outcome": "failed" if problems else {"restored": "changed"}.get(state, state),
+            "error": error,
+        }
+        entries.append(Entry(Made(word=members["outcome"], error=error), str(row["target"]), members))
+    return entries
+
+
+def describe_half(row: Record, group: str | None) -> str:
+    """Return what a failure has left of a volume."""
+    if row["state"] == "incomplete":
+        revert = f", or set the VM back to the snapshot group {group}" if group else ""
+        return (
+            f"This volume is half written, and the VM was not started. Run the role again, which completes it{revert}."
+        )
+    return {"restored": "This volume is restored.", "unchanged": "This volume has the content already."}.get(
+        row["state"], "This volume was not overwritten."
+    )
+
+
+STEPS = {"select": select, "plan": plan, "confirm": confirm, "begin": begin, "end": end}

@@ -1,0 +1,155 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the workflow vm_backup_restore refuses, and that it ends what it has exported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+STAMP = "20261127T021500Z"
+
+
+@pytest.fixture
+def service(sim: Simulator) -> Simulator:
+    """A simulator with two stopped VMs without CBT tasks."""
+    sim.reset(vms=2, cbt_tasks=0)
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], state="Stopped")
+    return sim
+
+
+def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
+    """Run a step of the workflow for the VM vm-1."""
+    values = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", **variables}
+    prefixed = {f"vm_backup_restore_{key}": value for key, value in values.items()}
+    return work("vm_backup_restore", prefixed, check, step=name, given=given)
+
+
+def list_points(service: Simulator, number: int = 0, **members: Any) -> dict[str, Any]:
+    """Return what backup_point_info returns: a point of a VM."""
+    vm = service.records("vm")[number]
+    volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in vm["allVolumes"]]
+    point = {"vm_uuid": vm["uuid"], "vm_name": vm["name"], "point": STAMP, "whole": True, "problems": []}
+    return {"points": [{**point, "volumes": volumes, **members}], "running": []}
+
+
+def plan(service: Simulator, work: WorkflowRunner, **variables: Any) -> WorkflowRun:
+    """Plan the restore of a point of vm-1."""
+    return step(work, "plan", {"listed": list_points(service)}, **variables)
+
+
+def test_a_restore_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    assert f"The point {STAMP} of vm-1 overwrites these volumes of vm-1:" in planned["lines"]
+    assert step(work, "confirm", {"plan": planned}).result["failed_count"] == 0
+    begun = step(work, "begin", {"plan": planned})
+    assert begun.calls == ["CreateVolumeSnapshotGroup", "ExportNbdVolumes"]
+    (work_item,) = begun.result["next"]["work"]
+    assert [info["source"] for info in work_item["volumes"]] == [target["source"] for target in planned["targets"]]
+    written = {"target": "t", "size": 1, "bytes_written": 5, "verified": True}
+    volumes = [{**written, "volume_uuid": target["source"], "state": "restored"} for target in planned["targets"]]
+    given = {"plan": planned, "begun": begun.result, "restored": [{"failed": False, "volumes": volumes}]}
+    ended = step(work, "end", given, start=True)
+    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert {entry["outcome"] for entry in ended.report} == {"changed"}
+    assert ended.report[0]["snapshot_group"] == begun.result["next"]["snapshot_group"]
+
+
+def test_check_mode_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work, check=True).result["next"]
+    step(work, "confirm", {"plan": planned}, check=True, confirm=None)
+    begun = step(work, "begin", {"plan": planned}, check=True)
+    ended = step(work, "end", {"plan": planned, "begun": begun.result, "restored": []}, check=True)
+    assert (begun.calls, begun.result["next"]["work"], ended.calls) == ([], [], [])
+    assert {entry["outcome"] for entry in ended.report} == {"changed"}
+
+
+def test_what_is_refused(service: Simulator, work: WorkflowRunner) -> None:
+    first, second = service.records("vm")
+    root, other = first["rootVolumeUuid"], second["rootVolumeUuid"]
+    grown = list_points(service)
+    grown["points"][0]["volumes"][0]["size"] += 512
+    shrunk = list_points(service)
+    shrunk["points"][0]["volumes"][0]["size"] -= 512
+    broken = list_points(service, whole=False, problems=["a file is missing"])
+    running = {**list_points(service), "running": [{"vm_uuid": first["uuid"], "point": STAMP}]}
+    refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("has not a point", {"points": [], "running": []}, {}),
+        ("has not the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
+        ("is not whole: a file is missing", broken, {}),
+        ("another task copies or restores vm-1", running, {}),
+        ("and its copy", grown, {"allow_larger": True}),
+        ("and its copy", shrunk, {}),
+        (f"the volume {other} is not attached to vm-1", list_points(service), {"map": {root: other}}),
+        ("has no volumes nothing", list_points(service), {"volumes": ["nothing"]}),
+        ("no VM has the name or uuid vm-9", list_points(service), {"vm": "vm-9"}),
+    ]
+    for message, listed, variables in refused:
+        ran = step(work, "plan", {"listed": listed}, **variables)
+        assert (message in ran.message, "Nothing was changed." in ran.message, ran.calls) == (True, True, []), (
+            ran.message
+        )
+    assert "next" in step(work, "plan", {"listed": shrunk}, allow_larger=True).result
+    wrong = step(work, "confirm", {"plan": plan(service, work).result["next"]}, confirm="vm-2")
+    assert "must be the name of the VM, vm-1" in wrong.message
+
+
+@pytest.mark.parametrize("state", ["Running", "Paused", "Unknown"])
+def test_never_into_a_vm_that_does_not_stand_still(service: Simulator, work: WorkflowRunner, state: str) -> None:
+    """Servers refuse to export the volumes of a running VM only."""
+    planned = plan(service, work).result["next"]
+    service.change("vm", planned["vm"]["uuid"], state=state)
+    assert f"vm-1 is {state}" in plan(service, work).message
+    begun = step(work, "begin", {"plan": planned})
+    assert (f"it is {state}" in begun.message, begun.calls) == (True, [])
+
+
+def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
+    service: Simulator, work: WorkflowRunner
+) -> None:
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned})
+    written = {"volume_uuid": planned["targets"][0]["source"], "target": "t", "size": 1, "state": "incomplete"}
+    failed = {"failed": True, "msg": "the export was cut.", "volumes": [written]}
+    ended = step(work, "end", {"plan": planned, "begun": begun.result, "restored": [failed]}, start=True)
+    assert ended.calls == ["UnexportNbdVolumes"]
+    (entry,) = ended.report
+    assert entry["outcome"] == "failed"
+    for part in ("the export was cut.", "half written", "Run the role again", begun.result["next"]["snapshot_group"]):
+        assert part in entry["error"]
+
+
+def test_a_vm_that_was_made_again(service: Simulator, work: WorkflowRunner) -> None:
+    """The map says which volumes get the copies of the other VM."""
+    first, second = service.records("vm")
+    service.change("volume", second["rootVolumeUuid"], size=first["allVolumes"][0]["size"])
+    mapped = {first["rootVolumeUuid"]: second["rootVolumeUuid"]}
+    volumes = [{"volume_uuid": first["rootVolumeUuid"], "size": first["allVolumes"][0]["size"]}]
+    listed = list_points(service, volumes=volumes)
+    planned = step(work, "plan", {"listed": listed}, vm="vm-2", map=mapped)
+    (target,) = planned.result["next"]["targets"]
+    assert (target["source"], target["uuid"]) == (first["rootVolumeUuid"], second["rootVolumeUuid"])
+
+
+def test_files_need_no_vm(service: Simulator, work: WorkflowRunner) -> None:
+    listed = list_points(service, vm_name="gone")
+    variables: dict[str, Any] = {"vm": "gone", "to_directory": "/srv/files", "confirm": None}
+    planned = step(work, "plan", {"listed": listed}, **variables)
+    begun = step(work, "begin", {"plan": planned.result["next"]}, **variables)
+    assert begun.result["next"]["work"][0]["directory"] == "/srv/files"
+    assert (planned.calls, begun.calls) == ([], [])
+    assert "does not touch the VM" in step(work, "select", **variables, stop=True).message
+
+
+def test_the_variables_of_a_restore_are_not_those_of_a_backup(service: Simulator, work: WorkflowRunner) -> None:
+    """The name of one role is the beginning of the other's, and a play can have the variables of both."""
+    given = {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_restore_vm": "vm-1"}
+    assert "next" in work("vm_backup", given, step="select").result
+    assert "no variable vm_backup_repositry" in work("vm_backup", {"vm_backup_repositry": "x"}, step="select").message
