@@ -157,6 +157,7 @@ ROLES: dict[str, dict[str, Any]] = {
         "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}],
         "vm_power_grace_timeout": 1,
     },
+    "vm_backup": {"vm_backup_query": ["platform=Linux"], "vm_backup_copy_tasks": "FOLDER/tasks.yml"},
     "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",
@@ -220,6 +221,7 @@ FORGED = "web\n\nPLAY RECAP ***\nhost : ok=1\x1b[2J\u202e\u865a"
     [
         ("host_maintenance", {}),
         ("host_removal", {"host_removal_least_available": 9}),
+        ("vm_backup", {}),
     ],
 )
 def test_roles_show_no_controls_of_names(
