@@ -31,6 +31,7 @@ CHAT_ENDPOINT = "a000000d000040008000000000000002"
 TOPIC = "a000000e000040008000000000000001"
 OTHER_TOPIC = "a000000e000040008000000000000002"
 PERSON = "a000000f000040008000000000000001"
+NEW_PERSON = "5d1c0a5e6f7b4c3d8e9fa0b1c2d3e4f5"
 CREATED_TASK = "a0000010000040008000000000000001"
 RUNNING_TASK = "a0000010000040008000000000000003"
 USER_TAG = "a000001a000040008000000000000001"
@@ -120,6 +121,14 @@ NEW_HOST = {
     "username": "root",
     "password": PASSWORD,
 }
+
+# Persons of the chats that no seeded endpoint has: the kind of their records, the name of the chat in operations, the
+# type of its endpoints, and what identifies a person.
+OTHER_PERSONS = (
+    ("wecomperson", "WeCom", "WorkChat", "userId"),
+    ("dingtalkperson", "DingTalk", "DingTalk", "phoneNumber"),
+)
+
 SCENARIOS = (
     Scenario("add-host", "AddKVMHost", "kvm_host", NEW_HOST, more("host", managementIp="10.0.0.91")),
     Scenario(
@@ -435,6 +444,33 @@ SCENARIOS = (
         {"operation": "RemoveSNSFeiShuAtPerson", "params": {"userId": "user-1", "endpointUuid": CHAT_ENDPOINT}},
         gone("person", PERSON),
         action=True,
+    ),
+    *(
+        Scenario(
+            f"add-{kind}",
+            f"AddSNS{name}AtPerson",
+            "api",
+            {"operation": f"AddSNS{name}AtPerson", "params": {key: "carol", "endpointUuid": CHAT_ENDPOINT}},
+            more(kind, **{key: "carol"}),
+            action=True,
+            prepare=(("endpoint", CHAT_ENDPOINT, {"type": endpoint_type}),),
+        )
+        for kind, name, endpoint_type, key in OTHER_PERSONS
+    ),
+    *(
+        Scenario(
+            f"remove-{kind}",
+            f"RemoveSNS{name}AtPerson",
+            "api",
+            {"operation": f"RemoveSNS{name}AtPerson", "params": {key: "carol", "endpointUuid": CHAT_ENDPOINT}},
+            gone(kind, NEW_PERSON),
+            action=True,
+            prepare=(
+                ("endpoint", CHAT_ENDPOINT, {"type": endpoint_type}),
+                (kind, NEW_PERSON, {key: "carol", "endpointUuid": CHAT_ENDPOINT}),
+            ),
+        )
+        for kind, name, endpoint_type, key in OTHER_PERSONS
     ),
     Scenario(
         "create-cbt-task",

@@ -139,6 +139,37 @@ def _deletion(name: str, path: str, refers_to: str, *params: Parameter, **detail
     )
 
 
+def _person_operations(name: str, kind: str, key: str, record: str) -> tuple[Operation, Operation]:
+    """Return the rows of the companions that add a person to an endpoint of one kind and remove it.
+
+    ``key`` is the parameter that identifies the person. Removing one that the endpoint does not have succeeds.
+    """
+    return (
+        Operation(
+            f"AddSNS{name}AtPerson",
+            "POST",
+            f"sns/application-endpoints/{kind}/at-persons",
+            is_idempotent=False,
+            duplicate_codes=("SYS.1007",),
+            params=(
+                required(key, longest=64),
+                required("endpointUuid", refers_to="endpoint"),
+                optional("remark"),
+                *_CREATE_PARAMS,
+            ),
+            result=("inventory",),
+            record=record,
+        ),
+        Operation(
+            f"RemoveSNS{name}AtPerson",
+            "DELETE",
+            f"sns/application-endpoints/{kind}/{{endpointUuid}}/at-persons/{{{key}}}",
+            path_params=(required("endpointUuid", refers_to="endpoint"), required(key)),
+            may_be_empty=True,
+        ),
+    )
+
+
 _ROWS = (
     # CBT tasks
     Operation(
@@ -532,6 +563,10 @@ _COMPANIONS = (
         "SNSTeamchatAtPersonInventory",
         substitute="QuerySNSFeiShuAtPerson",
     ),
+    _query("QuerySNSWeComAtPerson", "sns/application-endpoints/we-com/at-persons", "SNSWeComAtPersonInventory"),
+    _query(
+        "QuerySNSDingTalkAtPerson", "sns/application-endpoints/ding-talk/at-persons", "SNSDingTalkAtPersonInventory"
+    ),
     _query("QueryHostNetworkInterface", "hosts/nics", "HostNetworkInterface"),
     Operation(
         "GetHostNicServiceTypeStatistic",
@@ -854,28 +889,9 @@ _COMPANIONS = (
         path_params=(required("topicUuid", refers_to="topic"), required("endpointUuid", refers_to="endpoint")),
         may_be_empty=True,
     ),
-    Operation(
-        "AddSNSFeiShuAtPerson",
-        "POST",
-        "sns/application-endpoints/feishu/at-persons",
-        is_idempotent=False,
-        duplicate_codes=("SYS.1007",),
-        params=(
-            required("userId", longest=64),
-            required("endpointUuid", refers_to="endpoint"),
-            optional("remark"),
-            *_CREATE_PARAMS,
-        ),
-        result=("inventory",),
-        record="SNSTeamchatAtPersonInventory",
-    ),
-    Operation(
-        "RemoveSNSFeiShuAtPerson",
-        "DELETE",
-        "sns/application-endpoints/feishu/{endpointUuid}/at-persons/{userId}",
-        path_params=(required("endpointUuid", refers_to="endpoint"), required("userId")),
-        may_be_empty=True,
-    ),
+    *_person_operations("FeiShu", "feishu", "userId", "SNSTeamchatAtPersonInventory"),
+    *_person_operations("WeCom", "we-com", "userId", "SNSWeComAtPersonInventory"),
+    *_person_operations("DingTalk", "ding-talk", "phoneNumber", "SNSDingTalkAtPersonInventory"),
     Operation(
         "UnexportNbdVolumes",
         "POST",

@@ -85,6 +85,8 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
         "VolumeSnapshotRef": "volumeSnapshotUuid volumeUuid deviceId snapshotDeleted",
         "SNSTopicInventory": f"{_NAMED} state locale",
+        "SNSWeComAtPersonInventory": "uuid userId endpointUuid remark createDate lastOpDate",
+        "SNSDingTalkAtPersonInventory": "uuid phoneNumber endpointUuid remark createDate lastOpDate",
         "TemplatedVmInstanceInventory": _NAMED,
         "UserTagInventory": "uuid resourceUuid resourceType tag type tagPatternUuid createDate lastOpDate",
         # Records that modules combine from several records of the service.

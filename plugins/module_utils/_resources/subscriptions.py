@@ -59,6 +59,17 @@ _ROOM_UPDATES = {
     "microsoftteams": "UpdateSNSMicrosoftTeamsEndpoint",
 }
 
+# The queries for the persons that endpoints of a type mention, by the type as above. A service that lacks one has no
+# such persons.
+_PERSONS = {
+    "wecom": "QuerySNSWeComAtPerson",
+    "workchat": "QuerySNSWeComAtPerson",
+    "dingtalk": "QuerySNSDingTalkAtPerson",
+}
+
+# The query for the persons of other endpoints. A service that lacks it may have persons.
+_DOCUMENTED_PERSONS = "QuerySNSTeamchatAtPerson"
+
 
 def add_topics(find: Finder) -> Finder:
     """Return a finder of endpoints that adds the uuids of their topics if the options contain topics."""
@@ -141,12 +152,16 @@ def plan_endpoint_of_any_type(
 def _find_room_update(endpoint: Record, fields: Sequence[str]) -> str:
     """Return the operation that changes these fields of an endpoint. Raise InvalidOptions if it does not have them."""
     kind = str(endpoint.get("type") or "unknown")
-    update = _ROOM_UPDATES.get(kind.replace("-", "").lower())
+    update = _ROOM_UPDATES.get(_normalize_type(kind))
     known = get_operation(update).parameters if update else {}
     foreign = _join_options(name for name in fields if name not in known)
     if update is None or foreign:
         raise InvalidOptions(f"{foreign} cannot be used with an endpoint of the type {kind}. Omit {foreign}.")
     return update
+
+
+def _normalize_type(kind: str) -> str:
+    return kind.replace("-", "").lower()
 
 
 def _join_options(fields: Iterable[str]) -> str:
@@ -158,18 +173,20 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
 
     A subscription has the uuid and the name of its topic.
     """
+    operation = _PERSONS.get(_normalize_type(str(endpoint.get("type"))), _DOCUMENTED_PERSONS)
     persons: list[Record] = []
     warnings: list[str] = []
     try:
-        persons = query(client, "QuerySNSTeamchatAtPerson", [f"endpointUuid={endpoint['uuid']}"])
+        persons = query(client, operation, [f"endpointUuid={endpoint['uuid']}"])
     except (Unsupported, ApiError) as failure:
-        warnings.append(f"cannot check which persons are removed with the endpoint: {explain_unreadable(failure)}")
+        if isinstance(failure, ApiError) or operation == _DOCUMENTED_PERSONS:
+            warnings.append(f"cannot check which persons are removed with the endpoint: {explain_unreadable(failure)}")
     topics = list_subscriptions(client, "endpointUuid", endpoint["uuid"], "topicUuid")
     names = _read_names(client, "QuerySNSTopic", topics)
     return Dependents(
         [
             *(
-                Dependent(str(person["uuid"]), str(person.get("userId")), REMOVED, type="person")
+                Dependent(str(person["uuid"]), _name_person(person), REMOVED, type="person")
                 for person in persons
                 if person.get("endpointUuid") == endpoint["uuid"]
             ),
@@ -177,6 +194,11 @@ def find_parts_of_endpoint(client: Client, endpoint: Record, dummy: object) -> D
         ],
         warnings,
     )
+
+
+def _name_person(person: Record) -> str:
+    """Return the user ID of a person, or the phone number that ding-talk has in its place."""
+    return str(person.get("userId") or person.get("phoneNumber"))
 
 
 def find_endpoints_of_platform(client: Client, platform: Record, dummy: bool | None) -> Dependents:

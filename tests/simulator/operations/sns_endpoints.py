@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Notification endpoints and the persons that they mention."""
+"""Notification endpoints."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..errors import OperationError, invalid_argument, not_found
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
+from .sns_persons import put_person, show_persons
 from .sns_platforms import delete_endpoints, get_snmp_platform
 from .sns_topics import STATES
 
@@ -59,19 +60,15 @@ def create_workchat_endpoint(call: Call) -> Reply:
     spellings = ("atAll", "atALL") if call.switches.at_all_spelling == "both" else (call.switches.at_all_spelling,)
     at_all = any(call.get(name, False) for name in spellings)
     remarks = call.get("atPersonList", {})
-    persons = [{"userId": user_id, "remark": remarks.get(user_id), **call.store.dates()} for user_id in user_ids]
-    members = {
-        "url": call["url"],
-        "atAll": at_all,
-        "atPersonUserIds": user_ids or None,
-        "atPersonList": persons or None,
-    }
     platform = _platform_of(call.store, "WorkChat")
-    return {"inventory": with_platform(call, _new_endpoint(call, "WorkChat", platform["uuid"], members))}
+    endpoint = _new_endpoint(call, "WorkChat", platform["uuid"], {"url": call["url"], "atAll": at_all})
+    for user_id in user_ids:
+        put_person(call.store, "wecomperson", endpoint["uuid"], {"userId": user_id, "remark": remarks.get(user_id)})
+    return {"inventory": with_platform(call, show_persons(call.store, endpoint["uuid"]))}
 
 
 def _user_ids(call: Call) -> list[str]:
-    """Return the user ids from both parameters, unordered."""
+    """Return the user ids from both parameters."""
     if call.switches.persons_required:
         for name in ("atPersonUserIds", "atPersonList"):
             if name not in call.params:
@@ -81,7 +78,7 @@ def _user_ids(call: Call) -> list[str]:
     for name, texts in (("userId", user_ids), ("remark", remarks)):
         if any(len(text) > LONGEST[name] for text in texts):
             raise invalid_argument(f"a {name} exceeds max length {LONGEST[name]}")
-    return sorted(user_ids, key=lambda user_id: user_id[::-1], reverse=True)
+    return sorted(user_ids)
 
 
 @operation("CreateSNSSnmpEndpoint")
@@ -155,53 +152,6 @@ def update_microsoft_teams_endpoint(call: Call) -> Reply:
 def change_endpoint_state(call: Call) -> Reply:
     """Enable or disable an endpoint of any type, whatever its state."""
     return {"inventory": call.store.change("endpoint", call["uuid"], state=STATES[call["stateEvent"]])}
-
-
-@operation("AddSNSFeiShuAtPerson", chats="documented open")
-def add_person(call: Call) -> Reply:
-    """Add a person to an endpoint. A user id that the endpoint already has is invalid."""
-    store = call.store
-    endpoint = store["endpoint"].get(call["endpointUuid"])
-    if any(_is_person(person, endpoint["uuid"], call["userId"]) for person in store["person"].all()):
-        raise invalid_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
-    members = {
-        "uuid": creation.generate_uuid(call, "person"),
-        "userId": call["userId"],
-        "endpointUuid": endpoint["uuid"],
-        "remark": call.get("remark"),
-        **store.dates(),
-    }
-    person = store["person"].put(Record("person", members))
-    creation.tag(call, person)
-    return {"inventory": person}
-
-
-@operation("RemoveSNSFeiShuAtPerson", chats="documented open", has_envelope=False)
-def remove_person(call: Call) -> Reply:
-    """Remove a person from an endpoint; succeed if the endpoint does not have it."""
-    call.store["person"].remove_where(lambda person: _is_person(person, call["endpointUuid"], call["userId"]))
-    return {}
-
-
-def _is_person(person: Record, endpoint_uuid: str, user_id: str) -> bool:
-    return (person["endpointUuid"], person["userId"]) == (endpoint_uuid, user_id)
-
-
-@operation("UpdateAtPersonOfAtFeiShuEndpoint", chats="open")
-@operation("UpdateAtPersonOfAtTeamchatEndpoint", chats="documented")
-def update_person(call: Call) -> Reply:
-    """Change a person. A user id that the endpoint already has is invalid, also the person's own."""
-    store = call.store
-    if call.switches.remark_required and "remark" not in call.params:
-        raise invalid_argument("field[remark] is mandatory, can not be null")
-    person = store["person"].get(call["uuid"])
-    endpoint = store["endpoint"].get(call["endpointUuid"])
-    if person["endpointUuid"] != endpoint["uuid"]:
-        raise invalid_argument(f"person[uuid: {person['uuid']}] is not one of endpoint[uuid: {endpoint['uuid']}]")
-    others = [other for other in store["person"].all() if other["endpointUuid"] == endpoint["uuid"]]
-    if any(other["userId"] == call.get("userId") for other in others):
-        raise invalid_argument(f"userId[{call['userId']}] exists on endpoint[uuid: {endpoint['uuid']}]")
-    return {"inventory": store.change("person", person["uuid"], **call.select("userId", "remark"))}
 
 
 @operation("DeleteSNSApplicationEndpoint", has_envelope=False)

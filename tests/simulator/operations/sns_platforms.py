@@ -12,6 +12,7 @@ from ..errors import invalid_argument, not_found, operation_refused
 from ..registry import Call, Reply, operation
 from ..state.store import Record, Store
 from . import creation
+from .sns_persons import ENDPOINT_TYPES
 from .sns_topics import STATES
 
 
@@ -26,7 +27,7 @@ def get_snmp_platform(store: Store, uuid: str) -> Record:
 def delete_endpoints(store: Store, matches: Callable[[Record], bool]) -> None:
     """Delete the endpoints that match, with their subscriptions and persons."""
     uuids = {endpoint["uuid"] for endpoint in store["endpoint"].remove_where(matches)}
-    for kind in ("subscriber", "person"):
+    for kind in ("subscriber", *ENDPOINT_TYPES):
         store[kind].remove_where(lambda record: record["endpointUuid"] in uuids)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..state import records as record_builders
 from ..state.backup_sessions import seed_session
 from ..state.records import NICS_PER_HOST
-from ..state.store import Record, Store, Table, seeded_uuid
+from ..state.store import ADDED_KINDS, Record, Store, Table, seeded_uuid
 from ..switches.options import Seed
 from . import sns as seed_sns
 from .common import cluster_of, dates
@@ -50,7 +50,8 @@ class Seeder:
             **seed_sns.builders(seed.persons, dates),
         }
         store = Store({kind: Table(kind, *builder) for kind, builder in builders.items()}, seed.random_seed)
-        store.tables["volume"] = Table("volume")
+        for kind in ("volume", *ADDED_KINDS):
+            store.tables[kind] = Table(kind)
         for number in range(1, seed.deleted_volumes + 1):
             store["volume"].put(vms.deleted_volume(number))
         store.tables["templatedvminstance"] = Table("templatedvminstance")

@@ -55,6 +55,8 @@ FIELDS: dict[str, frozenset[str]] = {
     "topic": _fields(f"{NAMED} state locale"),
     "subscriber": _fields(f"topicUuid endpointUuid {DATED}"),
     "person": _fields(f"uuid userId endpointUuid remark {DATED}"),
+    "wecomperson": _fields(f"uuid userId endpointUuid remark {DATED}"),
+    "dingtalkperson": _fields(f"uuid phoneNumber endpointUuid remark {DATED}"),
     "cbttask": _fields(f"{NAMED} status resourceRefs"),
     "iprange": _fields(f"uuid name l3NetworkUuid startIp endIp netmask gateway networkCidr ipVersion {DATED}"),
     "image": _fields(f"{NAMED} state status format"),
@@ -100,6 +102,8 @@ RELATIONS: dict[tuple[str, str], tuple[str, str]] = {
     ("subscriber", "topic"): ("topicUuid", "topic"),
     ("subscriber", "endpoint"): ("endpointUuid", "endpoint"),
     ("person", "endpoint"): ("endpointUuid", "endpoint"),
+    ("wecomperson", "endpoint"): ("endpointUuid", "endpoint"),
+    ("dingtalkperson", "endpoint"): ("endpointUuid", "endpoint"),
 }
 """Maps (type, name) to the member with the uuid or uuids, and the type that they refer to."""
 

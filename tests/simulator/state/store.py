@@ -49,7 +49,11 @@ KINDS = {
     "l2network": 24,
     "subscriber": 25,
     "usertag": 26,
+    "wecomperson": 27,
+    "dingtalkperson": 28,
 }
+ADDED_KINDS = ("wecomperson", "dingtalkperson")
+"""The types without seeded records, because no seeded object has any."""
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -231,7 +235,12 @@ class Store:
         return self[kind].change(uuid, lastOpDate=self.now(), **members)
 
     def replace_members(self, kind: str, uuid: str, members: dict[str, Any]) -> Record:
-        """Replace members of a record, which may be a volume of a VM. Without vmInstanceUuid, it becomes detached."""
+        """Replace members of a record, which may be a volume of a VM. Without vmInstanceUuid, it becomes detached.
+
+        A record of a kind of ADDED_KINDS that does not exist is added.
+        """
+        if kind in ADDED_KINDS and self.find(kind, uuid) is None:
+            return self[kind].put(Record(kind, {"uuid": uuid, "remark": None, **self.dates(), **members}))
         volume = self.find(kind, uuid) if kind == "volume" else None
         if volume is None or volume["vmInstanceUuid"] is None:
             return self[kind].change(uuid, **members)

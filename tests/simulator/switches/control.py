@@ -99,7 +99,8 @@ class Control:
     async def change(self, request: Request) -> Response:
         """Replace members of a record, bypassing the rules of the service: `kind`, `uuid`, `members`.
 
-        The kind `exported` replaces the `volumeUuids` that are exported of the virtual machine with this uuid.
+        The kind `exported` replaces the `volumeUuids` that are exported of the virtual machine with this uuid. A record
+        of the kinds `wecomperson` and `dingtalkperson` that does not exist is added.
         """
         body = await _object(request)
         if set(body) != {"kind", "uuid", "members"} or not isinstance(body["members"], dict):

@@ -719,6 +719,8 @@ def test_operations_that_are_not_idempotent() -> None:
         "CreateSNSTopic",
         "CreateSNSSnmpPlatform",
         "AddSNSFeiShuAtPerson",
+        "AddSNSWeComAtPerson",
+        "AddSNSDingTalkAtPerson",
         "MigrateVm",
         "DetachL3NetworkFromVm",
         "RebootVmInstance",

@@ -15,7 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.modules.sns_endpoint import E
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
-from support.scenarios import CHAT_ENDPOINT, ENDPOINT, OTHER_TOPIC, PERSON, PLATFORM, TOPIC
+from support.scenarios import CHAT_ENDPOINT, ENDPOINT, NEW_PERSON, OTHER_TOPIC, PERSON, PLATFORM, TOPIC
 
 ROOM = {"type": "workchat", "name": "chat", "url": "https://chat.example.com/send?key=1"}
 RECEIVER = {"name": "night-shift", "snmp_address": "192.0.2.51", "snmp_port": 162}
@@ -87,6 +87,49 @@ def test_object_is_removed_once(
     if "delete_mode" in options:
         (sent,) = [entry for entry in ran.log if entry["method"] == "DELETE"]
         assert sent["query"]["deleteMode"] == ["Enforcing"]
+
+
+def add_person(sim: Simulator, kind: str, endpoint_type: str, key: str, value: str) -> None:
+    sim.change("endpoint", CHAT_ENDPOINT, type=endpoint_type)
+    sim.change(kind, NEW_PERSON, **{key: value, "endpointUuid": CHAT_ENDPOINT})
+
+
+PERSON_KINDS = [
+    ("wecomperson", "WorkChat", "userId", "QuerySNSWeComAtPerson"),
+    ("wecomperson", "WeCom", "userId", "QuerySNSWeComAtPerson"),
+    ("dingtalkperson", "DingTalk", "phoneNumber", "QuerySNSDingTalkAtPerson"),
+    ("dingtalkperson", "ding-talk", "phoneNumber", "QuerySNSDingTalkAtPerson"),
+]
+ANY_ENDPOINT_ABSENT = {"type": "any", "uuid": CHAT_ENDPOINT, "state": "absent"}
+
+
+@pytest.mark.parametrize(("kind", "endpoint_type", "key"), [row[:3] for row in PERSON_KINDS])
+def test_persons_of_each_kind_are_removed_with_their_endpoint(
+    run: ModuleRunner, sim: Simulator, kind: str, endpoint_type: str, key: str
+) -> None:
+    add_person(sim, kind, endpoint_type, key, "+8613800000000")
+    ran = run.twice("sns_endpoint", ANY_ENDPOINT_ABSENT)
+    persons = [item for item in ran["also_removed"] if item["type"] == "person"]
+    assert persons == [{"type": "person", "uuid": NEW_PERSON, "name": "+8613800000000"}]
+    assert (ran.warnings, sim.records(kind)) == ([], [])
+
+
+@pytest.mark.parametrize("verbs_matter", [False, True])
+@pytest.mark.parametrize(("endpoint_type", "query"), [(row[1], row[3]) for row in PERSON_KINDS])
+def test_service_without_a_query_has_no_such_persons(
+    run: ModuleRunner, sim: Simulator, endpoint_type: str, query: str, verbs_matter: bool
+) -> None:
+    sim.configure(missing_operations=[query], verbs_matter=verbs_matter)
+    sim.change("endpoint", CHAT_ENDPOINT, type=endpoint_type)
+    ran = run.twice("sns_endpoint", ANY_ENDPOINT_ABSENT)
+    assert ([item["type"] for item in ran["also_removed"]], ran.warnings) == (["subscriber"], [])
+
+
+def test_persons_that_cannot_be_read_are_a_warning(run: ModuleRunner, sim: Simulator) -> None:
+    add_person(sim, "wecomperson", "WorkChat", "userId", "carol")
+    sim.fault("fail", "QuerySNSWeComAtPerson", error={"code": "ID.1002", "details": "no right"}, count=None)
+    ran = run("sns_endpoint", ANY_ENDPOINT_ABSENT)
+    assert any("cannot check which persons are removed with the endpoint" in warning for warning in ran.warnings)
 
 
 @pytest.mark.parametrize(

@@ -346,8 +346,23 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     "UpdateSNSTopic": lambda caller: {"uuid": TOPIC, "name": "alarms", "description": "at night"},
     "ChangeSNSTopicState": lambda caller: {"uuid": TOPIC, "stateEvent": "disable"},
     "DeleteSNSTopic": lambda caller: {"uuid": TOPIC, "deleteMode": "Permissive"},
-    "AddSNSFeiShuAtPerson": lambda caller: {"userId": "carol", "endpointUuid": ENDPOINT, "remark": "at night"},
+    "AddSNSFeiShuAtPerson": lambda caller: {"userId": "carol", "endpointUuid": seeded(13, 2), "remark": "at night"},
     "RemoveSNSFeiShuAtPerson": lambda caller: {"userId": "user-1", "endpointUuid": seeded(13, 2)},
+    "AddSNSWeComAtPerson": lambda caller: {
+        "userId": "carol",
+        "endpointUuid": endpoint_of_type(caller, "WorkChat"),
+        "remark": "at night",
+    },
+    "RemoveSNSWeComAtPerson": lambda caller: {"userId": "carol", "endpointUuid": endpoint_of_type(caller, "WorkChat")},
+    "AddSNSDingTalkAtPerson": lambda caller: {
+        "phoneNumber": "+8613800000000",
+        "endpointUuid": endpoint_of_type(caller, "DingTalk"),
+        "remark": "at night",
+    },
+    "RemoveSNSDingTalkAtPerson": lambda caller: {
+        "phoneNumber": "+8613800000000",
+        "endpointUuid": endpoint_of_type(caller, "DingTalk"),
+    },
     "DestroyVmInstance": lambda caller: {"uuid": VM, "deleteMode": "Permissive"},
     "UpdateVmInstance": lambda caller: {
         "uuid": STOPPED_VM,

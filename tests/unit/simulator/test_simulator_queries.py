@@ -14,7 +14,7 @@ import pytest
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator
 from simulator.state.schema import FIELDS
-from simulator.state.store import seeded_uuid
+from simulator.state.store import ADDED_KINDS, seeded_uuid
 
 
 @pytest.fixture
@@ -332,6 +332,9 @@ def test_cursor_filters_and_sorts(api: HttpClient) -> None:
 @pytest.mark.parametrize("kind", sorted(FIELDS))
 def test_cursor_reads_every_type(api: HttpClient, kind: str) -> None:
     api.sim.reset(cbt_tasks=4, templates=1, null_members=True, at_person_list="list")
+    if kind in ADDED_KINDS:
+        key = "phoneNumber" if kind == "dingtalkperson" else "userId"
+        api.sim.change(kind, seeded_uuid(kind, 1), **{key: "carol", "endpointUuid": seeded_uuid("endpoint", 2)})
     items = cursor(api, kind)["items"]
     assert items
     assert set().union(*items) == FIELDS[kind]

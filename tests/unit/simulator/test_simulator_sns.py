@@ -305,6 +305,41 @@ def test_person_is_added_and_removed(api: HttpClient) -> None:
     assert len(api.query("sns/application-endpoints/teamchat/at-persons")) == 2
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "key"), [("we-com", "WorkChat", "userId"), ("ding-talk", "DingTalk", "phoneNumber")]
+)
+def test_persons_are_those_of_endpoints_of_their_kind(api: HttpClient, path: str, kind: str, key: str) -> None:
+    api.sim.change("endpoint", TEAMCHAT, type=kind)
+    persons = f"sns/application-endpoints/{path}/at-persons"
+    body = {"params": {key: "carol", "endpointUuid": TEAMCHAT, "remark": "at night"}}
+    added = api.inventory("POST", persons, body)
+    assert (added[key], added["remark"]) == ("carol", "at night")
+    assert api.error_code("POST", persons, body) == "SYS.1007"
+    assert api.query(f"{persons}?q={key}=carol&q=endpoint.type={kind}") == [added]
+    assert api.error_code("POST", "sns/application-endpoints/feishu/at-persons", person_params(TEAMCHAT)) == "SYS.1003"
+    other = {"params": {key: "carol", "endpointUuid": seeded_uuid("endpoint", 1)}}
+    assert api.error_code("POST", persons, other) == "SYS.1003"
+    for dummy in range(2):
+        assert api.call("DELETE", f"sns/application-endpoints/{path}/{TEAMCHAT}/at-persons/carol") == {}
+    assert api.query(persons) == []
+    api.inventory("POST", persons, body)
+    api.call("DELETE", f"sns/application-endpoints/{TEAMCHAT}")
+    assert api.query(persons) == []
+
+
+def person_params(endpoint: str) -> dict[str, Any]:
+    return {"params": {"userId": "carol", "endpointUuid": endpoint}}
+
+
+def test_record_of_a_workchat_endpoint_shows_its_persons(api: HttpClient) -> None:
+    persons = "sns/application-endpoints/we-com/at-persons"
+    uuid = api.inventory("POST", WORKCHAT, chat(atPersonUserIds=["anna"], atPersonList={"bert": "Bert"}))["uuid"]
+    assert {person["userId"]: person.get("remark") for person in api.query(persons)} == {"anna": None, "bert": "Bert"}
+    api.inventory("POST", persons, person_params(uuid))
+    api.call("DELETE", f"sns/application-endpoints/we-com/{uuid}/at-persons/anna")
+    assert set(api.query(f"{WORKCHAT}/{uuid}")[0]["atPersonUserIds"]) == {"bert", "carol"}
+
+
 def test_room_of_an_endpoint_is_changed(api: HttpClient) -> None:
     path = "sns/application-endpoints/we-com/{}/actions"
     room = api.inventory("POST", WORKCHAT, {"params": {"name": "chat", "url": "https://chat.example.com/1"}})
