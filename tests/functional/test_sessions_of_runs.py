@@ -137,6 +137,26 @@ def test_all_tasks_of_a_run_share_a_session(run: Run, sim: Simulator) -> None:
     assert run.leftovers() == []
 
 
+FAR: dict[str, Any] = {"run_once": True, "delegate_to": "far", "vars": {"ansible_connection": "elsewhere"}}
+
+
+@pytest.mark.parametrize("first", [{**READ, "run_once": True}, {**READ, **FAR}], ids=["controller", "module process"])
+def test_module_processes_use_the_time_zone_that_the_run_has_found(
+    run: Run, sim: Simulator, first: dict[str, Any]
+) -> None:
+    """An access key works only with the zone of the service, which one task of the run finds."""
+    sim.configure(time_zone="+14:00")
+    key = {"access_key_id": sim.access_key_id, "access_key_secret": sim.access_key_secret}
+    tasks = [first, {**READ, **FAR}, {**READ, "run_once": True, "async": 60, "poll": 1}, {**READ, "run_once": True}]
+    tasks = [{**task, "virtinfra.manager.host_info": {"name": "host-1", **key}} for task in tasks]
+    output = run.start(tasks, sources=()).communicate(timeout=120)[0]
+    assert f"ok={len(tasks)}" in output, output
+    zones = [entry["headers"]["date"].partition("GMT")[2] for entry in sim.log() if "date" in entry["headers"]]
+    found = zones.index("+14:00")
+    assert found > 0
+    assert zones[found:] == ["+14:00"] * len(tasks)
+
+
 @pytest.mark.parametrize("inventory", [True, False])
 def test_a_run_does_not_repeat_a_login_that_was_refused(run: Run, sim: Simulator, inventory: bool) -> None:
     """Inventory sources, workers, module processes, lookups and retries of tasks do not repeat the login."""

@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import SERVER_ERROR, TRANSIENT_STATUSES
+from .._api.errors import SERVER_ERROR, TRANSIENT_STATUSES, InvalidOptions
 from .._http.access_keys import AccessKey, is_skewed, parse_zone
 from .._http.hooks import ServerFacts
 from .._http.response import Response
@@ -24,6 +25,13 @@ def choose_zone(key: AccessKey, facts: ServerFacts) -> AccessKey:
     """Return a key with the zone that the service has accepted before, if it is known."""
     zone = facts.get(TIME_ZONE)
     return replace(key, zone=parse_zone(zone)) if zone and zone != NO_ZONE else key
+
+
+def remember_zone(facts: ServerFacts, zone: object) -> None:
+    """Store the zone that a module process has found. Any other value than that of a zone is ignored."""
+    with suppress(InvalidOptions):
+        if parse_zone(str(zone)):
+            facts[TIME_ZONE] = str(zone)
 
 
 def send_in_any_zone(send: Callable[..., Response], key: AccessKey, facts: ServerFacts) -> Response:

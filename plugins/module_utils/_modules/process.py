@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from zipimport import zipimporter
 
@@ -48,7 +49,7 @@ if basic._ANSIBLE_ARGS is not None:
 
 from .._api.errors import InvalidOptions
 from .._http.connection import ConnectionOptions
-from .._http.hooks import Hooks
+from .._http.hooks import Hooks, MemoryStore
 from .._masking.masker import MIN_SECRET_LENGTH, collect_secrets
 from .run import Task, build_masker, describe_option_errors, execute, mask_result
 from .spec import ModuleSpec
@@ -57,6 +58,10 @@ from .spec import ModuleSpec
 # plugin shows the lines and removes the member, which remains in the result of an asynchronous task.
 REQUEST_LOG_VERBOSITY = 3
 REQUEST_LOG = "virtinfra_requests"
+
+# The member with the time zone that the service accepts, if a module process had to find it. The action plugin stores
+# it for the run and removes the member, which remains in the result of an asynchronous task.
+FOUND_ZONE = "virtinfra_time_zone"
 
 UNREAD_PROFILE = (
     "profile {profile} cannot be read here: the action plugin of the collection reads profiles in the controller, and"
@@ -111,11 +116,17 @@ def run_as_module(spec: ModuleSpec) -> None:
         module.fail_json(msg=UNREAD_PROFILE.format(profile=module.params["profile"]))
     requests: list[str] = []
     is_logged = module._verbosity >= REQUEST_LOG_VERBOSITY and not module.no_log
-    hooks = Hooks(build_masker(spec, module.params), on_request=requests.append if is_logged else None)
+    stores: list[MemoryStore] = []
+
+    hooks = Hooks(
+        build_masker(spec, module.params),
+        on_request=requests.append if is_logged else None,
+        new_store=partial(_open_store, stores),
+    )
     with _end_session_afterwards(module.params, hooks):
         outcome = execute(Task(spec, module.params, module.check_mode), hooks)
-    if requests:
-        outcome.result[REQUEST_LOG] = requests
+    zone = _find_zone(stores) if module.params["access_key_id"] else None
+    outcome.result.update({name: value for name, value in ((REQUEST_LOG, requests), (FOUND_ZONE, zone)) if value})
     for warning in outcome.warnings:
         module.warn(warning)
     # Without gc.freeze() the interpreter takes 27 ms longer to exit, because it collects all objects of requests.
@@ -123,6 +134,21 @@ def run_as_module(spec: ModuleSpec) -> None:
     if outcome.result.get("failed"):
         module.fail_json(**outcome.result)
     module.exit_json(**outcome.result)
+
+
+def _open_store(stores: list[MemoryStore], connection: ConnectionOptions) -> MemoryStore:
+    """Return a new store of a client, which is also among ``stores`` from now on."""
+    stores.append(MemoryStore(connection))
+    return stores[-1]
+
+
+def _find_zone(stores: list[MemoryStore]) -> str | None:
+    """Return the time zone that clients of these stores had to find, None if they found none."""
+    # Most processes use no access key, so they do not load the code for it.
+    from .._client.time_zones import NO_ZONE, TIME_ZONE
+
+    zones = [store.facts.get(TIME_ZONE) for store in stores]
+    return next((zone for zone in zones if zone and zone != NO_ZONE), None)
 
 
 def mark_own_session(session_id: str) -> str:

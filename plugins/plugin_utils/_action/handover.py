@@ -20,15 +20,16 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 
-from ...module_utils._modules.process import OWN_SESSION, REQUEST_LOG, mark_own_session
+from ...module_utils._modules.process import FOUND_ZONE, OWN_SESSION, REQUEST_LOG, mark_own_session
 from ...module_utils._api.errors import InvalidOptions, LoginFailed, VirtinfraError
 from ...module_utils._client.sessions import AccountSession
+from ...module_utils._client.time_zones import choose_zone, remember_zone
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks
+from ...module_utils._http.hooks import Hooks, ServerFacts
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import describe_failure
 from ...module_utils._modules.spec import ModuleSpec
-from .._run.sessions import FileStore, TaskSession
+from .._run.sessions import FileFacts, FileStore, TaskSession
 from .environment import patch_environ, pop_credentials
 
 # The timeout, in seconds, of a request to log in for a module process, which can also log in itself.
@@ -45,12 +46,13 @@ class Handover:
     """The options of a module process, and the session that it uses or replaces.
 
     ``task_session`` is a session that only this process uses. ``account_session`` is the session of the run if the
-    process logs in instead of using it.
+    process logs in instead of using it. ``facts`` remembers the time zone that a process with an access key finds.
     """
 
     arguments: dict[str, Any]
     task_session: TaskSession | None = None
     account_session: AccountSession | None = None
+    facts: ServerFacts | None = None
 
 
 class ModuleProcess:
@@ -77,6 +79,9 @@ class ModuleProcess:
         result = self._start(name, handover, variables, task_vars)
         for line in result.pop(REQUEST_LOG, ()):
             self._hooks.log_request(line)
+        zone = result.pop(FOUND_ZONE, None)
+        if handover.facts and zone:
+            remember_zone(handover.facts, zone)
         if handover.account_session and result.get("operation") == "LogInByAccount":
             handover.account_session.remember_failure(result)
         return result
@@ -96,7 +101,9 @@ class ModuleProcess:
             {name: value for name, value in arguments.items() if name in CONNECTION}
         )
         params = validation.validated_parameters
-        if validation.error_messages or params["session_id"] or params["access_key_id"] or not params["account"]:
+        if not validation.error_messages and params["access_key_id"]:
+            return _hand_over_zone(arguments, params)
+        if validation.error_messages or params["session_id"] or not params["account"]:
             return Handover(arguments)
         with_password = {
             **arguments,
@@ -168,6 +175,22 @@ class ModuleProcess:
                 if self._is_detached and not self._task.register:
                     result["warnings"] = [*result.get("warnings", ()), UNOBSERVED]
         return result
+
+
+def _hand_over_zone(arguments: dict[str, Any], params: Mapping[str, Any]) -> Handover:
+    """Return the options of a process with an access key: the time zone is the one that the run knows.
+
+    It is that of the controller if neither the run nor the options know another one. The zone of the host on which the
+    process runs says nothing about the service.
+    """
+    try:
+        connection = ConnectionOptions.from_params(params)
+    except VirtinfraError:
+        return Handover(arguments)
+    key, facts = connection.access_key, FileFacts(connection)
+    if key is None:
+        return Handover(arguments)
+    return Handover({**arguments, "access_key_time_zone": choose_zone(key, facts).describe_zone()}, facts=facts)
 
 
 def _limit_login(connection: ConnectionOptions) -> ConnectionOptions:
