@@ -9,10 +9,11 @@ export UV_SYSTEM_CERTS ?= 1
 
 # pip may fail after it has installed the command that is the target.
 .DELETE_ON_ERROR:
-.PHONY: help setup demo simulator test gate bench release clean
+.PHONY: help setup demo demo-backup simulator test gate bench release clean
 
 help:
 	@echo "make demo       the demo playbook, twice, against the simulator"
+	@echo "make demo-backup  a full backup, an increment and a restore, with QEMU and libnbd"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
 	@echo "make setup      create .venv with nox, which runs all other commands"
 	@echo "make test       the checks to run before each commit, about two minutes; make test SESSIONS='style typing' runs those"
@@ -23,6 +24,9 @@ help:
 
 demo: $(NOX)
 	@$(NOX) -s demo
+
+demo-backup: $(NOX)
+	@$(NOX) -s demo-backup
 
 # nox would report Ctrl-C as a failure.
 simulator: $(SIMULATOR)

@@ -462,6 +462,13 @@ def demo(session: nox.Session) -> None:
     session.run("python", "tests/tools/demo.py", *session.posargs, env=linked_collection())
 
 
+@nox.session(name="demo-backup", default=False)
+def demo_backup(session: nox.Session) -> None:
+    """Back up a VM of the simulator twice and restore it, with QEMU and libnbd of this machine."""
+    session.install("ansible-core>=2.19,<2.22", *RUNTIME)
+    session.run("python", "tests/tools/demo_backup.py", *session.posargs, env=linked_collection())
+
+
 @nox.session(python=newest_python())
 def molecule(session: nox.Session) -> None:
     """Run the scenario of docs/examples/molecule with molecule, against the simulator that it starts."""

@@ -23,16 +23,16 @@ OUTPUT = {
 }
 
 
-def play(environment: dict[str, str], arguments: list[str]) -> str:
-    """Run the playbook, show its output as it comes, and return it. Raise SystemExit when it fails."""
-    command = ["ansible-playbook", PLAYBOOK, *arguments]
+def play(environment: dict[str, str], arguments: list[str], playbook: str = PLAYBOOK) -> str:
+    """Run a playbook, show its output as it comes, and return it. Raise SystemExit when it fails."""
+    command = ["ansible-playbook", playbook, *arguments]
     shown = []
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         for line in run.stdout or ():
             print(line, end="", flush=True)
             shown.append(line)
     if run.returncode:
-        raise SystemExit(f"{PLAYBOOK} failed with exit code {run.returncode}")
+        raise SystemExit(f"{playbook} failed with exit code {run.returncode}")
     return "".join(shown)
 
 
