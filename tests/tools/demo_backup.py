@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from demo import OUTPUT, play
+from tools.demo import OUTPUT, play
 
 from simulator.launch import Simulator
 
