@@ -35,6 +35,7 @@ NEW_PERSON = "5d1c0a5e6f7b4c3d8e9fa0b1c2d3e4f5"
 CREATED_TASK = "a0000010000040008000000000000001"
 RUNNING_TASK = "a0000010000040008000000000000003"
 USER_TAG = "a000001a000040008000000000000001"
+PATTERN = "a000001d000040008000000000000001"
 PASSWORD = "Tr0ub4dor & 3"
 CHAT = "https://chat.example.com/send?key=5c0ffee5-1dea"
 
@@ -685,6 +686,31 @@ SCENARIOS = (
         {"operation": "DeleteTag", "params": {"uuid": USER_TAG}},
         gone("usertag", USER_TAG),
         action=True,
+    ),
+    Scenario(
+        "create-tag-pattern",
+        "CreateTag",
+        "api",
+        {"operation": "CreateTag", "params": {"name": "production", "value": "production"}},
+        more("tagpattern", value="production"),
+        action=True,
+    ),
+    Scenario(
+        "attach-tag-pattern",
+        "AttachTagToResources",
+        "api",
+        {"operation": "AttachTagToResources", "params": {"tagUuid": PATTERN, "resourceUuids": [HOST]}},
+        more("usertag", resourceUuid=HOST, tag="pattern-1"),
+        action=True,
+    ),
+    Scenario(
+        "detach-tag-pattern",
+        "DetachTagFromResources",
+        "api",
+        {"operation": "DetachTagFromResources", "params": {"tagUuid": PATTERN, "resourceUuids": [VM]}},
+        gone("usertag", USER_TAG),
+        action=True,
+        prepare=(("usertag", USER_TAG, {"tagPatternUuid": PATTERN}),),
     ),
     Scenario(
         "tag-host",

@@ -604,6 +604,40 @@ _COMPANIONS = (
         record="UserTagInventory",
     ),
     _deletion("DeleteTag", "tags/{uuid}", "user_tag"),
+    # Tag patterns. An object to which one of the type simple is attached has its value as a user tag.
+    _query("QueryTag", "tags", "TagPatternInventory"),
+    Operation(
+        "CreateTag",
+        "POST",
+        "tags",
+        is_idempotent=False,
+        params=(
+            required("name", longest=128),
+            required("value", longest=128),
+            optional("description"),
+            optional("color"),
+            optional("type", choices=("simple", "withToken")),
+        ),
+        result=("inventory",),
+        record="TagPatternInventory",
+    ),
+    # The job succeeds although the pattern was not attached to some of the objects. A second attachment is a success.
+    Operation(
+        "AttachTagToResources",
+        "POST",
+        "tags/{tagUuid}/resources",
+        path_params=(required("tagUuid", refers_to="tag_pattern"),),
+        params=(required("resourceUuids", "list"), optional("tokens", "dict")),
+        result=("results",),
+    ),
+    Operation(
+        "DetachTagFromResources",
+        "DELETE",
+        "tags/{tagUuid}/resources",
+        path_params=(required("tagUuid", refers_to="tag_pattern"),),
+        params=(required("resourceUuids", "list"),),
+        may_be_empty=True,
+    ),
     # A service that lacks GetNicQos and ignores the verb runs DeleteNicQos, and refuses it without a direction.
     Operation(
         "GetNicQos",

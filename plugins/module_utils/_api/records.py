@@ -88,6 +88,7 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
         "SNSWeComAtPersonInventory": "uuid userId endpointUuid remark createDate lastOpDate",
         "SNSDingTalkAtPersonInventory": "uuid phoneNumber endpointUuid remark createDate lastOpDate",
         "TemplatedVmInstanceInventory": _NAMED,
+        "TagPatternInventory": "uuid name value color description type createDate lastOpDate",
         "UserTagInventory": "uuid resourceUuid resourceType tag type tagPatternUuid createDate lastOpDate",
         # Records that modules combine from several records of the service.
         "HostNicServices": "services",
@@ -173,7 +174,7 @@ _BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
 _NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in RECORD_FIELDS.items()}
 
 # Members whose keys are data (user ids, uuids, header names), which are not converted.
-PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags"))
+PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags", "tokens"))
 
 
 # Members that contain a webhook URL in some types of records.

@@ -86,10 +86,12 @@ def _tags(tag: Parameter, members: dict[str, Any]) -> list[str]:
 def _delete_params(
     operation: Operation, query: dict[str, list[str]], body: dict[str, Any], location: str, version: str
 ) -> dict[str, Any]:
-    """Return the parameters of a DELETE. `direction` is documented as part of the URL, so it is always read."""
+    """Return the parameters of a DELETE. Those that are known as parts of the URL are always read."""
     values = params.parse_body_params(operation.params, body, version) if location != "query" else {}
     in_query = params.parse_query_params(operation.params, query, version)
-    return values | {name: in_query[name] for name in in_query if location != "body" or name == "direction"}
+    return values | {
+        name: in_query[name] for name in in_query if location != "body" or name in ("direction", "resourceUuids")
+    }
 
 
 def requested_job_uuid(request: Request) -> str | None:

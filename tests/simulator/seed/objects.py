@@ -44,6 +44,7 @@ class Seeder:
             "image": (1, self.image),
             "instanceoffering": (1, self.instance_offering),
             "usertag": (min(seed.user_tags, seed.vms), self.user_tag),
+            "tagpattern": (1, self.tag_pattern),
             "vm": (seed.vms + seed.destroyed_vms, vms.vm),
             "snapshotgroup": (min(seed.snapshot_groups, seed.vms), vms.snapshot_group),
             "cbttask": (min(seed.cbt_tasks, seed.vms), vms.cbt_task),
@@ -79,6 +80,14 @@ class Seeder:
             **dates(number),
         }
         return Record("usertag", members)
+
+    def tag_pattern(self, number: int) -> Record:
+        """Return a tag pattern, which no object has."""
+        members = {"uuid": seeded_uuid("tagpattern", number), "name": f"pattern-{number}", "description": None}
+        return Record(
+            "tagpattern",
+            {**members, "value": f"pattern-{number}", "color": "#3399ff", "type": "simple", **dates(number)},
+        )
 
     def zone(self, number: int) -> Record:
         """Return the only zone."""

@@ -61,6 +61,7 @@ FIELDS: dict[str, frozenset[str]] = {
     "iprange": _fields(f"uuid name l3NetworkUuid startIp endIp netmask gateway networkCidr ipVersion {DATED}"),
     "image": _fields(f"{NAMED} state status format"),
     "instanceoffering": _fields(f"{NAMED} state cpuNum memorySize cpuSpeed"),
+    "tagpattern": _fields(f"{NAMED} value color type"),
     "usertag": _fields(f"uuid resourceUuid resourceType tag type tagPatternUuid {DATED}"),
 }
 

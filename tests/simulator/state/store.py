@@ -51,6 +51,7 @@ KINDS = {
     "usertag": 26,
     "wecomperson": 27,
     "dingtalkperson": 28,
+    "tagpattern": 29,
 }
 ADDED_KINDS = ("wecomperson", "dingtalkperson")
 """The types without seeded records, because no seeded object has any."""

@@ -230,6 +230,7 @@ class Switches:
             " else ignored"
         ),
     ] = True
+    tags_per_object: Annotated[int, OptionInfo("how many tags an object can have when a tag pattern is attached")] = 20
     service_type_statistic: Annotated[bool, OptionInfo("the service types of host interfaces can be read")] = True
     verbs_matter: Annotated[
         bool, OptionInfo("a path with one operation accepts only its own verb, or else any", literal=True)

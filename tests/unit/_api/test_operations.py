@@ -72,10 +72,11 @@ class TestRow:
                 assert all(parameter.required for parameter in row.path_params)
 
     def test_every_reference_has_its_type(self, subtests: pytest.Subtests) -> None:
-        """Exceptions are a session, the uuid that selects the object of a read, and the uuid of a new object."""
+        """Exceptions: a session, the uuid that selects the object of a read, that of a new object, tagged objects."""
         for name in OPERATIONS:
             with subtests.test(name):
                 own = {"sessionUuid", "uuid"} if not OPERATIONS[name].is_write else {"sessionUuid", "resourceUuid"}
+                own |= {"resourceUuids"} if "tagUuid" in OPERATIONS[name].parameters else set()
                 for key, parameter in OPERATIONS[name].parameters.items():
                     holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
                     assert bool(parameter.refers_to) == holds_uuids, key
@@ -717,6 +718,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "SNSSnmpTestConnection",
         "AttachL3NetworkToVm",
         "CreateSNSTopic",
+        "CreateTag",
         "CreateSNSSnmpPlatform",
         "AddSNSFeiShuAtPerson",
         "AddSNSWeComAtPerson",

@@ -62,9 +62,16 @@ def test_references_are_known_by_their_names() -> None:
     assert all(aliases[option] == [to_snake_case(name)] for option, name in names.items() if name in REFERS_TO)
     assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
         *REFERS_TO
-    } - {"vmNicUuid", "destL3NetworkUuid", "hostUuid", "nicUuid", "interfaceUuid", "rootVolumeUuid", "uuids"} | {
-        "hostUuid"
-    }
+    } - {
+        "tagUuid",
+        "vmNicUuid",
+        "destL3NetworkUuid",
+        "hostUuid",
+        "nicUuid",
+        "interfaceUuid",
+        "rootVolumeUuid",
+        "uuids",
+    } | {"hostUuid"}
     assert {format_option_name(parameter) for parameter in names.values()} == names.keys()
     parameters = ("uuid", "vmInstanceUuid", "tagUuids", "primaryStorageUuidForRootVolume", "vmNicUuid")
     assert all(map(is_reference, parameters))

@@ -47,7 +47,7 @@ def seeded(kind: int, number: int = 1) -> str:
 ZONE, CLUSTER, HOST, VM, NETWORK, NIC, VOLUME, STORAGE, HOST_NIC = (seeded(kind) for kind in range(1, 10))
 GROUP, PLATFORM, ENDPOINT, PERSON, OFFERING = (seeded(kind) for kind in (11, 12, 13, 15, 19))
 DATA_VOLUME = seeded(7, 2)
-STOPPED_VM, OTHER_NETWORK, TOPIC = seeded(4, 2), seeded(5, 2), seeded(14)
+STOPPED_VM, OTHER_NETWORK, TOPIC, PATTERN = seeded(4, 2), seeded(5, 2), seeded(14), seeded(29)
 
 
 # --------------------------------------------------------------------------------------------------- form of replies
@@ -316,6 +316,19 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
     },
     "ValidateSession": lambda caller: {"sessionUuid": Simulator.session},
     "LogOut": lambda caller: {"sessionUuid": Simulator.session},
+    "CreateTag": lambda caller: {
+        "name": "production",
+        "value": "env::{stage}",
+        "description": "for customers",
+        "color": "#3399ff",
+        "type": "withToken",
+    },
+    "AttachTagToResources": lambda caller: {
+        "tagUuid": PATTERN,
+        "resourceUuids": [VM, HOST, seeded(4, 99)],
+        "tokens": {"stage": "prod"},
+    },
+    "DetachTagFromResources": lambda caller: {"tagUuid": PATTERN, "resourceUuids": [VM]},
     "UnexportNbdVolumes": lambda caller: {"volumeUuids": [stopped_volume(caller)], "vmInstanceUuid": STOPPED_VM},
     "CreateSNSSnmpPlatform": lambda caller: {"name": "traps", "snmpAddress": "192.0.2.7", "snmpPort": 1162},
     "DeleteSNSApplicationEndpoint": lambda caller: {"uuid": ENDPOINT, "deleteMode": "Permissive"},

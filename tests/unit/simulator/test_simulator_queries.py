@@ -181,6 +181,30 @@ def test_creations_of_some_types_take_user_tags(sim: Simulator, api: HttpClient)
     assert [tag["tag"] for tag in sim.records("usertag")] == ["tag-1", "a"]
 
 
+def test_a_tag_pattern_is_attached_and_detached(sim: Simulator, api: HttpClient) -> None:
+    vm, host, pattern = (seeded_uuid(kind, 1) for kind in ("vm", "host", "tagpattern"))
+    path = f"tags/{pattern}/resources"
+    for dummy in range(2):
+        results = api.call("POST", path, {"params": {"resourceUuids": [vm, "unknown", host]}})["results"]
+        assert [result["success"] for result in results] == [True, False, True]
+        assert results[1]["error"]["code"] == "SYS.1003"
+    assert [tag["tag"] for tag in sim.records("usertag")] == ["tag-1", "pattern-1", "pattern-1"]
+    assert {result["inventory"]["tagPatternUuid"] for result in results[::2]} == {pattern}
+    api.call("DELETE", f"{path}?resourceUuids={vm}")
+    assert [tag["resourceUuid"] for tag in sim.records("usertag")] == [vm, host]
+    api.call("DELETE", f"tags/{pattern}")
+    assert (api.query("tags"), [tag["tag"] for tag in sim.records("usertag")]) == ([], ["tag-1"])
+    assert api.error_code("POST", path, {"params": {"resourceUuids": [vm]}}) == "SYS.1003"
+
+
+def test_a_pattern_with_a_token_makes_different_tags(sim: Simulator, api: HttpClient) -> None:
+    params = {"name": "stage", "value": "env::{stage}", "type": "withToken"}
+    pattern = api.inventory("POST", "tags", {"params": params})
+    attachment = {"resourceUuids": [seeded_uuid("vm", 2)], "tokens": {"stage": "prod"}}
+    api.call("POST", f"tags/{pattern['uuid']}/resources", {"params": attachment})
+    assert sim.records("usertag")[-1]["tag"] == "env::prod"
+
+
 def test_read_by_uuid_ignores_all_parameters(api: HttpClient) -> None:
     (host,) = api.query(f"hosts/{seeded_uuid('host', 1)}")
     for query in ("limit=0", "start=5", "count=true", "fields=name", "q=name=other", "sort=nonsense"):
