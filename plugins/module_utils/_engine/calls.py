@@ -385,35 +385,36 @@ def warn_of_second_delivery(call: PlannedCall, label: str, error: VirtinfraError
     )
 
 
-class CreationTurn:
-    """The turn of a task to create an object. A module process, which shares no locks, does not wait for others."""
+class Turn:
+    """The turn of a task to make a call that other tasks of the run may make too."""
 
-    def __init__(self, client: Client, resource: ResourceSpec) -> None:
-        self._client, self._resource, self._new_lock = client, resource, client.hooks.new_lock
+    def __init__(self, client: Client, operation: str) -> None:
+        self._client, self._operation = client, operation
         self._lock: Lock | None = None
-        self._is_over = False
 
-    def is_due(self, call: PlannedCall) -> bool:
-        """Return whether the task must take its turn before it makes a call."""
-        is_creation = call.operation == self._resource.create
-        return is_creation and self._new_lock is not None and self._lock is None and not self._is_over
+    @property
+    def is_taken(self) -> bool:
+        """Whether other tasks wait until this one ends its turn."""
+        return self._lock is not None
 
-    def take(self, call: PlannedCall, desired: Record, label: str, deadline: float) -> bool:
-        """Wait until no other task of the run is creating the object; return whether one may have created it.
+    def take(self, key: str, label: str, deadline: float) -> bool:
+        """Wait until no other task is making the call with this key; return whether one may have made it.
 
-        Raise WaitTimeout when another task is still creating it at the deadline.
+        Raise WaitTimeout when another task is still making it at the deadline. A module process, which shares no locks,
+        does not wait for others.
         """
-        lock = self._acquire_lock(build_creation_key(self._resource, call.params, desired), label, deadline)
+        lock = self._acquire_lock(key, label, deadline)
         if lock is None:
             return False
         self._lock = lock
-        jobs = [Job(handle["uuid"], handle["location"], call.operation, label) for handle in lock.running]
+        jobs = [Job(handle["uuid"], handle["location"], self._operation, label) for handle in lock.running]
         wait_for_jobs(self._client, jobs, deadline)
         lock.running = []
         return not lock.is_first
 
     def _acquire_lock(self, key: str, label: str, deadline: float) -> Lock | None:
-        lock = self._new_lock(self._client.connection, key) if self._new_lock else None
+        new_lock = self._client.hooks.new_lock
+        lock = new_lock(self._client.connection, key) if new_lock else None
         if lock is None or lock.acquire():
             return lock
         for dummy in self._client.wait.poll_intervals(f"another task to create the {label}", deadline):
@@ -425,13 +426,38 @@ class CreationTurn:
         )
 
     def end(self) -> None:
-        """Let the next task take its turn, because the object exists or the task has ended."""
-        self._is_over = True
+        """Let the next task take its turn, with the jobs that still run."""
         if self._lock:
-            jobs = [job for job in self._client.jobs if job.operation == self._resource.create]
+            jobs = [job for job in self._client.jobs if job.operation == self._operation]
             running = [job.build_handle() for job in jobs if job.state == RUNNING and job.location]
             self._lock.release([*self._lock.running, *running])
         self._lock = None
+
+
+class CreationTurn:
+    """The turn of a task to create its object."""
+
+    def __init__(self, client: Client, resource: ResourceSpec) -> None:
+        self._resource, self._new_lock = resource, client.hooks.new_lock
+        self._turn = Turn(client, str(resource.create))
+        self._is_over = False
+
+    def is_due(self, call: PlannedCall) -> bool:
+        """Return whether the task must take its turn before it makes a call."""
+        is_creation = call.operation == self._resource.create
+        return is_creation and self._new_lock is not None and not self._turn.is_taken and not self._is_over
+
+    def take(self, call: PlannedCall, desired: Record, label: str, deadline: float) -> bool:
+        """Wait until no other task of the run is creating the object; return whether one may have created it.
+
+        Raise WaitTimeout when another task is still creating it at the deadline.
+        """
+        return self._turn.take(build_creation_key(self._resource, call.params, desired), label, deadline)
+
+    def end(self) -> None:
+        """Let the next task take its turn, because the object exists or the task has ended."""
+        self._is_over = True
+        self._turn.end()
 
 
 def build_creation_key(resource: ResourceSpec, params: Mapping[str, Any], desired: Record) -> str:

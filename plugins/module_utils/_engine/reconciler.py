@@ -39,13 +39,12 @@ from .calls import (
     is_refused_as_duplicate,
     is_refused_tag,
     is_removed_by_another,
-    perform,
-    remember_lack,
     require_operation,
     warn_of_second_delivery,
 )
 from .context import ModuleContext
 from .plan import (
+    ADD_TAG,
     NO_VALUES,
     Current,
     Found,
@@ -72,6 +71,7 @@ from .results import (
     format_predicted_job,
     format_record,
 )
+from .tag_patterns import TagPatterns, list_added_tags
 
 # How many calls the task may make in addition to those of the first plan.
 MAX_REPLANS = 10
@@ -96,6 +96,7 @@ class Planner:
         self.planned: list[PlannedCall] = []
         self._planned_once: list[PlannedCall] = []
         self._expected_finally: Record | None = None
+        self.patterns = TagPatterns(context)
         self._probed: set[str] = set()
         self._is_accepted = False
 
@@ -164,8 +165,17 @@ class Planner:
             later.pop(calls[0].operation)
         untried = [call for name, call in later.items() if name not in self._probed]
         self._probed.update(later)
-        sent = [require_operation(self.context.client, call) for call in untried]
+        sent = [self._require_operation(call, calls) for call in untried]
         return any(sent)
+
+    def _require_operation(self, call: PlannedCall, calls: list[PlannedCall]) -> bool:
+        try:
+            return require_operation(self.context.client, call)
+        except Unsupported as lack:
+            if call.operation != ADD_TAG:
+                raise
+            self.patterns.require(lack, list_added_tags(calls))
+        return True
 
     def warn_of_remaining(self, running: PlannedCall) -> None:
         """Warn that an object is not removed, because the task does not wait for the first of several calls."""
@@ -299,14 +309,11 @@ class Reconciler:
     def _perform(self, call: PlannedCall, job_uuid: str | None, deadline: float) -> Done | Refused:
         """Make a call exactly once: while its outcome is in doubt, read the object and plan again."""
         once = Call(self.client, call, self.reader.label, self.context.params["wait"], deadline, job_uuid)
-        try:
-            outcome = perform(once, lambda: self._is_still_needed(call, deadline))
-        except Unsupported as lack:
-            remember_lack(self.client, call.operation, lack)
-            raise
+        planned = () if self.planner.done else self.planner.planned
+        made, outcome = self.planner.patterns.perform(once, planned, lambda: self._is_still_needed(call, deadline))
         if isinstance(outcome, Done):
-            self.context.record_call(call.operation, warnings=outcome.warnings)
-            _check_reply(self.resource, once, outcome.job)
+            self.context.record_call(made.planned.operation, warnings=outcome.warnings)
+            _check_reply(self.resource, made, outcome.job)
         return outcome
 
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import waiting as _waiting
@@ -41,7 +42,7 @@ def run_batch(
     """Run batch as a task inside the controller. All objects share the facts and names of the task."""
     defaults = options.pop("defaults", {})
     shows_diff = options.pop("shows_diff", True)
-    hooks = {name: options.pop(name) for name in ("before_send", "on_progress") if name in options}
+    hooks = {name: options.pop(name) for name in ("before_send", "on_progress", "new_lock") if name in options}
     common = options.pop("common", COMMON if module == "kvm_host" else {})
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
     store = MemoryStore(None)  # type: ignore[arg-type]
@@ -365,3 +366,37 @@ def test_threads_wait_for_what_one_of_them_reads(sim: Simulator) -> None:
     ran = run_batch(sim, new_hosts(60), concurrency=60)
     assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
     assert count_operations(sim)["AddKVMHost"] == 60
+
+
+class SharedLock:
+    """A lock of a run, one for each key, that threads share."""
+
+    held: ClassVar[set[str]] = set()
+    guard: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, dummy: Any, key: str) -> None:
+        self.is_first, self.running = True, list[dict[str, Any]]()
+        self._key = key
+
+    def acquire(self) -> bool:
+        with self.guard:
+            is_free = self._key not in self.held
+            self.held.add(self._key)
+        return is_free
+
+    def release(self, running: Iterable[dict[str, Any]]) -> None:
+        with self.guard:
+            self.held.discard(self._key)
+
+
+def test_objects_that_need_the_same_new_tag_pattern_make_one(sim: Simulator) -> None:
+    sim.reset(hosts=30)
+    sim.configure(missing_operations=["CreateUserTag"], latency=0.2)
+    objects = [{"name": f"host-{number}", "tags": ["env::prod"]} for number in range(1, 31)]
+    ran = run_batch(sim, objects, common={}, new_lock=SharedLock).result
+    assert ran["counts"] == {"changed": 30, "unchanged": 0, "failed": 0, "not_started": 0}, ran["results"]
+    assert [pattern["value"] for pattern in sim.records("tagpattern")] == ["pattern-1", "env::prod"]
+    counts = count_operations(sim)
+    assert (counts["CreateTag"], counts["AttachTagToResources"]) == (1, 31)
+    assert len([tag for tag in sim.records("usertag") if tag["tag"] == "env::prod"]) == 30
+    assert not run_batch(sim, objects, common={}, new_lock=SharedLock).result["changed"]

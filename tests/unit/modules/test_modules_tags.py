@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -48,6 +49,9 @@ CREATED: dict[str, tuple[dict[str, Any], str]] = {
 SENT_AT_CREATION = ("kvm_host", "vm_from_snapshot_group")
 
 ADDED, REMOVED = "CreateUserTag", "DeleteTag"
+
+# The operations with which a tag is attached through a tag pattern.
+FOUND, CREATED_PATTERN, ATTACHED = PATTERNS = ("QueryTag", "CreateTag", "AttachTagToResources")
 
 # The call with which a task finds out that the service has the operation, before it adds a tag.
 PROBED = REMOVED
@@ -185,7 +189,7 @@ def test_an_object_that_does_not_exist_needs_no_tags(run: ModuleRunner) -> None:
 
 @pytest.mark.parametrize("missing", ["QueryUserTag", ADDED, REMOVED])
 def test_nothing_is_changed_if_the_service_lacks_an_operation(run: ModuleRunner, sim: Simulator, missing: str) -> None:
-    sim.configure(missing_operations=[missing])
+    sim.configure(missing_operations=[missing, *PATTERNS])
     before = sim.state()
     options = {"name": "vm-2", "description": "new", "tags": ["a"]}
     if missing == REMOVED:
@@ -201,7 +205,7 @@ def test_no_tag_is_removed_if_the_query_answers_the_call_that_adds_one(
     run: ModuleRunner, sim: Simulator, tag: str
 ) -> None:
     """A path with nothing left but its query answers each verb with the query, and with status 200."""
-    sim.configure(missing_operations=[ADDED])
+    sim.configure(missing_operations=[ADDED, *PATTERNS])
     ran = run("vm", {"name": "vm-1", "tags": [tag]})
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert (
@@ -213,7 +217,7 @@ def test_no_tag_is_removed_if_the_query_answers_the_call_that_adds_one(
 
 @pytest.mark.parametrize("module", CREATED)
 def test_no_object_is_created_if_its_tags_cannot_be_added(run: ModuleRunner, sim: Simulator, module: str) -> None:
-    sim.configure(missing_operations=[ADDED])
+    sim.configure(missing_operations=[ADDED, CREATED_PATTERN])
     before = sim.state()
     ran = run(module, {**CREATED[module][0], "tags": ["a"]})
     if module in SENT_AT_CREATION:
@@ -298,3 +302,139 @@ def test_the_tags_of_an_object_are_removed_with_it(run: ModuleRunner, sim: Simul
     created = run.twice("sns_topic", {"name": "alarms", "tags": ["a"]})["topic"]["uuid"]
     run.twice("sns_topic", {"name": "alarms", "state": "absent"})
     assert tags_of(sim, created) == []
+
+
+def patterns_of(sim: Simulator) -> list[str]:
+    """Return the values of the tag patterns that the simulator did not begin with."""
+    return [pattern["value"] for pattern in sim.records("tagpattern")][1:]
+
+
+@pytest.mark.parametrize("verbs_matter", [False, True])
+@pytest.mark.parametrize("module", OBJECTS)
+def test_tags_are_attached_through_patterns(run: ModuleRunner, sim: Simulator, module: str, verbs_matter: bool) -> None:
+    sim.configure(missing_operations=[ADDED], verbs_matter=verbs_matter)
+    options, key, resource_type = OBJECTS[module]
+    ran = run.twice(module, {**options, "tags": ["env::prod"]})
+    assert [name for name in ran.calls if name in PATTERNS] == [ATTACHED, CREATED_PATTERN, ATTACHED]
+    uuid = ran[key]["uuid"]
+    assert ran[key]["tags"] == tags_of(sim, uuid) == ["env::prod"]
+    (tag,) = [tag for tag in sim.records("usertag") if tag["resourceUuid"] == uuid]
+    (pattern,) = sim.records("tagpattern")[1:]
+    assert (tag["resourceType"], tag["tagPatternUuid"]) == (resource_type, pattern["uuid"])
+    assert (pattern["name"], pattern["value"], pattern["type"]) == ("env::prod", "env::prod", "simple")
+    assert run.twice(module, {**options, "tags": []}).calls == [REMOVED]
+    again = run.twice(module, {**options, "tags": ["env::prod"]})
+    assert [name for name in again.calls if name in PATTERNS] == [ATTACHED]
+    assert patterns_of(sim) == ["env::prod"]
+
+
+def test_the_simple_pattern_with_exactly_the_tag_is_attached(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=[ADDED])
+    for value, pattern_type in (("A", "simple"), ("a", "withToken"), ("a", "simple")):
+        params = {"name": "other", "value": value, "type": pattern_type}
+        run("api", {"operation": CREATED_PATTERN, "params": params})
+    expected = sim.records("tagpattern")[-1]["uuid"]
+    ran = run.twice("kvm_host", {"uuid": HOST, "tags": ["a"]})
+    assert [entry["path"].split("/")[-2] for entry in ran.log if entry["operation"] == ATTACHED] == [expected]
+    assert ran.sent(ATTACHED) == {"resourceUuids": [HOST]}
+
+
+@pytest.mark.parametrize("module", CREATED)
+def test_a_new_object_gets_its_tags_through_patterns(run: ModuleRunner, sim: Simulator, module: str) -> None:
+    sim.configure(missing_operations=[ADDED], user_tags_at_creation=False)
+    options, create = CREATED[module]
+    ran = run.twice(module, {**options, "tags": ["b", "a"]})
+    assert ran[OBJECTS[module][1]]["tags"] == ["a", "b"]
+    if module not in SENT_AT_CREATION:
+        made = [name for name in ran.calls if name == create or name in PATTERNS]
+        assert made == [ATTACHED, CREATED_PATTERN, CREATED_PATTERN, create, ATTACHED, ATTACHED]
+
+
+@pytest.mark.parametrize("missing", PATTERNS)
+@pytest.mark.parametrize("tag", ["env::prod", "TAG-1"])
+def test_no_tag_is_removed_if_the_service_lacks_an_operation_on_patterns(
+    sim: Simulator, missing: str, tag: str
+) -> None:
+    sim.configure(missing_operations=[ADDED, missing])
+    before = sim.state()
+    store = MemoryStore(None)  # type: ignore[arg-type]
+    run = ModuleRunner(sim, lambda dummy: store)
+    options = {"name": "vm-1", "description": "new", "tags": [tag]}
+    for check in (False, True):
+        ran = run("vm", options, check=check)
+        assert ran["error"]["code"] == "UNSUPPORTED"
+        assert "the service does not offer CreateUserTag" in ran.message
+        assert (
+            f" Tags cannot be attached through tag patterns either: the service does not offer {missing}" in ran.message
+        )
+        assert not ran.changed
+    assert sim.state() == before
+
+
+def test_no_tag_is_attached_if_another_needs_a_pattern_that_cannot_be_created(
+    run: ModuleRunner, sim: Simulator
+) -> None:
+    sim.configure(missing_operations=[ADDED, CREATED_PATTERN])
+    ran = run("vm", {"name": "vm-1", "tags": ["pattern-1", "x"]})
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert tags_of(sim, VM) == ["tag-1"]
+    run.twice("vm", {"name": "vm-1", "tags": ["pattern-1"]})
+
+
+def test_an_attachment_that_failed_is_a_failure(run: ModuleRunner, sim: Simulator) -> None:
+    """The job of such an attachment succeeds."""
+    sim.configure(missing_operations=[ADDED], tags_per_object=1)
+    ran = run("vm", {"name": "vm-1", "tags": ["a"], "tags_mode": "add"})
+    assert ran["error"]["code"] == "SYS.1006"
+    assert "which is the limit" in ran.message
+    assert tags_of(sim, VM) == ["tag-1"]
+    sim.fault("other_response", "poll", count=None, reply={"results": [{"success": False}]})
+    ran = run("kvm_host", {"uuid": HOST, "tags": ["a"]})
+    assert ran.failed
+    assert "AttachTagToResources failed" in ran.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "operation"),
+    [
+        *((fault, ATTACHED) for fault in ("drop_after", "expire", "drop_before", "duplicate")),
+        *((fault, CREATED_PATTERN) for fault in ("drop_after", "expire", "duplicate")),
+    ],
+)
+def test_a_lost_response_makes_no_second_pattern(run: ModuleRunner, sim: Simulator, operation: str, fault: str) -> None:
+    sim.configure(missing_operations=[ADDED])
+    sim.fault(fault, operation)
+    ran = run("kvm_host", {"uuid": HOST, "tags": ["a"]})
+    assert ran.changed, ran.result
+    assert (patterns_of(sim), tags_of(sim, HOST)) == (["a"], ["a"])
+    run.idle("kvm_host", {"uuid": HOST, "tags": ["a"]})
+
+
+def test_a_pattern_whose_creation_is_in_doubt_is_created_by_the_next_run(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=[ADDED])
+    sim.fault("drop_before", CREATED_PATTERN)
+    ran = run("kvm_host", {"uuid": HOST, "tags": ["a"]})
+    assert ran["error"]["code"] == "OUTCOME_UNKNOWN"
+    assert "the outcome of CreateTag is unknown" in ran.message
+    run.twice("kvm_host", {"uuid": HOST, "tags": ["a"]})
+    assert patterns_of(sim) == ["a"]
+
+
+def test_a_tag_is_attached_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=[ADDED])
+    ran = run("kvm_host", {"uuid": HOST, "tags": ["a"], "wait": False})
+    assert ran["job"]["operation"] == ATTACHED, ran.result
+    assert patterns_of(sim) == ["a"]
+
+
+def test_the_tasks_of_a_run_find_out_once_that_tags_need_patterns(sim: Simulator) -> None:
+    sim.configure(missing_operations=[ADDED])
+    store = MemoryStore(None)  # type: ignore[arg-type]
+    run = ModuleRunner(sim, lambda dummy: store)
+    assert run.twice("kvm_host", {"uuid": HOST, "tags": ["a"]}).calls == [
+        "QueryUserTag",
+        ATTACHED,
+        CREATED_PATTERN,
+        ATTACHED,
+    ]
+    assert run.twice("kvm_host", {"uuid": HOST, "tags": ["a", "b"]}).calls == [CREATED_PATTERN, ATTACHED]
