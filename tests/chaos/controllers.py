@@ -40,7 +40,9 @@ SLACK = 0.25
 
 UUID = re.compile(r"[0-9a-f]{32}")
 
-# The codes of failures because others change the same objects at the same time.
+# The codes of failures because others change the same objects at the same time, and what a task says of an object that
+# it has created and another one has removed.
+REMOVED_SINCE = "but the object does not exist"
 KNOWN_CODES = {"NOT_FOUND", "AMBIGUOUS", "UNCHANGEABLE", "INVALID", "SYS.1003", "SYS.1006", "SYS.1007", "VM.1010"}
 
 Names = list[tuple[float, str, str]]
@@ -125,8 +127,9 @@ def _rogue(sim: Simulator, history: Names, rng: random.Random) -> Iterator[None]
 
 def _find_problem(result: Mapping[str, Any]) -> str:
     """Return what is wrong with the result of a task; empty if nothing is."""
-    code = result["error"]["code"] if result.get("failed") else ""
-    return f"failed with {code}: {result['msg']}" if code and code not in KNOWN_CODES else ""
+    if not result.get("failed") or result["error"]["code"] in KNOWN_CODES or REMOVED_SINCE in result["msg"]:
+        return ""
+    return f"failed with {result['error']['code']}: {result['msg']}"
 
 
 def _find_wrong_calls(entries: list[dict[str, Any]], history: Names) -> Iterator[str]:

@@ -178,7 +178,7 @@ def _end_exports(store: Store, uuids: Iterable[str]) -> None:
             store.disks.end_export(uuid)
 
 
-@operation("UnexportNbdVolumes", has_envelope=False)
+@operation("UnexportNbdVolumes", timeout_minutes=180, has_envelope=False)
 def unexport_nbd_volumes(call: Call) -> Reply:
     """Remove the exports of volumes."""
     call.store["vm"].get(call["vmInstanceUuid"])
