@@ -164,3 +164,26 @@ def test_a_restore_and_its_guards(site: Site) -> None:
     assert code == 0, output
     assert (folder / f"{volume}.raw").read_bytes() == moment
     assert {entry["outcome"] for entry in files} == {"changed"}
+
+
+def test_the_capacity_report_lists_vms_without_a_recent_point(site: Site) -> None:
+    """It fails when asked to, after it has written the page; and when a mover cannot be read."""
+    site.back_up(query=[], vms="vm-1")
+    page = site.repository.with_name("page.html")
+    given: dict[str, Any] = {"repository": None, "path": str(page), "backup_repository": str(site.repository)}
+    code, output, dummy = site.run_role("capacity_report", **given)
+    assert code == 0, output
+    assert "These VMs have no restore point of the last 2 days" in page.read_text(encoding="utf-8")
+    listed = page.read_text(encoding="utf-8").partition('id="backups"')[2]
+    assert [name in listed for name in ("vm-1", "vm-2", "vm-3")] == [False, True, True]
+
+    code, output, dummy = site.run_role("capacity_report", **given, backup_fail=True)
+    assert (code, "2 of 3 VMs have no restore point of the last 2 days: vm-2, vm-3" in output) == (2, True), output
+    code, output, dummy = site.run_role("capacity_report", **given, backup_fail=True, backup_query=["name=vm-1"])
+    assert code == 0, output
+    assert "All VMs have a restore point" in page.read_text(encoding="utf-8")
+
+    given["backup_repository"] = str(site.repository / "missing")
+    code, output, dummy = site.run_role("capacity_report", **given, backup_fail=True)
+    assert (code, "1 of its 4 parts could not be read" in output) == (2, True), output
+    assert "Storages" in page.read_text(encoding="utf-8")

@@ -123,7 +123,11 @@ def test_repair_host_refuses_other_uuids(playbook_runner: PlaybookRunner, tmp_pa
 
 
 ROLES: dict[str, dict[str, Any]] = {
-    "capacity_report": {"capacity_report_path": "FOLDER/report.html"},
+    "capacity_report": {
+        "capacity_report_path": "FOLDER/report.html",
+        "capacity_report_backup_repository": "FOLDER",
+        "capacity_report_backup_fail": True,
+    },
     "host_evacuation": {"host_evacuation_hosts": [HOST], "host_evacuation_unmovable": "keep"},
     "host_maintenance": {
         "host_maintenance_tasks": "FOLDER/tasks.yml",

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from ansible_collections.virtinfra.manager.plugins.filter.backup_rows import build_backup_rows, find_overdue
 from ansible_collections.virtinfra.manager.plugins.filter.capacity_rows import COMPONENTS, build_capacity_rows
 from ansible_collections.virtinfra.manager.plugins.filter.columns_to_rows import build_rows
 
@@ -90,3 +92,24 @@ def test_hardware_errors_of_hosts() -> None:
     assert [row["level"] for row in rows] == [1, 1, 2]
     assert (rows[0]["cpu_used"], rows[0]["cpu_percent"], rows[0]["memory_percent"]) == (85, 85, None)
     assert rows[0]["detail"] == "10.0.0.1, Enabled, Connected"
+
+
+def test_vms_without_a_recent_point() -> None:
+    """A point that is not whole does not count, and neither does one of a VM that is gone."""
+    vms = [{"uuid": f"u{number}", "name": f"vm-{number}", "state": "Running"} for number in range(6)]
+    points = [
+        {"vm_uuid": vm, "created": f"2026-11-{day}T00:00:00Z", "whole": whole}
+        for vm, day, whole in (
+            *(("u0", 27, True), ("u0", 20, True)),
+            *(("u1", 20, True), ("u1", 27, False)),
+            *(("u2", 24, True), ("u3", 18, True), ("u4", 25, True), ("gone", 1, True)),
+        )
+    ]
+    limit = datetime(2026, 11, 25, tzinfo=timezone.utc)
+    assert [(row["name"], row["newest"]) for row in find_overdue(vms, points, limit)] == [
+        ("vm-5", None),
+        ("vm-3", "2026-11-18T00:00:00Z"),
+        ("vm-1", "2026-11-20T00:00:00Z"),
+        ("vm-2", "2026-11-24T00:00:00Z"),
+    ]
+    assert len(build_backup_rows(vms, points, "20000")) == 1
