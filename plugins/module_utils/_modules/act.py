@@ -126,6 +126,7 @@ def action_module(
             if context.check_mode:
                 return {**nothing, **_predict_call(context, row.name, params, examine), "changed": changes}
             if can_harm:
+                context.client.build_request(row.name, params)
                 examine()
             try:
                 job = _execute(context, row.name, params, label, changes, find_error)
