@@ -47,7 +47,7 @@ class Machine:
         self._checkpoint: str | None = None
         self._volumes: set[str] = set()
         monitor, monitor_of_daemon = socket.socketpair()
-        with socket.create_server((ADDRESS, 0)) as listener, monitor_of_daemon:
+        with monitor_of_daemon, socket.create_server((ADDRESS, 0)) as listener:
             self.port = int(listener.getsockname()[1])
             descriptors = (monitor_of_daemon.fileno(), listener.fileno())
             self._process = Process(

@@ -122,7 +122,9 @@ class Control:
         """Write `length` bytes, which depend on `seed`, to a `volume` at an `offset`, as the guest of its VM does."""
         body = await _object(request)
         numbers: list[Any] = [body.get(name) for name in ("offset", "length", "seed")]
-        if set(body) != {"volume", "offset", "length", "seed"} or not all(type(each) is int for each in numbers):
+        if set(body) != {"volume", "offset", "length", "seed"} or any(
+            isinstance(each, bool) or not isinstance(each, int) for each in numbers
+        ):
             raise InvalidControlRequest("a guest's write needs volume, and offset, length and seed, which are integers")
         try:
             write_as_guest(self._service.store, str(body["volume"]), *numbers)
