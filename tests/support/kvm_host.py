@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any
 
 PARTS = ("qemu-img", "qemu-nbd", "qemu-io", "qemu-storage-daemon", "setpriv")
@@ -70,12 +69,16 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+# For how many seconds a program may not answer.
+PATIENCE = 20
+
+
 class Qmp:
     """The monitor of a qemu-storage-daemon."""
 
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        wait_until(lambda: self._socket.connect_ex(str(path)) == 0)
+    def __init__(self, connection: socket.socket) -> None:
+        connection.settimeout(PATIENCE)
+        self._socket = connection
         self._file = self._socket.makefile("r")
         self._file.readline()
         self("qmp_capabilities")
@@ -143,16 +146,19 @@ class KvmVm:
 
     def start(self) -> None:
         """Start the VM."""
-        # The path of a socket must be short.
-        self._place = TemporaryDirectory(prefix="vm-")
-        path = Path(self._place.name, "monitor")
+        # QEMU 7.2 loses or exchanges bytes of a client that connects while the daemon starts.
+        connection, of_daemon = socket.socketpair()
         self.port = free_port()
-        monitor = ("--chardev", f"socket,id=monitor,path={path},server=on,wait=off", "--monitor", "chardev=monitor")
-        with (self.folder / "daemon.log").open("ab") as log:
+        monitor = ("--chardev", f"socket,id=monitor,fd={of_daemon.fileno()}", "--monitor", "chardev=monitor")
+        with (self.folder / "daemon.log").open("ab") as log, of_daemon:
             self._daemon = subprocess.Popen(
-                ("qemu-storage-daemon", *monitor), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                ("qemu-storage-daemon", *monitor),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(of_daemon.fileno(),),
             )
-        self.qmp = Qmp(path)
+        self.qmp = Qmp(connection)
         address = {"type": "inet", "data": {"host": "127.0.0.1", "port": str(self.port)}}
         self.qmp("nbd-server-start", addr=address, max_connections=0)
         for volume in self.volumes:
@@ -167,7 +173,6 @@ class KvmVm:
             self._daemon.send_signal(signal.SIGKILL if crash else signal.SIGTERM)
             self._daemon.wait()
             self.qmp.close()
-            self._place.cleanup()
         self._daemon, self.session, self._frozen = None, [], []
 
     def destroy(self) -> None:
