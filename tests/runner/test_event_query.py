@@ -128,7 +128,8 @@ def test_every_module_that_shows_hosts_or_vms_has_the_query() -> None:
         for member, returned in load_returns(name).items()
         if member in HOLDERS and "uuid" in returned.get("contains", {"uuid": None})
     }
-    assert QUERIES.keys() == showing
+    # The jobs of a workflow are only handles, of a run that was interrupted.
+    assert QUERIES.keys() == showing - {"virtinfra.manager.workflow"}
 
 
 @pytest.mark.parametrize(
