@@ -120,8 +120,8 @@ msg:
   type: str
   sample: 3 VMs, 2 changed, 1 unchanged
 next:
-  description: What the next step of the role needs.
-  returned: with O(step)
+  description: What later tasks of the role need beside the report.
+  returned: when the workflow has something for them
   type: dict
   sample: {}
 jobs:

@@ -25,6 +25,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from simulator.disks.monitor import Monitor
+from simulator.errors import OperationError
+
 PARTS = ("qemu-img", "qemu-nbd", "qemu-io", "qemu-storage-daemon", "setpriv")
 MIB = 1 << 20
 
@@ -67,36 +70,6 @@ def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
-
-
-# For how many seconds a program may not answer.
-PATIENCE = 20
-
-
-class Qmp:
-    """The monitor of a qemu-storage-daemon."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        connection.settimeout(PATIENCE)
-        self._socket = connection
-        self._file = self._socket.makefile("r")
-        self._file.readline()
-        self("qmp_capabilities")
-
-    def __call__(self, command: str, **arguments: Any) -> Any:
-        named = {name.replace("_", "-"): value for name, value in arguments.items()}
-        self._socket.sendall(json.dumps({"execute": command, "arguments": named}).encode())
-        while True:
-            reply = json.loads(self._file.readline())
-            if "error" in reply:
-                raise RuntimeError(f"{command}: {reply['error']['desc']}")
-            if "return" in reply:
-                return reply["return"]
-
-    def close(self) -> None:
-        """End the connection."""
-        self._file.close()
-        self._socket.close()
 
 
 class Volume:
@@ -158,7 +131,7 @@ class KvmVm:
                 stderr=log,
                 pass_fds=(of_daemon.fileno(),),
             )
-        self.qmp = Qmp(connection)
+        self.qmp = Monitor(connection)
         address = {"type": "inet", "data": {"host": "127.0.0.1", "port": str(self.port)}}
         self.qmp("nbd-server-start", addr=address, max_connections=0)
         for volume in self.volumes:
@@ -298,7 +271,7 @@ class KvmVm:
     def _try(self, command: str, **arguments: Any) -> bool:
         try:
             self.qmp(command, **arguments)
-        except RuntimeError:
+        except OperationError:
             return False
         return True
 

@@ -31,8 +31,8 @@ WORKFLOWS = load_spec("workflow").options["role"]["choices"]
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
 
-# What a role tells the tasks of its user.
-TOLD = {"vm_backup": {"vm_backup_session"}}
+# The variables that a role sets for the tasks of its user.
+FOR_USERS = {"vm_backup": {"vm_backup_session"}}
 
 # The modules that run on a data mover.
 ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore")}
@@ -177,7 +177,7 @@ def test_every_variable_of_a_role_is_documented(role: str) -> None:
     public = {name for name in names_of(role) if not name.startswith("__")} - {f"{role}_report"}
     if role in WORKFLOWS:
         # The module workflow reads the variables and their defaults from the argument specification.
-        assert public == TOLD.get(role, set())
+        assert public == FOR_USERS.get(role, set())
         return
     assert public == options.keys()
     defaults = load("roles", role, "defaults", "main.yml")
@@ -213,7 +213,7 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
-    allowed = {*options_of(role), f"{role}_report", *TOLD.get(role, ())}
+    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ())}
     assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
 
 

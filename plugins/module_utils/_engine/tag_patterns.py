@@ -48,6 +48,7 @@ class TagPatterns:
 
     def __init__(self, context: ModuleContext) -> None:
         self._context, self._client = context, context.client
+        self._uuids: dict[str, str] = {}
 
     def perform(
         self, call: Call, planned: Iterable[PlannedCall], is_still_needed: Callable[[], bool | None]
@@ -97,9 +98,16 @@ class TagPatterns:
         return replace(call, planned=replace(call.planned, operation=_ATTACH, params=params))
 
     def _provide(self, tag: str, deadline: float) -> str:
-        """Return the uuid of the pattern of a tag. Of several tasks of a run that need a new one, one creates it."""
-        if pattern := self._find(tag):
-            return pattern
+        """Return the uuid of the pattern of a tag, which the task reads once, or creates.
+
+        Of several tasks of a run that need a new pattern, one creates it.
+        """
+        if tag not in self._uuids:
+            self._uuids[tag] = self._find(tag) or self._create_in_turn(tag, deadline)
+        return self._uuids[tag]
+
+    def _create_in_turn(self, tag: str, deadline: float) -> str:
+        """Create the pattern of a tag, unless another task has meanwhile, and return its uuid."""
         label = f"tag pattern {tag}"
         turn = Turn(self._client, _CREATE)
         try:

@@ -123,11 +123,11 @@ def action_module(
                 return nothing
             params = existing
             examine = partial(_require, require if state != ABSENT else None, context.client, params)
-            if context.check_mode:
-                return {**nothing, **_predict_call(context, row.name, params, examine), "changed": changes}
-            if can_harm:
+            if context.check_mode or can_harm:
                 context.client.build_request(row.name, params)
                 examine()
+            if context.check_mode:
+                return {**nothing, **_predict_call(context, row.name), "changed": changes}
             try:
                 job = _execute(context, row.name, params, label, changes, find_error)
             except Unsupported as lack:
@@ -154,12 +154,8 @@ def _require(require: Callable[[Client, Record], None] | None, client: Client, p
         require(client, params)
 
 
-def _predict_call(
-    context: ModuleContext, operation: str, params: Record, examine: Callable[[], None]
-) -> dict[str, Any]:
-    """Return the members of the result of check mode. Raise an error if the call cannot be sent, or is refused."""
-    context.client.build_request(operation, params)
-    examine()
+def _predict_call(context: ModuleContext, operation: str) -> dict[str, Any]:
+    """Return the members of the result of check mode. Raise Unsupported if the service lacks the operation."""
     if known_lack := context.client.facts.get(operation):
         raise Unsupported(known_lack, operation=operation)
     return format_predicted_job(operation, context.params["wait"])

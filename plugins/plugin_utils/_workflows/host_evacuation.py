@@ -14,6 +14,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
 from ...module_utils._api.records import Record
+from ...module_utils._masking.terminal import escape_controls
 from .report import Entry, Outcome, Report
 from .site import Site, select
 
@@ -73,6 +74,10 @@ class Migration:
         """The VM in messages."""
         return f"{self.vm} ({self.vm_uuid})"
 
+    def describe_move(self) -> str:
+        """Return which VM migrates to which host, for the terminal."""
+        return escape_controls(f"{self.vm}: {self.from_name} -> {self.to_name}")
+
     def build_entry(self) -> Entry:
         """Return the entry of the report."""
         members = {
@@ -103,7 +108,8 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     _migrate(site, [each for each in migrations if each.to_uuid], settings)
     if settings.undo is None and not site.check_mode:
         migrations += _prove(site, migrations, evacuated, {host["uuid"]: host["name"] for host in records})
-    return Report("VMs", [each.build_entry() for each in migrations])
+    entries = [each.build_entry() for each in migrations]
+    return Report("VMs", entries, next={"moves": [each.describe_move() for each in migrations if each.to_name]})
 
 
 def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str]:

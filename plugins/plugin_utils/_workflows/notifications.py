@@ -139,7 +139,7 @@ def _change(
 
 
 def find_lost(result: Mapping[str, Any], settings: Settings) -> list[str]:
-    """Return the names of objects that a removal with force would remove, too, and that the role was not told to."""
+    """Return the names of objects that a forced removal would also remove, and that the variables do not name."""
     removed = {each.get("name") for each in settings.endpoints}
     others = () if settings.force else result.get("also_removed", ())
     return [other["name"] for other in others if other["name"] not in removed]

@@ -75,7 +75,7 @@ class Entry:
 class Report:
     """What a workflow has done: its entries, and what they are, such as VMs.
 
-    ``next`` is what the next step of a role needs that has several, and ``has_changed`` whether this one has changed
+    ``next`` is what later tasks of the role need beside the report, and ``has_changed`` whether this step has changed
     anything apart from what the entries say.
     """
 

@@ -94,7 +94,7 @@ class Settings:
         return bool(task["description"] == MARK and str(task["name"]).startswith(self.task_prefix))
 
     def find_task(self, tasks: Iterable[Record], vm_uuid: str) -> Record | None:
-        """Return the CBT task of a VM, also one of another product. Its name tells, if the service hides the VMs."""
+        """Return the CBT task of a VM, also one of another product; by its name if the service hides the VMs."""
         found = [task for task in tasks if vm_uuid in self._list_vms(task)]
         return max(found, key=self.is_ours, default=None)
 

@@ -154,6 +154,15 @@ def test_a_migration_that_fails_does_not_stop_the_others(service: Simulator, wor
     assert run(work, hosts=["host-1"]).outcomes == ["changed"]
 
 
+def test_moves_are_listed_without_control_characters(service: Simulator, work: WorkflowRunner) -> None:
+    service.change("vm", service.records("vm")[0]["uuid"], name="vm\x1b[2J")
+    ran = run(work, hosts=["host-1"])
+    targets = {entry["vm_uuid"]: entry["to"] for entry in ran.report}
+    first = ran.report[[entry["vm"] for entry in ran.report].index("vm\x1b[2J")]
+    assert len(ran.result["next"]["moves"]) == len(targets) == 3
+    assert f"vm\\x1b[2J: host-1 -> {first['to']}" in ran.result["next"]["moves"]
+
+
 @pytest.mark.parametrize("unmovable", ["fail", "keep"])
 def test_a_vm_that_cannot_migrate(service: Simulator, work: WorkflowRunner, unmovable: str) -> None:
     service.change("vm", service.records("vm")[0]["uuid"], state="Paused")
