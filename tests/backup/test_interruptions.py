@@ -22,7 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
 from backup.site import QEMU, Site, modes, stamp_of
 
-from support.kvm_host import MIB, wait_until
+from support.kvm_host import MIB, run, wait_until
 
 # A mover in a process of its own, which can be killed. Its standard input is the task.
 MOVER = """
@@ -40,6 +40,28 @@ try:
 except BackupFailure as failure:
     sys.exit(str(failure))
 """
+
+# A mover that is dead before its child becomes the server. Its arguments are a socket and an image.
+DEAD_MOVER = """
+import os, socket, sys, time
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.images import end_with
+mover = os.getpid()
+if os.fork():
+    os._exit(0)
+while os.getppid() == mover:
+    time.sleep(0.001)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+os.dup2(listener.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+command = end_with(mover, ["qemu-nbd", "--read-only", "-f", "qcow2", sys.argv[2]])
+os.execvp(command[0], command)
+"""
+
+# A process of a slow machine may take long to end.
+PATIENCE = 120.0
 
 
 def start_mover(site: Site, infos: list[dict[str, Any]], rate_limit: int = 0) -> subprocess.Popen[str]:
@@ -60,6 +82,19 @@ def find_servers(root: Path) -> list[str]:
     ).stdout.split()
 
 
+def test_a_server_whose_mover_is_dead_already(tmp_path: Path) -> None:
+    """It does not wait for a client that never comes."""
+    image = tmp_path / "image.qcow2"
+    run("qemu-img", "create", "-q", "-f", "qcow2", image, "1M")
+    command = [sys.executable, "-c", DEAD_MOVER, str(tmp_path / "socket"), str(image)]
+    try:
+        # Its output ends when the server has ended.
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
+    finally:
+        for server in find_servers(tmp_path):
+            os.kill(int(server), signal.SIGKILL)
+
+
 def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
     chance = random.Random(51)
     site.vm.write(0, 0, 4 * MIB)
@@ -74,7 +109,7 @@ def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
         time.sleep(chance.uniform(0.1, 0.5))
         mover.kill()
         mover.wait()
-        wait_until(lambda: not find_servers(site.root))
+        wait_until(lambda: not find_servers(site.root), PATIENCE)
         site.vm.disable()
         partial += len(list(site.folder.path.glob("*.partial")))
         for stamp in set(site.stamps) - set(before):
@@ -138,7 +173,7 @@ def test_a_host_dies_at_random_moments(site: Site) -> None:
         time.sleep(chance.uniform(0.1, 0.8))
         site.vm.stop(crash=True)
         # It notices, and ends by itself.
-        failed += mover.wait(60)
+        failed += mover.wait(PATIENCE)
         assert list(site.folder.path.glob("*.partial")) == []
         for stamp in set(site.stamps) - set(before):
             moment.rename(site.moments / stamp)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,6 +21,14 @@ from .failures import BackupFailure
 
 NONE = "none"
 ZSTD = "zstd"
+
+
+# libnbd does not say why its server ended, only that it did, so a file gets the errors.
+_KEEP_ERRORS = ("sh", "-c", 'exec "$@" 2> "$0"')
+
+# A process that dies before prctl is not noticed: without a client, the server would wait for one for ever. SIGTERM
+# could be missed while a client is in its handshake, and nobody reads the image of a process that was killed.
+_END_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", '[ "$PPID" -eq "$0" ] && exec "$@"')
 
 
 # Runs a program and returns its exit code, its output and its errors. A module has its own way to do so.
@@ -72,6 +81,11 @@ class QemuImg:
         return output
 
 
+def end_with(process: int, command: Sequence[str]) -> list[str]:
+    """Return a command that keeps its process id, and ends with this process, which starts it, if that is killed."""
+    return [*_END_WITH_PARENT, str(process), *command]
+
+
 @contextmanager
 def open_image(path: Path, writable: bool = False, compression: str = NONE) -> Iterator[Connection]:
     """Connect to an image. Its qemu-nbd ends with the connection, and with this process if it is killed."""
@@ -81,11 +95,10 @@ def open_image(path: Path, writable: bool = False, compression: str = NONE) -> I
         options = ["--image-opts", f"driver=compress,file.driver=qcow2,file.file.driver=file,file.file.filename={name}"]
     access = ["--cache=writeback", "--discard=unmap"] if writable else ["--read-only"]
     with NamedTemporaryFile("r", prefix="qemu-nbd-") as errors:
-        # libnbd does not say why its server ended, only that it did.
-        server = ["sh", "-c", 'exec "$@" 2> "$0"', errors.name, "setpriv", "--pdeathsig", "TERM", "qemu-nbd"]
+        server = [*_KEEP_ERRORS, errors.name, *end_with(os.getpid(), ["qemu-nbd", *access, *options])]
         with ExitStack() as stack:
             try:
-                connection = stack.enter_context(serve_image(path, [*server, *access, *options]))
+                connection = stack.enter_context(serve_image(path, server))
             except BackupFailure as failure:
                 raise BackupFailure(f"{failure}: {errors.read().strip()}") from failure
             yield connection
