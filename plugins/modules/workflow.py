@@ -24,6 +24,8 @@ options:
     choices:
       - host_evacuation
       - notifications
+      - site_description
+      - site_drift
       - site_shutdown
       - vm_backup
       - vm_backup_restore
@@ -157,6 +159,8 @@ MODULE = workflow_module(
             "choices": [
                 "host_evacuation",
                 "notifications",
+                "site_description",
+                "site_drift",
                 "site_shutdown",
                 "vm_backup",
                 "vm_backup_restore",

@@ -201,7 +201,7 @@ class Hooks(NamedTuple):
     on_job: Callable[[Any], None] = ignore_job
     wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
     find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
-    run_objects: Callable[[Any], dict[str, Any]] | None = None
+    run_objects: Callable[..., dict[str, Any]] | None = None
     run_workflow: Callable[[Any], dict[str, Any]] | None = None
 
     def show_progress(self, line: str) -> None:

@@ -76,13 +76,14 @@ class Report:
     """What a workflow has done: its entries, and what they are, such as VMs.
 
     ``next`` is what later tasks of the role need beside the report, and ``has_changed`` whether this step has changed
-    anything apart from what the entries say.
+    anything apart from what the entries say. ``summary`` is the message in place of the numbers of outcomes.
     """
 
     objects: str
     entries: list[Entry] = field(default_factory=list)
     next: Record = field(default_factory=dict)
     has_changed: bool = False
+    summary: str = ""
 
     @property
     def failed_count(self) -> int:
@@ -96,6 +97,8 @@ class Report:
 
     def describe(self) -> str:
         """Return how many objects have failed or, if none has, how many have which outcome."""
+        if self.summary:
+            return self.summary
         if self.failed_count:
             return f"{self.failed_count} of {len(self.entries)} {self.objects} failed"
         counts = Counter(entry.outcome.name for entry in self.entries)

@@ -17,7 +17,7 @@ from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from .report import Report
 from .site import Site
-from .variables import read_variables
+from .variables import Play, read_variables
 
 # The function of a workflow: it acts on a site as the variables of the role say.
 Workflow = Callable[[Site, Mapping[str, Any]], Report]
@@ -58,7 +58,7 @@ def run_workflow(variables: Mapping[str, Any], template: Callable[[Any], Any], c
     """
     role = context.params["role"]
     values = read_variables(role, variables, template, context.client.hooks.masker)
-    site = Site(context)
+    site = Site(context, Play(variables, template, context.client.hooks.masker))
     workflow = load_workflow(role, context.params["step"], context.params["given"] or {})
     result = workflow(site, values).build_result()
     return {**result, "diff": diff} if (diff := site.build_diff()) else result

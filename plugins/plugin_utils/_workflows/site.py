@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -23,6 +23,7 @@ from ...module_utils._engine.context import ModuleContext
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
 from .._batch.batch import load_spec
+from .variables import Play
 
 # The states of VMs that were removed but are still listed.
 GONE = ("Destroyed", "Expunging")
@@ -46,11 +47,12 @@ class Selection:
 class Site:
     """The service, with the connection of the task and its check mode."""
 
-    def __init__(self, context: ModuleContext) -> None:
+    def __init__(self, context: ModuleContext, play: Play | None = None) -> None:
         hooks = context.client.hooks
         if hooks.run_objects is None:
             raise InvalidOptions("a workflow runs only inside the controller, as a task of Ansible")
         self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
+        self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
@@ -84,22 +86,25 @@ class Site:
 
         A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done.
         """
-        if not objects:
-            return []
-        options = {"module": module, "objects": list(objects), "common": common, "concurrency": concurrency}
-        rules = {"on_failure": "continue", "on_invalid": "continue", "wait": True}
-        context = replace(self._context, params={**self._context.params, **options, **rules}, changed=False)
+        context = self._prepare(module, objects, concurrency, common)
         try:
-            results = self._run_objects(context)["results"]
-        except SeveralFailed as failure:
-            results = failure.result["results"]
-        except VirtinfraError as failure:
-            # For example a default of the play that the module does not have.
-            results = [{"changed": False, **describe_failure(failure)}] * len(objects)
+            results = _collect(self._run_objects, context)
         finally:
             self._context.changed |= context.changed
         self._diffs += list_diffs(module, objects, results)
         return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
+
+    def check(self, module: str, objects: Sequence[Record], concurrency: int, **common: Any) -> list[Record]:
+        """Predict what a module would change, in the form of ``batch``, with the differences in ``diff``."""
+        context = replace(self._prepare(module, objects, concurrency, common), check_mode=True)
+        results = _collect(partial(self._run_objects, shows_diff=True), context)
+        return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
+
+    def _prepare(self, module: str, objects: Sequence[Record], concurrency: int, common: Record) -> ModuleContext:
+        """Return the context of a batch in which a failure stays with its object."""
+        options = {"module": module, "objects": list(objects), "common": common, "concurrency": concurrency}
+        rules = {"on_failure": "continue", "on_invalid": "continue", "wait": True}
+        return replace(self._context, params={**self._context.params, **options, **rules}, changed=False)
 
     def build_diff(self) -> list[Record]:
         """Return the differences of the first objects that have changed, and how many others have."""
@@ -115,6 +120,21 @@ class Site:
     def select_hosts(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the hosts that meet the conditions and, if there are references, have one of them as uuid or name."""
         return select(self.read("host_info", query=query)["hosts"], references)
+
+
+def _collect(run_objects: Callable[..., Record], context: ModuleContext) -> list[Record]:
+    """Run a batch, and return one result for each object."""
+    objects = context.params["objects"]
+    if not objects:
+        return []
+    try:
+        results: list[Record] = run_objects(context)["results"]
+    except SeveralFailed as failure:
+        results = failure.result["results"]
+    except VirtinfraError as failure:
+        # For example a default of the play that the module does not have.
+        results = [{"changed": False, **describe_failure(failure)}] * len(objects)
+    return results
 
 
 def drop_label(result: Record, given: Record) -> Record:

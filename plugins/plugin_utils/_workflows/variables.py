@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,12 @@ from ...module_utils._modules.options import Options
 from .._run.encrypted import decrypt_values
 
 ROLES = Path(__file__).parents[3] / "roles"
+
+
+@cache
+def list_roles() -> list[str]:
+    """Return the names of all roles."""
+    return [path.name for path in ROLES.iterdir()]
 
 
 @cache
@@ -46,7 +52,15 @@ def read_variables(
     """
     options = load_role_options(role)
     _refuse_unknown(role, options, variables)
-    given = {name: _evaluate(name, variables[name], template) for name in options if name in variables}
+    return _convert(role, options, variables, template, masker)
+
+
+def _convert(
+    role: str, options: Options, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker
+) -> dict[str, Any]:
+    """Return the variables of some options of a role by their names without the prefix. Raise InvalidOptions."""
+    omit = variables.get("omit")
+    given = {name: _evaluate(name, variables[name], template, omit) for name in options if name in variables}
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
@@ -62,7 +76,7 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
     """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
     known, prefix = {*options, f"{role}_report"}, f"{role}_"
     # Those of the role vm_backup_restore are not those of vm_backup.
-    others = tuple(f"{path.name}_" for path in ROLES.iterdir() if path.name.startswith(prefix))
+    others = tuple(f"{other}_" for other in list_roles() if other.startswith(prefix))
     given = (name for name in variables if name.startswith(prefix) and not name.startswith(others))
     unknown = min((name for name in given if name not in known), default=None)
     if unknown is not None:
@@ -73,11 +87,53 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
         raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
 
 
-def _evaluate(name: str, value: Any, template: Callable[[Any], Any]) -> Any:
+def _evaluate(name: str, value: Any, template: Callable[[Any], Any], omit: Any) -> Any:
     try:
-        return decrypt_values(template(value))
+        return _remove_omitted(decrypt_values(template(value)), omit)
     except AnsibleError as error:
         raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
+
+
+def _remove_omitted(value: Any, omit: Any) -> Any:
+    """Return a value without the members that are omitted, which core before 2.19 leaves to whoever uses the value."""
+    if omit is None:
+        return value
+    if isinstance(value, Mapping):
+        return {name: _remove_omitted(member, omit) for name, member in value.items() if member != omit}
+    if isinstance(value, (list, tuple)):
+        return [_remove_omitted(item, omit) for item in value if item != omit]
+    return None if value == omit else value
+
+
+class Play:
+    """The variables of a task beside those of its role: those of other roles, and of the hosts of the inventory."""
+
+    def __init__(self, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker) -> None:
+        self._variables, self._template, self._masker = variables, template, masker
+
+    def read(self, role: str) -> dict[str, Any]:
+        """Return the variables of another role, as ``read_variables`` does. Raise InvalidOptions."""
+        return read_variables(role, self._variables, self._template, self._masker)
+
+    def list_hosts(self, group: str) -> list[str]:
+        """Return the names of the hosts of a group, none if there is no such group."""
+        return list(self._variables["groups"].get(group, ()))
+
+    def read_host(self, role: str, host: str, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of some variables of a role, by their names without the prefix, that a host has.
+
+        Raise InvalidOptions, which names the host, for invalid values and unknown variables with the prefix.
+        """
+        variables, all_options = self._variables["hostvars"][host], load_role_options(role)
+        given = {name: f"{role}_{name}" for name in names if f"{role}_{name}" in variables}
+        try:
+            _refuse_unknown(role, all_options, variables)
+            # The variables of a host are templates of that host, which are evaluated when they are looked up.
+            options = {name: all_options[name] for name in given.values()}
+            values = _convert(role, options, variables, lambda value: value, self._masker)
+        except InvalidOptions as mistake:
+            raise InvalidOptions(f"host {host}: {mistake}") from mistake
+        return {name: values[name] for name in given}
 
 
 def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:

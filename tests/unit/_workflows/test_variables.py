@@ -14,6 +14,7 @@ from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.variables import (
+    Play,
     load_role_options,
     read_variables,
 )
@@ -84,3 +85,27 @@ def test_templates_are_evaluated() -> None:
 
 def test_the_report_of_an_earlier_run_is_no_variable() -> None:
     assert read(report=[])
+
+
+def test_omitted_members_are_left_out() -> None:
+    """Core before 2.19 has a text in their place, with which an endpoint got this text as its URL."""
+    omit = "__omit_place_holder__1"
+    entry = {"type": "workchat", "name": "operators", "url": omit, "topics": ["t", omit]}
+    variables = {"omit": omit, "notifications_endpoints": [entry], "notifications_state": omit}
+    values = read_variables("notifications", variables, keep_value, Masker())
+    assert values["state"] == "present"
+    assert values["endpoints"][0]["url"] is None
+    assert values["endpoints"][0]["topics"] == ["t"]
+
+
+def test_variables_of_the_hosts_of_the_inventory() -> None:
+    """Only those that a host has, converted by the argument specification."""
+    services = [{"interface": "eth1", "vlans": "100,200", "service_types": "StorageNetwork"}]
+    hosts = {"h1": {"host_onboarding_services": services, "other": 1}, "h2": {"host_onboarding_stat": "enabled"}}
+    play = Play({"groups": {"site_hosts": ["h1", "h2"]}, "hostvars": hosts}, keep_value, Masker())
+    assert (play.list_hosts("site_hosts"), play.list_hosts("none")) == (["h1", "h2"], [])
+    assert play.read_host("host_onboarding", "h1", ["name", "services"]) == {
+        "services": [{"interface": "eth1", "vlans": [100, 200], "service_types": ["StorageNetwork"]}]
+    }
+    with pytest.raises(InvalidOptions, match="host h2: the role host_onboarding has no variable"):
+        play.read_host("host_onboarding", "h2", ["name"])

@@ -2,60 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The description of a service as inventory and variable files.
+
+Texts of the service that could be templates have the tag !unsafe. The same objects always give the same contents.
+"""
+
 from __future__ import annotations
-
-DOCUMENTATION = r"""
-name: site_files
-short_description: Write the description of a service as inventory and variable files
-version_added: 1.0.0
-author: Contributors to the virtinfra.manager project (@virtinfra)
-description:
-  - Returns the contents of the files that the role P(virtinfra.manager.site_description#role) writes.
-  - Texts of the service that could be templates have the tag C(!unsafe), so that Ansible does not evaluate them. The
-    same objects always give the same contents. Each content has been read back, as Ansible reads it, and compared.
-  - A file is left out if one of its kinds of objects could not be read, so that it is not overwritten.
-positional: _input
-options:
-  _input:
-    description: The objects that P(virtinfra.manager.site_objects#filter) returns.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = r"""
-- name: Read the topics
-  virtinfra.manager.resource_info:
-    resource_type: topic
-  register: topics
-
-- name: Show which files would be written
-  ansible.builtin.debug:
-    msg: "{{ records | virtinfra.manager.site_objects | virtinfra.manager.site_files | map(attribute='path') }}"
-  vars:
-    records:
-      topics: "{{ topics }}"
-"""
-
-RETURN = r"""
-_value:
-  description: The files.
-  type: list
-  elements: dict
-  contains:
-    path: {description: The path in the folder of the description., type: str}
-    content: {description: The text., type: str}
-"""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
-from ansible.errors import AnsibleFilterError
 from ansible.parsing.dataloader import DataLoader
 
-from ..module_utils._api.records import is_localhost
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import is_localhost
 
 Object = Mapping[str, Any]
 Site = Mapping[str, Any]
@@ -113,7 +78,7 @@ _Dumper.add_representer(
 
 
 def format_files(site: Site) -> list[dict[str, str]]:
-    """Return path and content of each file of which all kinds were read. Raise AnsibleFilterError."""
+    """Return path and content of each file of which all kinds were read. Raise VirtinfraError."""
     builders = {HOSTS: _build_inventory, NOTIFICATIONS: _build_notifications}
     return [
         {"path": path, "content": _format(path, build(site))}
@@ -123,23 +88,21 @@ def format_files(site: Site) -> list[dict[str, str]]:
 
 
 def _format(path: str, variables: Mapping[str, Any]) -> str:
-    """Return the text of a file. Raise AnsibleFilterError if Ansible does not read it as it was written."""
+    """Return the text of a file. Raise VirtinfraError if Ansible does not read it as it was written."""
     content = HEADER + yaml.dump(variables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**6)
     if DataLoader().load(content) != variables:
-        raise AnsibleFilterError(f"site_files: {path} would not be read as it was written")
+        raise VirtinfraError(f"{path} would not be read as it was written")
     return content
 
 
 def _quote(value: Any) -> Any:
     """Return a value whose texts are written as Ansible reads them, in types that YAML can represent."""
     if isinstance(value, Mapping):
-        return {"".join(key): _quote(member) for key, member in value.items()}
+        return {key: _quote(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [_quote(item) for item in value]
     if isinstance(value, str):
-        # Values from Ansible have types of its own, which str() would keep.
-        text = "".join(value)
-        return _Literal(text) if _OF_TEMPLATES.search(text) else text if _PLAIN.fullmatch(text) else _Quoted(text)
+        return _Literal(value) if _OF_TEMPLATES.search(value) else value if _PLAIN.fullmatch(value) else _Quoted(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -158,7 +121,7 @@ def _build_inventory(site: Site) -> dict[str, Any]:
         is_name = is_name and name not in ("all", "ungrouped", GROUP)
         variables = {f"host_onboarding_{option}": value for option, value in host["options"].items()}
         variables["host_onboarding_services"] = services.get(str(host["key"]), [])
-        hosts["".join(name if is_name else host["uuid"])] = _quote(variables)
+        hosts[name if is_name else str(host["uuid"])] = _quote(variables)
     shared = {
         f"host_onboarding_{option}": _format_placeholder(f"host_onboarding_{option}")
         for option in ("username", "password")
@@ -174,7 +137,7 @@ def _build_notifications(site: Site) -> dict[str, Any]:
     for endpoint, entry in zip(endpoints, variables["notifications_endpoints"], strict=True):
         if entry["type"] == "workchat":
             label = _to_variable(entry["name"])
-            label = label if label and labels[label] == 1 else "".join(endpoint["uuid"])
+            label = label if label and labels[label] == 1 else str(endpoint["uuid"])
             entry["url"] = _format_placeholder(f"notifications_url_{label}")
     return variables
 
@@ -185,17 +148,9 @@ def _list_options(objects: Iterable[Object]) -> list[Any]:
 
 def _to_variable(name: str) -> str:
     """Return the part of a name that can be a part of the name of a variable."""
-    return re.sub(r"[^a-z0-9]+", "_", "".join(name).lower()).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def _format_placeholder(name: str) -> str:
     """Return a template for a secret, which is omitted as long as the variable is not defined."""
     return f"{{{{ vault_{name} | default(omit) }}}}"
-
-
-class FilterModule:
-    """The filter site_files."""
-
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return the filter by its name."""
-        return {"site_files": format_files}

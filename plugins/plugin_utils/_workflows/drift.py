@@ -2,67 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""What a description of a service lacks, and what differs from it."""
+
 from __future__ import annotations
 
-DOCUMENTATION = r"""
-name: plan_drift
-short_description: Find what a description lacks, and the tasks that check the rest
-version_added: 1.0.0
-author: Contributors to the virtinfra.manager project (@virtinfra)
-description:
-  - Compares which objects the variables of the roles describe with those of the service. For an object that both have,
-    it returns the options with which a module checks it in check mode.
-  - The role P(virtinfra.manager.site_drift#role) runs these modules.
-positional: _input, described
-options:
-  _input:
-    description: The objects of the service that P(virtinfra.manager.site_objects#filter) returns.
-    type: dict
-    required: true
-  described:
-    description:
-      - The variables of the roles. C(hosts) is a list with C(name), C(management_ip), C(cluster), C(state) and
-        C(services) of each host; C(platforms), C(topics), C(endpoints) and C(persons) are the lists of the role
-        notifications.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = r"""
-- name: Read the topics
-  virtinfra.manager.resource_info:
-    resource_type: topic
-  register: topics
-
-- name: Show the topics that are not described
-  ansible.builtin.debug:
-    msg: >-
-      {{ {'topics': topics} | virtinfra.manager.site_objects | virtinfra.manager.plan_drift(described)
-         | selectattr('outcome', 'eq', 'not described') }}
-  vars:
-    described: {topics: [{name: topic-1}]}
-"""
-
-RETURN = r"""
-_value:
-  description: One entry for each object.
-  type: list
-  elements: dict
-  contains:
-    kind: {description: The kind of the object., type: str}
-    name: {description: The object., type: str}
-    outcome:
-      description: V(missing), V(differs), V(not described) or V(skipped); null if a module checks the object.
-      type: str
-    error: {description: "What differs, else null.", type: str}
-    options: {description: The options of the module that checks the object., type: dict}
-"""
-
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ...module_utils._masking.patterns import MASK
+
 Object = Mapping[str, Any]
-Entry = dict[str, Any]
+Entry = Mapping[str, Any]
 # The key of an object in the comparison, with its name and the options of its module.
 Described = dict[Any, tuple[str, dict[str, Any]]]
 
@@ -168,9 +120,39 @@ def _list_entries(described: Iterable[Mapping[str, Any]], existing: Iterable[Obj
     return entries
 
 
-class FilterModule:
-    """The filter plan_drift."""
+def build_rows(plan: Sequence[Entry], results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the report: an entry for each object of the plan."""
+    queues = {kind: iter(batch.get("results") or ()) for kind, batch in results.items()}
+    return [_build_row(entry, queues, results.get(entry["kind"]) or {}) for entry in plan]
 
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return the filter by its name."""
-        return {"plan_drift": plan_drift}
+
+def _build_row(entry: Entry, queues: Mapping[str, Iterator[Entry]], batch: Mapping[str, Any]) -> dict[str, Any]:
+    outcome, error = entry["outcome"], entry["error"]
+    if outcome is None:
+        result = next(queues.get(entry["kind"], iter(())), None)
+        if result is None:
+            outcome, error = "failed", str(batch.get("msg") or "the object was not checked")
+        elif result.get("failed"):
+            # The API cannot change what differs, so no task of a role can repair it.
+            is_difference = (result.get("error") or {}).get("code") == "UNCHANGEABLE"
+            outcome, error = "differs" if is_difference else "failed", str(result.get("msg"))
+        elif result.get("changed"):
+            outcome, error = "differs", _describe(result.get("diff"))
+        else:
+            outcome = "same"
+    return {"kind": entry["kind"], "name": entry["name"], "outcome": outcome, "error": error}
+
+
+def _describe(diff: Any) -> str:
+    """Return the members that differ, with the value of the service and the described one."""
+    diffs = diff if isinstance(diff, list) else [diff or {}]
+    parts = []
+    for each in diffs:
+        before, after = each.get("before") or {}, each.get("after") or {}
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+            parts += [f"{name} is {before.get(name)!r}, described as {after.get(name)!r}" for name in names]
+            # Secrets that differ look the same when they are masked.
+            masked = [name for name in after if name not in names and MASK in str(after[name])]
+            parts += [f"{name} differs" for name in masked if not names]
+    return ", ".join(parts) or "a task would change it"

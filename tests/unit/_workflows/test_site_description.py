@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The filters that describe a service and compare it with its description."""
+"""The description of a service in files, and what differs from it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import copy
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
-from ansible_collections.virtinfra.manager.plugins.filter.drift_rows import build_rows
-from ansible_collections.virtinfra.manager.plugins.filter.plan_drift import plan_drift
-from ansible_collections.virtinfra.manager.plugins.filter.site_files import GROUP, HOSTS, NOTIFICATIONS, format_files
-from ansible_collections.virtinfra.manager.plugins.filter.site_objects import build_site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.drift import build_rows, plan_drift
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_files import (
+    GROUP,
+    HOSTS,
+    NOTIFICATIONS,
+    format_files,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_objects import build_site
 
 UNSUPPORTED = {"failed": True, "msg": "it does not offer it", "error": {"code": "UNSUPPORTED"}}
 FAILED = {"failed": True, "msg": "no answer", "error": {"code": "UNREACHABLE"}}

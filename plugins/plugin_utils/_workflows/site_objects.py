@@ -2,51 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""The objects of a service, described with the variables of the roles host_onboarding and notifications."""
+
 from __future__ import annotations
-
-DOCUMENTATION = r"""
-name: site_objects
-short_description: Describe the objects of a service in the variables of the roles
-version_added: 1.0.0
-author: Contributors to the virtinfra.manager project (@virtinfra)
-description:
-  - Returns for each host, platform, topic, endpoint and person the entry with which the roles
-    P(virtinfra.manager.host_onboarding#role) and P(virtinfra.manager.notifications#role) would keep it as it is.
-    P(virtinfra.manager.site_files#filter) writes the entries, and P(virtinfra.manager.plan_drift#filter) compares them
-    with the variables of a play.
-  - The order depends on the names of the objects only.
-positional: _input
-options:
-  _input:
-    description:
-      - The results of the modules that have listed C(hosts), C(clusters), C(platforms), C(topics), C(endpoints) and
-        C(subscribers), and of the operation C(GetHostNicServiceTypeStatistic) as C(services). A failed result is
-        accepted, too.
-    type: dict
-    required: true
-"""
-
-EXAMPLES = r"""
-- name: Read the topics
-  virtinfra.manager.resource_info:
-    resource_type: topic
-  register: topics
-
-- name: Show the topics as the role notifications takes them
-  ansible.builtin.debug:
-    msg: "{{ ({'topics': topics} | virtinfra.manager.site_objects).topic | map(attribute='options') }}"
-"""
-
-RETURN = r"""
-_value:
-  description:
-    - A list for each of the kinds C(host), C(service), C(platform), C(topic), C(endpoint) and C(person); null for a
-      kind if a record that it needs could not be read. Service types, subscriptions and names of clusters that the
-      service does not offer are left out. The list C(failure) has the reads that failed.
-    - Each object has C(kind), C(key) (which identifies it), C(name) (for messages), C(uuid), C(options) (the entry of
-      the role), and C(problem), which says why the roles cannot describe it, else null.
-  type: dict
-"""
 
 import json
 import re
@@ -54,7 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..module_utils._masking.patterns import MASK
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._masking.patterns import MASK
+from .site import Site
 
 Record = Mapping[str, Any]
 Object = dict[str, Any]
@@ -71,8 +33,18 @@ HOST_STATES = {
 }
 STATES = {"Enabled": "enabled", "Disabled": "disabled"}
 
-# The names of results, and of the members in which they contain records.
-SOURCES = ("hosts", "clusters", "services", "platforms", "topics", "endpoints", "subscribers")
+# The modules that read the records, with their options. The service types of all interfaces are one list.
+READS: dict[str, tuple[str, Record]] = {
+    "hosts": ("resource_info", {"resource_type": "host"}),
+    "clusters": ("resource_info", {"resource_type": "cluster"}),
+    "platforms": ("resource_info", {"resource_type": "platform"}),
+    "topics": ("resource_info", {"resource_type": "topic"}),
+    "subscribers": ("resource_info", {"resource_type": "subscriber"}),
+    "endpoints": ("sns_endpoint_info", {}),
+    "services": ("api", {"operation": "GetHostNicServiceTypeStatistic", "params": {"limit": 100000}}),
+}
+
+# The members of results that contain records.
 LISTS = ("resources", "hosts", "endpoints", "subscribers", "serviceTypeStatistics")
 
 # Records without which objects can be described.
@@ -82,9 +54,27 @@ OPTIONAL = ("clusters", "services", "subscribers")
 ENDPOINT_TYPES = {"snmp": "snmp", "workchat": "workchat", "wecom": "workchat"}
 
 
+def read_objects(site: Site) -> dict[str, list[Object] | None]:
+    """Return the objects of a service, as ``build_site`` does."""
+    return build_site({name: _read(site, module, options) for name, (module, options) in READS.items()})
+
+
+def _read(site: Site, module: str, options: Record) -> Record:
+    """Return the result of a module, also a failed one."""
+    try:
+        return site.read(module, **options)
+    except VirtinfraError as failure:
+        return {"failed": True, "msg": str(failure), "error": failure.error}
+
+
 def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
-    """Return the objects of each kind, sorted by name; None for a kind of which the records could not be read."""
-    records = {name: _list_records(results.get(name) or {}) for name in SOURCES}
+    """Return the objects of each kind, sorted by name; None for a kind of which the records could not be read.
+
+    The kinds are host, service, platform, topic, endpoint and person; ``failure`` has the reads that failed. Each
+    object has a key that identifies it, a name for messages, its uuid, the options of its entry, and the problem for
+    which the roles cannot describe it, or None. ``results`` are those of READS, by name.
+    """
+    records = {name: _list_records(results.get(name) or {}) for name in READS}
     builders: dict[str, tuple[tuple[str, ...], Callable[..., list[Object]]]] = {
         "host": (("hosts", "clusters"), _build_hosts),
         "service": (("services", "hosts"), _build_services),
@@ -260,11 +250,3 @@ def _build_persons(endpoints: Iterable[Record]) -> list[Object]:
             options = {"endpoint": endpoint, "user_id": user, "remark": person.get("remark")}
             objects.append(_build("person", [endpoint, user], f"{user} of {row.get('name')}", person, options, None))
     return objects
-
-
-class FilterModule:
-    """The filter site_objects."""
-
-    def filters(self) -> dict[str, Callable[..., Any]]:
-        """Return the filter by its name."""
-        return {"site_objects": build_site}

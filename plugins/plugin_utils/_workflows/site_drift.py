@@ -1,0 +1,93 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Compare a service with the variables of the roles host_onboarding and notifications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.records import Record
+from .drift import build_rows, plan_drift
+from .report import Entry, Outcome, Report
+from .site import Site
+from .site_description import build_problem
+from .site_objects import read_objects
+
+# The module that checks the objects of each kind.
+MODULES = {
+    "host": "kvm_host",
+    "service": "host_nic_service",
+    "platform": "sns_snmp_platform",
+    "topic": "sns_topic",
+    "endpoint": "sns_endpoint",
+    "person": "sns_teamchat_person",
+}
+
+# How many objects of a kind are checked at the same time.
+CONCURRENCY = 500
+
+# The variables of a host that describe it.
+OF_HOSTS = ("name", "management_ip", "cluster", "state", "services")
+
+
+def run(site: Site, options: Mapping[str, Any]) -> Report:
+    """Check all described objects, and return what became of each, and of those that are not described."""
+    described = read_description(site, options["group"])
+    objects = read_objects(site)
+    plan = plan_drift(objects, described)
+    results = {}
+    for kind, module in MODULES.items():
+        checked = [entry["options"] for entry in plan if entry["kind"] == kind and entry["outcome"] is None]
+        results[kind] = {"results": site.check(module, checked, CONCURRENCY)}
+    rows = build_rows(plan, results) + [build_problem(failure) for failure in objects["failure"] or ()]
+    entries = [Entry(judge(row, options["fail"]), f"{row['kind']} {row['name']}", row) for row in rows]
+    return Report("objects", entries, summary=summarize(rows, options["fail"]))
+
+
+def read_description(site: Site, group: str) -> Record:
+    """Return the variables of the roles that describe objects. Raise InvalidOptions if they describe nothing."""
+    lists = site.play.read("notifications")
+    described = {
+        "hosts": [read_host(site, host) for host in site.play.list_hosts(group)],
+        **{kind: drop_nulls(lists[kind]) for kind in ("platforms", "topics", "endpoints", "persons")},
+    }
+    if not any(described.values()):
+        raise InvalidOptions(
+            f"Nothing is described: the group {group} has no hosts, and the lists of the role notifications are empty."
+            " Give the files of the description, for example with -i site/hosts.yml."
+        )
+    return described
+
+
+def read_host(site: Site, host: str) -> Record:
+    """Return the variables that describe a host of the inventory; its name in the inventory if it has no other."""
+    given = site.play.read_host("host_onboarding", host, OF_HOSTS)
+    return {**given, "name": given.get("name") or host, "services": drop_nulls(given.get("services") or ())}
+
+
+def drop_nulls(entries: Sequence[Record]) -> list[Record]:
+    """Return entries without the options that are not set, which are not compared."""
+    return [{name: value for name, value in entry.items() if value is not None} for entry in entries]
+
+
+def judge(row: Record, fails: bool) -> Outcome:
+    """Return whether an object fails the role: if it could not be checked, or differs and ``fails`` is true."""
+    failing = ("differs", "missing", "not described", "failed") if fails else ("failed",)
+    return Outcome(error=str(row["error"])) if row["outcome"] in failing else Outcome()
+
+
+def summarize(rows: Sequence[Record], fails: bool) -> str:
+    """Return how many objects differ, and how many could not be checked; an empty text if none fails the role."""
+    failing = [row for row in rows if judge(row, fails).error is not None]
+    unchecked = sum(row["outcome"] == "failed" for row in failing)
+    if not failing:
+        return ""
+    if len(failing) == unchecked:
+        return f"{unchecked} of {len(rows)} objects could not be checked"
+    differing = f"{len(failing) - unchecked} of {len(rows)} objects differ from their description"
+    return differing + (f", and {unchecked} could not be checked" if unchecked else "")
