@@ -22,6 +22,7 @@ options:
       - The name of the role.
     type: str
     choices:
+      - capacity_report
       - host_evacuation
       - notifications
       - site_description
@@ -157,6 +158,7 @@ MODULE = workflow_module(
         "role": {
             "type": "str",
             "choices": [
+                "capacity_report",
                 "host_evacuation",
                 "notifications",
                 "site_description",

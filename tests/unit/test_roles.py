@@ -44,8 +44,6 @@ SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something
 # The subscripts in templates: numbers, and names that the roles themselves choose. With a text of the service as a
 # subscript, a VM called copy or items would find a method of the dict, so the roles look such texts up with get.
 SUBSCRIPTS = {
-    "__capacity_report_rows[kind]",
-    "totals[kind]",
     "hostvars[inventory_hostname]",
 }
 

@@ -1,0 +1,201 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Calculate a page about the capacity of storages and hosts. The role reads restore points between the two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import Record
+from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, sum_rows
+from .report import Entry, Outcome, Report
+from .site import Site
+
+# How many VMs without a recent point a message names. The page names all.
+MAX_VMS = 10
+
+# The numbers of the summary: the label, the part and its member.
+NUMBERS = (
+    ("storages", "storages", "count"),
+    ("storages nearly full", "storages", "bad"),
+    ("hosts", "hosts", "count"),
+    ("hosts nearly full or with hardware errors", "hosts", "bad"),
+    ("CBT tasks", "cbt_tasks", "count"),
+    ("open backup sessions", "cbt_tasks", "open"),
+    ("VMs", "backups", "count"),
+    ("VMs without a recent restore point", "backups", "overdue"),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    path: str
+    file_mode: str
+    warn_percent: int
+    bad_percent: int
+    backup_repository: str
+    backup_mover: list[str]
+    backup_query: list[str]
+    backup_days: int
+    backup_fail: bool
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        if not 0 < self.warn_percent <= self.bad_percent:
+            raise InvalidOptions(
+                f"capacity_report_warn_percent is {self.warn_percent} and capacity_report_bad_percent is"
+                f" {self.bad_percent}. The first must be above 0 and not above the second."
+            )
+        if self.backup_days < 1:
+            raise InvalidOptions(f"capacity_report_backup_days is {self.backup_days}. It must be above 0.")
+
+    @property
+    def full_path(self) -> str:
+        """The path of the page. The module that writes it knows the home folder."""
+        is_full = self.path.startswith(("/", "~"))
+        return self.path if is_full else str(Path.cwd() / self.path)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The records of a part of the page, with their number, or why they could not be read."""
+
+    records: list[Record]
+    total: int = 0
+    error: str | None = None
+
+
+def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
+    """Check the variables, and return the movers to ask for restore points."""
+    settings = Settings(**options)
+    settings.check()
+    repository = settings.backup_repository
+    return Report("parts", next={"repository": repository, "movers": settings.backup_mover if repository else []})
+
+
+def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Read the service, and return the totals and the contents of the page.
+
+    ``points`` are the results of the movers.
+    """
+    settings = Settings(**options)
+    parts = {
+        "storages": _read(site, "primary_storage_info", "primary_storages"),
+        "hosts": _read(site, "host_info", "hosts"),
+        "cbt_tasks": _read(site, "cbt_task_info", "cbt_tasks"),
+    }
+    if settings.backup_repository:
+        vms = _read(site, "vm_info", "vms", query=settings.backup_query)
+        parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(given["points"]))
+    now = datetime.now(timezone.utc)
+    rows = build_rows(parts, given["points"], settings, now)
+    totals = build_totals(parts, rows)
+    overdue = totals["backups"]["vms"] if settings.backup_fail and totals["backups"] else []
+    return Report(
+        "parts",
+        [build_entry(name, part, overdue if name == "backups" else ()) for name, part in parts.items()],
+        next={
+            "totals": {**totals, "path": settings.full_path, "failed": list_unread(parts)},
+            "numbers": {label: totals[part][key] for label, part, key in NUMBERS if totals[part]},
+            "file_mode": settings.file_mode,
+            "page": build_page(parts, rows, settings, now),
+        },
+        summary=summarize(parts, overdue, settings.backup_days),
+    )
+
+
+def _read(site: Site, module: str, member: str, **options: Any) -> Part:
+    try:
+        result = site.read(module, **options)
+    except VirtinfraError as failure:
+        return Part([], error=str(failure))
+    return Part(result[member], result["total"])
+
+
+def find_problem(points: Sequence[Record]) -> str | None:
+    """Return why the restore points of a mover could not be read, None if all could."""
+    return next((str(result["msg"]) for result in points if result.get("failed") or result.get("unreachable")), None)
+
+
+def build_rows(
+    parts: Mapping[str, Part], points: Sequence[Record], settings: Settings, now: datetime
+) -> dict[str, list[Record]]:
+    """Return the rows of the page: those of storages and hosts, and of the VMs without a recent restore point."""
+    rows: dict[str, list[Record]] = {
+        kind: list(build_capacity_rows(parts[kind].records, settings.warn_percent, settings.bad_percent))
+        for kind in ("storages", "hosts")
+    }
+    backups = parts.get("backups")
+    found = [point for result in points for point in result.get("points") or ()]
+    limit = now - timedelta(days=settings.backup_days)
+    return {**rows, "backups": list(find_overdue(backups.records, found, limit)) if backups else []}
+
+
+def build_totals(parts: Mapping[str, Part], rows: Mapping[str, list[Record]]) -> dict[str, Any]:
+    """Return the totals of each part, None for one that is not on the page or could not be read."""
+    with_errors = sum(row["has_errors"] for row in rows["hosts"])
+    tasks, backups, overdue = parts["cbt_tasks"], parts.get("backups"), rows["backups"]
+    totals = {
+        "storages": sum_rows(rows["storages"], ("", "physical_")),
+        "hosts": {**sum_rows(rows["hosts"], ("cpu_", "memory_")), "hardware_errors": with_errors},
+        "cbt_tasks": count_tasks(tasks.records, tasks.total),
+        "backups": {"count": backups.total if backups else 0, "overdue": len(overdue), "vms": overdue},
+    }
+    return {name: None if name not in parts or parts[name].error else total for name, total in totals.items()}
+
+
+def build_page(
+    parts: Mapping[str, Part], rows: Mapping[str, list[Record]], settings: Settings, now: datetime
+) -> Record | None:
+    """Return what the page shows beside the totals, None if nothing could be read."""
+    tasks = sorted(parts["cbt_tasks"].records, key=lambda task: str(task["name"]).casefold())
+    if all(part.error for part in parts.values()):
+        return None
+    return {
+        "time": now.strftime("%Y-%m-%d %H:%M UTC"),
+        "warn": settings.warn_percent,
+        "bad": settings.bad_percent,
+        "days": settings.backup_days,
+        "has_backups": "backups" in parts,
+        "storages": rows["storages"],
+        "hosts": rows["hosts"],
+        "open": [task for task in tasks if task["status"] == OPEN],
+        "failed": [task["name"] for task in tasks if task["status"] == "Failed"],
+    }
+
+
+def list_unread(parts: Mapping[str, Part]) -> list[Record]:
+    """Return the parts that could not be read."""
+    return [{"part": name, "error": part.error} for name, part in parts.items() if part.error]
+
+
+def build_entry(name: str, part: Part, overdue: Sequence[Record]) -> Entry:
+    """Return the entry of a part, which fails the role if it could not be read, or if VMs are overdue."""
+    members = {"name": name, "outcome": "failed" if part.error else "read completely", "error": part.error}
+    return Entry(Outcome(error=part.error or (f"{len(overdue)} VMs are overdue" if overdue else None)), name, members)
+
+
+def summarize(parts: Mapping[str, Part], overdue: Sequence[Record], days: int) -> str:
+    """Return what is missing on the page, and which VMs fail the role; an empty text if there is neither."""
+    unread, sentences = len(list_unread(parts)), []
+    if unread:
+        sentences.append(f"The capacity report is not complete: {unread} of its {len(parts)} parts could not be read")
+    if overdue:
+        more = ", ..." if len(overdue) > MAX_VMS else ""
+        names = ", ".join(vm["name"] for vm in overdue[:MAX_VMS]) + more
+        count = parts["backups"].total
+        sentences.append(f"{len(overdue)} of {count} VMs have no restore point of the last {days} days: {names}")
+    return ". ".join(sentences)
+
+
+STEPS = {"select": select, "calculate": calculate}

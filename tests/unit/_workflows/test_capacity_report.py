@@ -1,0 +1,190 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page about capacity: how much is in use, which VMs lack a restore point, and what fails the role."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.capacity import (
+    COMPONENTS,
+    build_capacity_rows,
+    count_tasks,
+    find_overdue,
+    sum_rows,
+)
+
+from simulator.launch import Simulator
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+
+def storage(total: Any, free: Any, physical_total: Any = None, physical_free: Any = None) -> dict[str, Any]:
+    """Return a connected primary storage."""
+    return {
+        "name": "ps-1",
+        "type": "Ceph",
+        "state": "Enabled",
+        "status": "Connected",
+        "total_capacity": total,
+        "available_capacity": free,
+        "total_physical_capacity": physical_total,
+        "available_physical_capacity": physical_free,
+    }
+
+
+def test_capacities_of_storages() -> None:
+    given = [storage(1000, 251), storage(1000, 250), storage(1000, 900, 10, 1), storage(None, None), storage(10, 20)]
+    rows = [row for record in given for row in build_capacity_rows([record])]
+    assert [(row["total"], row["used"], row["percent"]) for row in rows] == [
+        (1000, 749, 74),
+        (1000, 750, 75),
+        (1000, 100, 10),
+        (0, 0, None),
+        (10, 0, 0),
+    ]
+    assert [row["level"] for row in rows] == [0, 1, 2, 0, 0]
+    assert rows[0]["detail"] == "Ceph, Enabled, Connected"
+    (lost,) = build_capacity_rows([{**storage(10, 10), "status": None, "name": None}])
+    assert (lost["level"], lost["name"], lost["detail"]) == (1, "", "Ceph, Enabled, unknown")
+
+
+def test_hardware_errors_of_hosts() -> None:
+    host = {
+        **dict.fromkeys(COMPONENTS),
+        "name": "host-1",
+        "management_ip": "10.0.0.1",
+        "state": "Enabled",
+        "status": "Connected",
+        "total_cpu_capacity": 100,
+        "available_cpu_capacity": 15,
+        "total_memory_capacity": 0,
+        "available_memory_capacity": 0,
+    }
+    normal = {**host, "cpu_status": "Normal"}
+    broken = {**normal, "fan_status": "Error", "raid_status": "Error"}
+    rows = [row for record in (host, normal, broken) for row in build_capacity_rows([record], 80, 86)]
+    assert [row["hardware"] for row in rows] == ["unknown", "Normal", "Error: fan, RAID"]
+    assert [row["level"] for row in rows] == [1, 1, 2]
+    assert (rows[0]["cpu_used"], rows[0]["cpu_percent"], rows[0]["memory_percent"]) == (85, 85, None)
+    assert rows[0]["detail"] == "10.0.0.1, Enabled, Connected"
+
+
+def test_vms_without_a_recent_point() -> None:
+    """A point that is not whole does not count, and neither does one of a VM that is gone."""
+    vms = [{"uuid": f"u{number}", "name": f"vm-{number}", "state": "Running"} for number in range(6)]
+    points = [
+        {"vm_uuid": vm, "created": f"2026-11-{day}T00:00:00Z", "whole": whole}
+        for vm, day, whole in (
+            *(("u0", 27, True), ("u0", 20, True)),
+            *(("u1", 20, True), ("u1", 27, False)),
+            *(("u2", 24, True), ("u3", 18, True), ("u4", 25, True), ("gone", 1, True)),
+        )
+    ]
+    limit = datetime(2026, 11, 25, tzinfo=timezone.utc)
+    assert [(row["name"], row["newest"]) for row in find_overdue(vms, points, limit)] == [
+        ("vm-5", None),
+        ("vm-3", "2026-11-18T00:00:00Z"),
+        ("vm-1", "2026-11-20T00:00:00Z"),
+        ("vm-2", "2026-11-24T00:00:00Z"),
+    ]
+
+
+def test_sums_of_rows() -> None:
+    """The worst come first. Sums leave out what the service does not send."""
+    names = {"b": (1000, 251), "A": (1000, 251), "full": (1000, 50), "unknown": (None, None)}
+    rows = build_capacity_rows([{**storage(*sizes), "name": name} for name, sizes in names.items()])
+    assert [row["name"] for row in rows] == ["full", "A", "b", "unknown"]
+    assert sum_rows(rows, ["", "physical_"]) == {
+        "count": 4,
+        "connected": 4,
+        "warn": 0,
+        "bad": 1,
+        "total": 3000,
+        "used": 2448,
+        "percent": 81,
+        "physical_total": 0,
+        "physical_used": 0,
+        "physical_percent": None,
+    }
+
+
+def test_tasks_by_status() -> None:
+    """A status can have the name of a method of Python."""
+    tasks = [{"status": status} for status in ("items", "items", "Running", None)]
+    statuses = {"items": 2, "Running": 1, "unknown": 1}
+    assert count_tasks(tasks, 4) == {"count": 4, "open": 1, "statuses": statuses}
+
+
+def run(work: WorkflowRunner, points: list[dict[str, Any]], **variables: Any) -> WorkflowRun:
+    """Calculate a page."""
+    given = {f"capacity_report_{name}": value for name, value in {"path": "/page.html", **variables}.items()}
+    return work("capacity_report", given, step="calculate", given={"points": points})
+
+
+def test_a_part_that_cannot_be_read(sim: Simulator, work: WorkflowRunner) -> None:
+    sim.fault("fail", operation="QueryPrimaryStorage", error={"code": "SYS.1006", "details": "no"})
+    ran = run(work, [])
+    assert [(entry["name"], entry["outcome"]) for entry in ran.report] == [
+        ("storages", "failed"),
+        ("hosts", "read completely"),
+        ("cbt_tasks", "read completely"),
+    ]
+    totals = ran.result["next"]["totals"]
+    assert (totals["storages"], totals["backups"], totals["failed"][0]["part"]) == (None, None, "storages")
+    assert (totals["hosts"]["count"], totals["path"]) == (len(sim.records("host")), "/page.html")
+    assert ran.message == "The capacity report is not complete: 1 of its 3 parts could not be read"
+    assert (ran.result["failed_count"], ran.calls, ran.result["changed"]) == (1, [], False)
+
+
+def test_nothing_can_be_read(sim: Simulator, work: WorkflowRunner) -> None:
+    """Then an existing page is kept."""
+    for operation in ("QueryPrimaryStorage", "QueryHost", "QueryCbtTask"):
+        sim.fault("fail", operation=operation, error={"code": "SYS.1006", "details": "no"}, count=None)
+    ran = run(work, [])
+    assert (ran.result["next"]["page"], ran.result["failed_count"]) == (None, 3)
+
+
+def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunner) -> None:
+    first, second = sim.records("vm")[:2]
+    made = {"vm_uuid": first["uuid"], "created": "2999-01-01T00:00:00Z", "whole": True}
+    given = {"backup_repository": "/srv", "backup_query": [f"name?={first['name']},{second['name']}"]}
+    points: list[dict[str, Any]] = [{"points": [made]}, {"points": []}]
+    ran = run(work, points, **given)
+    assert ran.result["failed_count"] == 0
+    totals = ran.result["next"]["totals"]["backups"]
+    assert (totals["count"], totals["overdue"], totals["vms"][0]["uuid"]) == (2, 1, second["uuid"])
+    ran = run(work, points, **given, backup_fail=True)
+    assert ran.message == f"1 of 2 VMs have no restore point of the last 2 days: {second['name']}"
+    assert ran.result["failed_count"] == 1
+    ran = run(work, [{"unreachable": True, "msg": "no route"}], **given, backup_fail=True)
+    assert ran.result["next"]["totals"]["failed"] == [{"part": "backups", "error": "no route"}]
+    assert ran.result["next"]["totals"]["backups"] is None
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"warn_percent": 95}, "capacity_report_warn_percent is 95 and capacity_report_bad_percent is 90"),
+        ({"backup_days": 0}, "capacity_report_backup_days is 0. It must be above 0"),
+        ({"warn_precent": 5}, "Did you mean capacity_report_warn_percent?"),
+    ],
+)
+def test_mistakes_are_found_before_anything_is_read(
+    sim: Simulator, work: WorkflowRunner, variables: dict[str, Any], message: str
+) -> None:
+    given = {f"capacity_report_{name}": value for name, value in {"path": "page.html", **variables}.items()}
+    ran = work("capacity_report", given, step="select")
+    assert message in ran.message
+    assert ran.log == []
+
+
+def test_movers_are_asked_with_a_repository_only(sim: Simulator, work: WorkflowRunner) -> None:
+    """A text in place of the list of movers is a list."""
+    given = {"capacity_report_path": "page.html", "capacity_report_backup_mover": "mover-1,mover-2"}
+    assert work("capacity_report", given, step="select").result["next"]["movers"] == []
+    given["capacity_report_backup_repository"] = "/srv"
+    assert work("capacity_report", given, step="select").result["next"]["movers"] == ["mover-1", "mover-2"]
