@@ -96,6 +96,15 @@ def test_sessions_are_ended_whatever_the_copy_does(
     assert {task["description"] for task in service.records("cbttask")} == {MARK}
 
 
+def test_a_task_of_the_user_that_hangs(service: Simulator, playbook_runner: PlaybookRunner, copier: Path) -> None:
+    tasks = [{"ansible.builtin.command": {"argv": ["sleep", "60"]}, "when": "vm_backup_session.vm.name == 'vm-1'"}]
+    copier.write_text(json.dumps(tasks), encoding="utf-8")
+    run, report = run_role(playbook_runner, vms="vm-1,vm-2", query=[], copy_tasks=str(copier), timeout=3)
+    assert run.code == 2, run.output
+    assert {name: entry["outcome"] for name, entry in report.items()} == {"vm-1": "failed", "vm-2": "full"}
+    assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped", "vm-2": "Stopped"}, [])
+
+
 def test_no_session_stays_open_if_the_mover_cannot_copy(
     service: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
 ) -> None:
