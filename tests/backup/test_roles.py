@@ -33,8 +33,9 @@ class Site:
         self._seed = 0
 
     def run_role(self, role: str, *arguments: str, **variables: Any) -> tuple[int, str, list[dict[str, Any]]]:
-        """Run a role, and return the exit code, the output, and the report."""
-        given = {f"{role}_{name}": value for name, value in {"repository": str(self.repository), **variables}.items()}
+        """Run a role, and return the exit code, the output, and the report. Variables that are None are not set."""
+        options = {"repository": str(self.repository), **variables}
+        given = {f"{role}_{name}": value for name, value in options.items() if value is not None}
         task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
         played = self._runner.play(task, vars=given, ignore_errors=False, arguments=arguments)
         facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
