@@ -105,6 +105,46 @@ def test_a_task_of_the_user_that_hangs(service: Simulator, playbook_runner: Play
     assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped", "vm-2": "Stopped"}, [])
 
 
+def test_many_vms_of_which_one_fails_in_each_step(
+    service: Simulator, playbook_runner: PlaybookRunner, copier: Path
+) -> None:
+    """The others are copied, all sessions are ended, and that of another product stays open."""
+    service.reset(vms=12, cbt_tasks=0, latency=0)
+    vms = {vm["name"]: vm["uuid"] for vm in service.records("vm")}
+    for name, uuid in vms.items():
+        service.change("vm", uuid, state="Stopped" if name == "vm-4" else "Running")
+    foreign = {"name": "nightly", "vm": vms["vm-5"], "state": "enabled"}
+    playbook_runner.run_module("cbt_task", foreign)
+    others = scratch_volumes(service)
+    tasks = service.records("cbttask")
+    before = service.state()
+    run, predicted = run_role(playbook_runner, "--check", copy_tasks=str(copier))
+    assert (run.code, predicted["vm-5"]["outcome"], service.state()) == (2, "failed", before), run.output
+
+    error = {"code": "SYS.1006", "details": "a migration is going on"}
+    service.fault("fail", operation="EnableCbtTask", error=error)
+    stop = {"virtinfra.manager.vm": {"uuid": vms["vm-6"], "state": "stopped"}}
+    steps = json.loads(copier.read_text(encoding="utf-8"))
+    steps.append({**stop, "when": "vm_backup_session.vm.name == 'vm-6'"})
+    copier.write_text(json.dumps(steps), encoding="utf-8")
+    run, report = run_role(playbook_runner, copy_tasks=str(copier))
+    assert run.code == 2, run.output
+    failed = {name: entry["error"] for name, entry in report.items() if entry["outcome"] == "failed"}
+    assert (len(report), len(failed), report["vm-4"]["outcome"]) == (12, 4, "skipped")
+    assert failed.pop("vm-2") == "no tape"
+    assert "which the role has not created" in failed.pop("vm-5")
+    assert "When the VM runs, run the role again" in failed.pop("vm-6")
+    assert all("a migration is going on" in message for message in failed.values())
+    assert [name for name, entry in report.items() if not entry["session_ended"]] == ["vm-6"]
+    assert {name for name, status in statuses(service).items() if status == "Running"} == {"vm-5", "vm-6"}
+
+    service.change("vm", vms["vm-6"], state="Running")
+    run, report = run_role(playbook_runner, vms="vm-6", query=[], state="ended", copy_tasks=str(copier))
+    assert (run.code, report["vm-6"]["outcome"]) == (0, "ended"), run.output
+    assert scratch_volumes(service) == others
+    assert [task for task in service.records("cbttask") if task["name"] == "nightly"] == tasks
+
+
 def test_no_session_stays_open_if_the_mover_cannot_copy(
     service: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
 ) -> None:
