@@ -21,6 +21,9 @@ from .site import Site, select
 # The states of VMs that are on no host, or will soon be on none.
 IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging")
 
+# The states of VMs that can migrate. A paused one stays paused.
+MOVABLE = ("Running", "Paused")
+
 # For how many VMs the service is asked at the same time where they can go.
 QUESTIONS = 20
 
@@ -143,15 +146,15 @@ def _ask(site: Site, vms: Sequence[Record]) -> tuple[dict[str, Record], set[str]
     """Return what the service says about the hosts that can take each VM, and the storages that are local."""
     if not vms:
         return {}, set()
-    running = [vm["uuid"] for vm in vms if vm["state"] == "Running"]
+    movable = [vm["uuid"] for vm in vms if vm["state"] in MOVABLE]
     try:
         storages = site.read("primary_storage_info")["primary_storages"]
     except VirtinfraError as failure:
         raise SeveralFailed(f"No VM was migrated. {failure}", failure.error) from failure
-    objects = [{"params": {"vmInstanceUuid": uuid}} for uuid in running]
+    objects = [{"params": {"vmInstanceUuid": uuid}} for uuid in movable]
     answers = site.batch("api", objects, QUESTIONS, operation="GetVmMigrationCandidateHosts")
     local = {storage["uuid"] for storage in storages if storage["type"] == "LocalStorage"}
-    return dict(zip(running, answers, strict=True)), local
+    return dict(zip(movable, answers, strict=True)), local
 
 
 # ---------------------------------------------------------------------------------------------------------------- plan
@@ -245,8 +248,8 @@ def _place(each: Migration, memory: int, possible: Iterable[str], known: Hosts) 
 
 def read_targets(vm: Record, answer: Record | None, local_storages: Collection[str]) -> tuple[str | None, list[str]]:
     """Return why a VM cannot migrate, None if it can, and the uuids of the hosts that the service offers."""
-    if vm["state"] != "Running":
-        return f"it is {vm['state']}, and only a running VM can migrate", []
+    if vm["state"] not in MOVABLE:
+        return f"it is {vm['state']}, and only a running or paused VM can migrate", []
     volumes = {volume["uuid"]: volume["primary_storage_uuid"] for volume in vm.get("all_volumes") or ()}
     if volumes.get(vm.get("root_volume_uuid")) in local_storages:
         return "its root volume is on local storage", []

@@ -91,7 +91,7 @@ def test_memory_is_reserved_for_each_vm() -> None:
 @pytest.mark.parametrize(
     ("vm", "targets", "options", "error"),
     [
-        ({"state": "Paused"}, [], {}, "it is Paused, and only a running VM can migrate"),
+        ({"state": "Unknown"}, [], {}, "it is Unknown, and only a running or paused VM can migrate"),
         ({}, [can_migrate("vm", "h1")], {"local_storages": ["s1"]}, "its root volume is on local storage"),
         ({}, [can_migrate("vm")], {}, "no other host can take it"),
         ({}, [can_migrate("vm", "h0")], {}, "no other host can take it"),
@@ -146,6 +146,16 @@ def test_hosts_are_evacuated_and_the_vms_return(service: Simulator, work: Workfl
     assert run(work, undo=ran.report).report == []
 
 
+def test_paused_vms_migrate_and_stay_paused(service: Simulator, work: WorkflowRunner) -> None:
+    paused = next(vm for vm in service.records("vm") if vm["name"] == "vm-7")
+    service.change("vm", paused["uuid"], state="Paused")
+    ran = run(work, hosts="host-1")
+    assert ran.outcomes == ["changed"] * 3
+    after = next(vm for vm in service.records("vm") if vm["uuid"] == paused["uuid"])
+    assert after["state"] == "Paused"
+    assert after["hostUuid"] != paused["hostUuid"]
+
+
 def test_a_migration_that_fails_does_not_stop_the_others(service: Simulator, work: WorkflowRunner) -> None:
     service.fault("fail", operation="MigrateVm", error={"code": "SYS.1006", "details": "dirty pages"})
     ran = run(work, hosts=["host-1"], concurrency=1)
@@ -165,9 +175,9 @@ def test_moves_are_listed_without_control_characters(service: Simulator, work: W
 
 @pytest.mark.parametrize("unmovable", ["fail", "keep"])
 def test_a_vm_that_cannot_migrate(service: Simulator, work: WorkflowRunner, unmovable: str) -> None:
-    service.change("vm", service.records("vm")[0]["uuid"], state="Paused")
+    service.change("vm", service.records("vm")[0]["uuid"], state="Unknown")
     ran = run(work, hosts=["host-1"], unmovable=unmovable)
-    reason = "it is Paused, and only a running VM can migrate"
+    reason = "it is Unknown, and only a running or paused VM can migrate"
     if unmovable == "fail":
         assert "No VM was migrated, because 1 of 3 VMs cannot migrate: vm-1" in ran.message
         assert (reason in ran.message, ran.calls) == (True, [])
