@@ -297,7 +297,16 @@ def extract_records(reply: Mapping[str, Any], name: str, member: str = "inventor
     records = [records] if isinstance(records, dict) else records
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise TransportError(f"the response to {name} has no list of records in {member}", transient=False)
-    return records if member == "items" else validate_records(records, name)
+    if member == "items":
+        return records
+    # Without its uuid a record would match no object, and an object that exists would seem to be gone.
+    if "uuid" in RECORD_FIELDS.get(get_operation(name).record, ()) and not all(map(_has_uuid, records)):
+        raise TransportError(f"the response to {name} has a record without uuid", transient=False)
+    return validate_records(records, name)
+
+
+def _has_uuid(record: Record) -> bool:
+    return bool(record.get("uuid"))
 
 
 def validate_records(records: list[Record], name: str) -> list[Record]:

@@ -51,11 +51,13 @@ def uuids(records: list[dict[str, Any]]) -> list[str]:
     return sorted(record["uuid"] for record in records)
 
 
-def list_by_pages(client: Client, page_size: int, limit: int | None = None) -> list[dict[str, Any]]:
-    """List the hosts with a query."""
+def list_by_pages(
+    client: Client, page_size: int, limit: int | None = None, name: str = "QueryHost"
+) -> list[dict[str, Any]]:
+    """List records with a query."""
     return [
         record
-        for page, dummy in paginate(client, "QueryHost", {}, page_size=page_size, limit=limit, connections=1)
+        for page, dummy in paginate(client, name, {}, page_size=page_size, limit=limit, connections=1)
         for record in page
     ]
 
@@ -308,7 +310,7 @@ def test_records_of_the_same_members_in_another_order() -> None:
         return StubResponse(200, {"inventories": pages.get(int(request.query["start"][0]), []), "total": 3})
 
     with StubServer(answer) as service:
-        found = list_by_pages(client_of(service), 2)
+        found = list_by_pages(client_of(service), 2, name="QuerySNSTopicSubscriber")
     assert found == [{"type": "a", "name": None}, {"type": "b"}, {"type": "c"}]
 
 
@@ -360,7 +362,7 @@ def test_equal_resources_up_to_a_limit(limit: int) -> None:
             200, {"inventories": WITH_EQUAL_RECORDS[int(request.query["start"][0]) // 2], "total": 6}
         )
     ) as service:
-        assert len(list_by_pages(client_of(service), 2, limit)) == limit
+        assert len(list_by_pages(client_of(service), 2, limit, "QuerySNSTopicSubscriber")) == limit
 
 
 @pytest.mark.parametrize("limit", [2, 3, 4, 5, 6])
@@ -375,6 +377,15 @@ def test_equal_resources_up_to_a_limit_by_a_cursor(limit: int) -> None:
     )
     with StubServer(lambda request: StubResponse(200, {**next(pages), "total": 6})) as service:
         assert len(list_by_cursor_pages(client_of(service), 2, limit)) == limit
+
+
+@pytest.mark.parametrize("uuid", [{}, {"uuid": None}, {"uuid": ""}])
+def test_record_without_its_uuid_is_refused(uuid: dict[str, Any]) -> None:
+    with (
+        StubServer(lambda dummy: StubResponse(200, {"inventories": [RECORDS[0], {"name": "x", **uuid}]})) as service,
+        pytest.raises(TransportError, match="the response to QueryHost has a record without uuid"),
+    ):
+        list_by_pages(client_of(service), 1000)
 
 
 def test_record_with_a_uuid_is_not_counted_twice() -> None:

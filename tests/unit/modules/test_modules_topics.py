@@ -319,3 +319,10 @@ def test_limits_of_an_operation(
     ran = run("api", {"operation": operation, "params": {**params, key: endpoint}})
     assert message in ran.message
     assert ran.log == []
+
+
+def test_a_record_without_its_uuid_does_not_mean_that_a_topic_is_gone(run: ModuleRunner, sim: Simulator) -> None:
+    sim.fault("other_response", "QuerySNSTopic", reply={"inventory": {"name": "x"}})
+    ran = run("sns_topic", {"uuid": TOPIC, "state": "absent"})
+    assert ran["error"]["code"] == "UNREACHABLE"
+    assert "QuerySNSTopic has a record without uuid" in ran.message
