@@ -93,9 +93,9 @@ FAULTS = (
     Fault(
         "second-delivery-fails-the-task",
         "a call that a proxy delivered twice fails the task, although it was performed",
-        f"{_ENGINE}/reconciler.py",
-        "            is_explained = can_answer_second_delivery(error)",
-        "            is_explained = not can_answer_second_delivery(error)",
+        f"{_ENGINE}/acceptance.py",
+        "    may_be_reached = can_answer_second_delivery(error)",
+        "    may_be_reached = not can_answer_second_delivery(error)",
         "_engine/test_other_calls.py::test_second_delivery_refused_in_the_state_reached",
     ),
     Fault(

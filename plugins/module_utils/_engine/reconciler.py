@@ -24,10 +24,10 @@ from .._api.operations import get_operation
 from .._api.records import (
     NullReference,
     Record,
-    is_same_value,
     record_to_result,
 )
 from .._client.jobs import RUNNING, SUCCEEDED, Job
+from .acceptance import Acceptance, build_refusal, find_acceptance
 from .calls import (
     RESPONSE_TIME,
     Call,
@@ -36,11 +36,7 @@ from .calls import (
     Refused,
     can_answer_second_delivery,
     confirm_result,
-    is_refused_as_duplicate,
-    is_refused_tag,
-    is_removed_by_another,
     require_operation,
-    warn_of_second_delivery,
 )
 from .context import ModuleContext
 from .plan import (
@@ -58,10 +54,9 @@ from .plan import (
     plan,
 )
 from .reader import DependentsReader, ObjectReader
-from .refusals import explain_refusal, require_acceptance
+from .refusals import require_acceptance
 from .results import (
     describe_differences,
-    describe_remaining,
     extract_extras,
     find_unchanged_state,
     find_unmet_expectations,
@@ -341,37 +336,28 @@ class Reconciler:
     def _read_after_refusal(
         self, call: PlannedCall, before: Current, error: VirtinfraError, deadline: float
     ) -> Current:
-        """Return the object if it is in the requested state although the service refused the call.
+        """Return the object if there is an `Acceptance` for the refused call.
 
-        Either another run, task or user was faster, or a proxy delivered the call twice and this is the response to the
-        second delivery. Raise the failure of any other call; its result says ``changed`` if it changed something
-        nevertheless, and its message the state of an object that should have been removed.
+        Raise the failure of any other call. Its result says ``changed`` if the call changed something nevertheless. Its
+        message has the state of an object that should have been removed, or why the object cannot be read.
         """
-        current = before
-        with suppress(VirtinfraError):
+        current, acceptance, read_error = before, None, None
+        try:
             current = self.reader.read()
             # The service may still perform the same call of another run, or the first delivery of this one.
             current = self.reader.wait_until_stable(current, self._list_fields_after(call), deadline)
-            if _is_created_by_another(self.resource, call, current.record, error):
-                return current
-            if not isinstance(current, Unreadable) and _has_changed_a_part(call, before.record, current.record):
-                error.result["changed"] = True
-            is_explained = can_answer_second_delivery(error) or _moves(self.resource, call, before)
-            may_be_done = (is_explained or is_refused_tag(call, error)) and not find_unreached_fields(call, current)
-            is_done = may_be_done and self._is_still_needed(call, deadline) is False
-            if is_done and is_explained:
-                self._add_extras(extract_extras(self.resource, call.operation, {}))
-                self._warn_of_reached(call, error)
-                return self.reader.read()
-            if is_done or is_removed_by_another(call, current, error):
-                return current
-            if remaining := describe_remaining(self.resource, self.state, call, current):
-                error.add_sentence(f" {remaining}")
-                error.with_references(list_references(dict.fromkeys(call.must_reach), current.record or {}))
-        if isinstance(current, Unreadable) and (warning := warn_of_second_delivery(call, self.reader.label, error)):
-            error.result["changed"] = True
-            self.context.warnings.append(warning)
-        raise explain_refusal(self.resource, self.client, call, before.record, error) from error
+            acceptance = find_acceptance(
+                self.resource, call, before, current, error, lambda: self._is_still_needed(call, deadline) is False
+            )
+        except VirtinfraError as failure:
+            read_error = failure
+        if acceptance is Acceptance.REACHED:
+            self._add_extras(extract_extras(self.resource, call.operation, {}))
+            self._warn_of_reached(call, error)
+            return self.reader.read()
+        if acceptance:
+            return current
+        raise build_refusal(self.reader, call, before, current, error, read_error) from error
 
     def _warn_of_reached(self, call: PlannedCall, error: VirtinfraError) -> None:
         """Warn that a refused call was not needed, and count it if the service may have accepted it before."""
@@ -449,39 +435,6 @@ def _check_reply(resource: ResourceSpec, call: Call, job: Job) -> None:
     if error := find_error(job.result):
         members = record_to_result(extract_extras(resource, job.operation, job.result), resource.record_type)
         raise VirtinfraError(f"{job.operation} succeeded, but {error}", **members)
-
-
-def _is_created_by_another(
-    resource: ResourceSpec, call: PlannedCall, record: Record | None, error: VirtinfraError
-) -> bool:
-    """Return whether the service refused to create an object because another run, task or user has created it."""
-    if not record or call.operation != resource.create or not is_refused_as_duplicate(call, error):
-        return False
-    return not (can_answer_second_delivery(error) and _can_be_created_by(call, record))
-
-
-def _can_be_created_by(call: PlannedCall, record: Record) -> bool:
-    """Return whether a creating call can have created a record: no value differs from the parameters of the call."""
-    params = {"uuid" if name == "resourceUuid" else name: value for name, value in call.params.items()}
-    return all(is_same_value(value, record[name]) for name, value in params.items() if record.get(name) is not None)
-
-
-def _has_changed_a_part(call: PlannedCall, before: Record | None, now: Record | None) -> bool:
-    """Return whether a failed call has changed a part of what it should change.
-
-    A failed deletion may have disabled the object.
-    """
-    if before is None or now is None:
-        return (before is None) != (now is None)
-    expected = call.expected or {**before, "state": None}
-    names = (name for name, value in expected.items() if value != before.get(name))
-    return any(now.get(name) != before.get(name) for name in names)
-
-
-def _moves(resource: ResourceSpec, call: PlannedCall, before: Current) -> bool:
-    """Return whether a call changes a state through which the object passes on its way to another."""
-    expected, record = call.expected, before.record or {}
-    return expected is not None and any(expected.get(name) != record.get(name) for name in resource.transitional_values)
 
 
 def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:

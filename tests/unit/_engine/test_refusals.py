@@ -169,6 +169,24 @@ def test_failed_change_that_made_a_part_of_it_is_a_change(
     assert ran.result["changed"] is changed
 
 
+def test_failed_read_after_a_refusal_is_part_of_the_message(sim: Simulator) -> None:
+    """The error of the call remains the failure of the task."""
+    sim.fault("fail", "DestroyVmInstance")
+    options = {"uuid": VM, "state": "absent"}
+    ran = play(
+        sim,
+        "vm",
+        options,
+        "DestroyVmInstance",
+        lambda: sim.fault("status", "QueryVmInstance", status=403, form="plain"),
+    )
+    assert ran.result["msg"].startswith(
+        f"vm {VM}: DestroyVmInstance failed (SYS.1006): The operation failed: the operation failed on demand. The vm"
+        " could not be checked after the call: QueryVmInstance"
+    )
+    assert ran.result["changed"] is False
+
+
 def test_failed_creation_that_left_the_object_is_a_change(sim: Simulator) -> None:
     sim.fault("fail", "AddKVMHost")
     other = {"base_url": sim.url, "session_id": sim.session, **NEW_HOST}
