@@ -58,8 +58,8 @@ class ReadQueue:
     for all of them: no response is older than the read that it answers. A thread does not wait if there are enough
     reads for a request, or if the responses take long.
 
-    Servers that do not know the condition for several values return other records or none. So a uuid that is missing in
-    a response is requested alone. For other attributes, each condition begins and ends with the values of two records
+    Servers that do not know the condition for several values return other records or none. So uuids that are missing in
+    a response are looked up in the list of all records if that is short, or else each is requested alone. For other attributes, each condition begins and ends with the values of two records
     that exist: a service that returns both has checked all values, so a missing one belongs to no object if the service
     has also returned as many records as it counts. Other responses are not used.
     """
@@ -73,6 +73,8 @@ class ReadQueue:
         self._is_refused = False
         # The values of two records that exist, as soon as they are known.
         self._known: tuple[str, ...] = ()
+        # Whether the list of all records may be short enough to be read.
+        self._may_be_short = True
 
     def read(self, client: Client, value: str) -> list[Record]:
         """Return the records with this value of the attribute. Raise what a request of its own raises.
@@ -139,6 +141,23 @@ class ReadQueue:
             elif matches := [record for record in records if record.get("uuid") == read.value]:
                 # Threads that read the same object get records of their own.
                 read.records = matches if len(values) == len(group) else deepcopy(matches)
+        self._answer_missing([read for read in group if read.records is None], client)
+
+    def _answer_missing(self, missing: Sequence[Read], client: Client) -> None:
+        """Answer the reads of uuids of which the list of all records proves that no object has them."""
+        if len(missing) < 2 or not self._may_be_short:
+            return
+        try:
+            reply = client.get(self._name, {"limit": MAX_VALUES, "replyWithCount": True})
+            uuids = {record["uuid"] for record in extract_records(reply, self._name)}
+        except ReadExecutedAsChange:
+            raise
+        except VirtinfraError:
+            return
+        self._may_be_short = reply.get("total") == len(uuids)
+        for read in missing:
+            if self._may_be_short and read.value not in uuids:
+                read.records = []
 
     def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
         """Return the records with any of the values, None if the response cannot be used."""

@@ -205,6 +205,37 @@ def test_missing_object_is_confirmed_by_a_request_of_its_own(sim: Simulator, mon
     assert [name for name in requests if name != HOSTS[0]] == ["hosts", missing]
 
 
+def test_missing_objects_are_looked_up_in_a_short_list(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = [character * 32 for character in "def"]
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first()
+        found, *lacking = readers.read_together([HOSTS[1], *missing])
+        assert found.result()[0]["uuid"] == HOSTS[1]
+        assert [future.result() for future in lacking] == [[], [], []]
+    requests = [entry["path"].rpartition("/")[2] for entry in sim.log()]
+    assert [name for name in requests if name != HOSTS[0]] == ["hosts", "hosts"]
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_missing_objects_are_requested_alone_if_the_list_may_be_longer(
+    monkeypatch: pytest.MonkeyPatch, is_counted: bool
+) -> None:
+    missing = [character * 32 for character in "def"]
+    count = {"total": 2} if is_counted else {}
+    listed = StubResponse(200, {"inventories": [{"uuid": HOSTS[0], "name": "host-1"}], **count})
+    requests: list[str] = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        requests.append(request.path.rpartition("/")[2])
+        return respond(request, listed)
+
+    with StubServer(answer) as service, held_readers(service.url, monkeypatch) as readers:
+        readers.read_first()
+        lacking = readers.read_together(missing)
+        assert [future.result()[0]["name"] for future in lacking] == ["own"] * 3
+    assert sorted(set(requests) & set(missing)) == missing
+
+
 def respond(request: StubRequest, to_several: StubResponse) -> StubResponse:
     """Return the response of a service that answers requests for one host, and ``to_several`` to others."""
     uuid = request.path.rpartition("/")[2]
@@ -260,7 +291,7 @@ def test_condition_names_each_object_once(monkeypatch: pytest.MonkeyPatch) -> No
     with server, held_readers(server.url, monkeypatch) as readers:
         readers.read_first()
         readers.read_together([HOSTS[2], HOSTS[1], HOSTS[2]])
-    (several,) = [request for request in server.requests if request.path.endswith("/hosts")]
+    (several,) = [request for request in server.requests if request.path.endswith("/hosts") and "q" in request.query]
     assert several.query["limit"] == ["2"]
     (condition,) = several.query["q"]
     assert sorted(condition.removeprefix("uuid?=").split(",")) == HOSTS[1:3]
