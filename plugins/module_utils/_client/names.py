@@ -273,9 +273,12 @@ def add_given_names(
 def _add_names_to_diff(client: Client, diff: Record, names: Mapping[ResourceType, Record]) -> Record:
     """Return a diff with the names of the objects to which references referred before a change, and after it.
 
-    The objects of a reference that did not change have no names in it.
+    The objects of a reference that did not change have no names in it, but those to which the records of a list belong.
     """
-    before, after = diff["before"], diff["after"]
+    before, after = (
+        {field: [_add_names(item, names) for item in value] if isinstance(value, list) else value for field, value in side}
+        for side in (diff["before"].items(), diff["after"].items())
+    )
     for field in dict.fromkeys((*before, *after)):
         values = (before.get(field), after.get(field))
         resource_type = find_referenced_type(field)

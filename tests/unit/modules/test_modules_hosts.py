@@ -79,6 +79,12 @@ def test_empty_list_removes_all(run: ModuleRunner, plain: list[str]) -> None:
     assert returned_services(ran) == {(plain[0], 0): []}
 
 
+def test_difference_has_the_names_of_the_interfaces(run: ModuleRunner) -> None:
+    ran = run("host_nic_service", {"host": "host-1", "interfaces": ["eth1"], "service_types": ["TenantNetwork"]})
+    for side in ("before", "after"):
+        assert [service["interface_name"] for service in ran["diff"][side]["services"]] == ["eth1"]
+
+
 def test_order_does_not_matter(run: ModuleRunner, plain: list[str]) -> None:
     set_to(run, plain[:2], TYPES, 5, 7)
     for types in (TYPES, TYPES[::-1]):
