@@ -263,10 +263,7 @@ def add_given_names(
             names.setdefault(REFERS_TO[parameter], {}).update({uuid: name for uuid, name in pairs if is_name(name)})
     if not names:
         return result
-    named = {
-        name: [_add_names(item, names) for item in value] if isinstance(value, list) else _add_names(value, names)
-        for name, value in result.items()
-    }
+    named = {name: _add_names(value, names) for name, value in _add_names_to_lists(result, names).items()}
     return {**named, "diff": _add_names_to_diff(client, result["diff"], names)} if result.get("diff") else named
 
 
@@ -275,10 +272,7 @@ def _add_names_to_diff(client: Client, diff: Record, names: Mapping[ResourceType
 
     The objects of a reference that did not change have no names in it, but those to which the records of a list belong.
     """
-    before, after = (
-        {field: [_add_names(item, names) for item in value] if isinstance(value, list) else value for field, value in side}
-        for side in (diff["before"].items(), diff["after"].items())
-    )
+    before, after = (_add_names_to_lists(diff[side], names) for side in ("before", "after"))
     for field in dict.fromkeys((*before, *after)):
         values = (before.get(field), after.get(field))
         resource_type = find_referenced_type(field)
@@ -300,6 +294,14 @@ def _read_name(client: Client, resource_type: ResourceType, uuid: str) -> str | 
         for record in get_by_uuid(client, resource_type.query, uuid) if resource_type.query else ():
             return record.get(resource_type.name_field)
     return None
+
+
+def _add_names_to_lists(members: Record, names: Mapping[ResourceType, Record]) -> Record:
+    """Return members with names in the records of lists among them."""
+    return {
+        name: [_add_names(item, names) for item in value] if isinstance(value, list) else value
+        for name, value in members.items()
+    }
 
 
 def _add_names(record: Any, names: Mapping[ResourceType, Record]) -> Any:

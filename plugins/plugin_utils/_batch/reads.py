@@ -59,9 +59,10 @@ class ReadQueue:
     reads for a request, or if the responses take long.
 
     Servers that do not know the condition for several values return other records or none. So uuids that are missing in
-    a response are looked up in the list of all records if that is short, or else each is requested alone. For other attributes, each condition begins and ends with the values of two records
-    that exist: a service that returns both has checked all values, so a missing one belongs to no object if the service
-    has also returned as many records as it counts. Other responses are not used.
+    a response are looked up in the list of all records if that is short, or else each is requested alone. For other
+    attributes, each condition begins and ends with the values of two records that exist: a service that returns both
+    has checked all values, so a missing one belongs to no object if the service has also returned as many records as
+    it counts. Other responses are not used.
     """
 
     def __init__(self, name: str, attribute: str) -> None:
