@@ -184,7 +184,7 @@ EXAMPLES = r"""
 - name: Change the login of its IPMI controller
   virtinfra.manager.kvm_host: {name: host-3, ipmi_username: operator, ipmi_password: "{{ ipmi_password }}"}
 
-- name: Remove a host; move its VMs to other hosts first
+- name: Remove a host; its VMs move to other hosts, and those on its local storage are destroyed
   virtinfra.manager.kvm_host: {name: host-1, state: absent, evacuate: true, destroy_local_storage: true}
 
 - name: Start the VMs that the maintenance stopped
