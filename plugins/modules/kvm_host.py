@@ -184,8 +184,8 @@ EXAMPLES = r"""
 - name: Change the login of its IPMI controller
   virtinfra.manager.kvm_host: {name: host-3, ipmi_username: operator, ipmi_password: "{{ ipmi_password }}"}
 
-- name: Remove a host; its VMs move to other hosts, and those on its local storage are destroyed
-  virtinfra.manager.kvm_host: {name: host-1, state: absent, evacuate: true, destroy_local_storage: true}
+- name: Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage
+  virtinfra.manager.kvm_host: {name: host-21, state: absent, evacuate: true}
 
 - name: Start the VMs that the maintenance stopped
   virtinfra.manager.batch:

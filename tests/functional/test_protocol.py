@@ -110,7 +110,9 @@ NEEDING_A_COMPANION = {
         "Switch a host off after its VMs have moved to other hosts": "the service does not offer ShutdownHost",
         "Change the login of its IPMI controller": "the service does not offer UpdateHostIpmi",
         "Add a tag to a host": "the service does not offer QueryUserTag",
-        "Remove a host; move its VMs to other hosts first": "the service does not offer DeleteHost",
+        "Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage": (
+            "the service does not offer DeleteHost"
+        ),
     },
     "vm": {
         "Start a VM": "the service does not offer StartVmInstance",
