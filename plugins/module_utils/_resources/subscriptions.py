@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import ApiError, InvalidOptions, Unsupported
+from .._api.errors import ApiError, InvalidOptions, TransportError, Unsupported
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import Record, drop_null_references, is_same_value
@@ -244,9 +244,14 @@ def find_subscribers(client: Client, topic: Record, dummy: bool | None) -> Depen
 
 
 def list_subscriptions(client: Client, key: str, uuid: str, other: str) -> list[str]:
-    """Return the uuids of the topics of an endpoint, or of the endpoints of a topic, sorted."""
-    records = [record for record in query(client, _SUBSCRIBERS, [f"{key}={uuid}"]) if record.get(key) == uuid]
-    return sorted({str(record[other]) for record in records})
+    """Return the uuids of the topics of an endpoint, or of the endpoints of a topic, sorted.
+
+    Raise TransportError for a record that does not say who subscribes to what: a subscription would seem to be lacking.
+    """
+    records = query(client, _SUBSCRIBERS, [f"{key}={uuid}"])
+    if not all(record.get(key) and record.get(other) for record in records):
+        raise TransportError(f"the response to {_SUBSCRIBERS} has a record without {key} or {other}", transient=False)
+    return sorted({str(record[other]) for record in records if record[key] == uuid})
 
 
 def _read_names(client: Client, operation: str, uuids: list[str]) -> dict[str, str]:

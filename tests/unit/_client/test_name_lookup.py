@@ -128,11 +128,13 @@ def drop_names(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return a result whose records lack the names beside uuids."""
 
     def drop(record: Any) -> Any:
+        if isinstance(record, list):
+            return [*map(drop, record)]
         if not isinstance(record, dict):
             return record
         return {field: drop(value) for field, value in record.items() if find_uuid_field(field) not in record}
 
-    return {member: [*map(drop, value)] if isinstance(value, list) else drop(value) for member, value in result.items()}
+    return {member: drop(value) for member, value in result.items()}
 
 
 def find_uuid_field(field: str) -> str:

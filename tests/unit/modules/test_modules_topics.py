@@ -326,3 +326,10 @@ def test_a_record_without_its_uuid_does_not_mean_that_a_topic_is_gone(run: Modul
     ran = run("sns_topic", {"uuid": TOPIC, "state": "absent"})
     assert ran["error"]["code"] == "UNREACHABLE"
     assert "QuerySNSTopic has a record without uuid" in ran.message
+
+
+def test_a_record_of_no_subscription_does_not_mean_that_an_endpoint_has_none(run: ModuleRunner, sim: Simulator) -> None:
+    sim.fault("other_response", "QuerySNSTopicSubscriber", reply={"inventory": {"name": "x"}})
+    ran = run("sns_endpoint", {"type": "any", "uuid": CHAT_ENDPOINT, "topics": []})
+    assert ran["error"]["code"] == "UNREACHABLE"
+    assert "QuerySNSTopicSubscriber has a record without endpointUuid or topicUuid" in ran.message
