@@ -299,14 +299,18 @@ def extract_records(reply: Mapping[str, Any], name: str, member: str = "inventor
         raise TransportError(f"the response to {name} has no list of records in {member}", transient=False)
     if member == "items":
         return records
-    # Without its uuid a record would match no object, and an object that exists would seem to be gone.
-    if "uuid" in RECORD_FIELDS.get(get_operation(name).record, ()) and not all(map(_has_uuid, records)):
-        raise TransportError(f"the response to {name} has a record without uuid", transient=False)
+    if "uuid" in RECORD_FIELDS.get(get_operation(name).record, ()):
+        require_members(records, name, "uuid")
     return validate_records(records, name)
 
 
-def _has_uuid(record: Record) -> bool:
-    return bool(record.get("uuid"))
+def require_members(records: Iterable[Record], name: str, *members: str) -> None:
+    """Raise TransportError if a record in the response to ``name`` lacks one of the members that select records.
+
+    It would match nothing, so what exists would seem to be gone.
+    """
+    if not all(record.get(member) for record in records for member in members):
+        raise TransportError(f"the response to {name} has a record without {' or '.join(members)}", transient=False)
 
 
 def validate_records(records: list[Record], name: str) -> list[Record]:
@@ -406,8 +410,7 @@ def list_user_tags(
     params = {"q": [f"resourceUuid={uuid}"]} if uuid else {}
     pages = paginate(client, "QueryUserTag", params, page_size=page_size, limit=None, connections=connections)
     tags = [row for page, dummy in pages for row in page]
-    if not all(row.get("uuid") and row.get("resourceUuid") for row in tags):
-        raise TransportError("the response to QueryUserTag has a record without uuid or resourceUuid", transient=False)
+    require_members(tags, "QueryUserTag", "uuid", "resourceUuid")
     return [row for row in tags if uuid in (None, row["resourceUuid"])]
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .._api.errors import ApiError, InvalidOptions, TransportError, Unsupported
+from .._api.errors import ApiError, InvalidOptions, Unsupported
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import Record, drop_null_references, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.lists import query
+from .._client.lists import query, require_members
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
@@ -249,8 +249,7 @@ def list_subscriptions(client: Client, key: str, uuid: str, other: str) -> list[
     Raise TransportError for a record that does not say who subscribes to what: a subscription would seem to be lacking.
     """
     records = query(client, _SUBSCRIBERS, [f"{key}={uuid}"])
-    if not all(record.get(key) and record.get(other) for record in records):
-        raise TransportError(f"the response to {_SUBSCRIBERS} has a record without {key} or {other}", transient=False)
+    require_members(records, _SUBSCRIBERS, key, other)
     return sorted({str(record[other]) for record in records if record[key] == uuid})
 
 
