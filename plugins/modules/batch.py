@@ -43,8 +43,7 @@ options:
     default: 20
   on_failure:
     description:
-      - What to do when an object has failed. With V(continue), the others are processed. With V(stop), no further
-        object is started.
+      - What to do when an object has failed. V(continue) processes the others, V(stop) starts no further object.
     type: str
     choices:
       - continue

@@ -15,7 +15,7 @@ description:
     delete_mode: enforcing})"
   - "An enabled task is an open backup session, not a backup: the service stores what the guest overwrites in scratch
     volumes, until O(state=disabled) ends it. When the storage is full, its writes fail. So disable it soon."
-  - The API cannot change the name or the description of a task. The module fails if one of them differs.
+  - It cannot change the name or description of a task, and fails if one differs.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -68,7 +68,7 @@ options:
     description: The checkpoint of an earlier session, to say what changed since.
     type: str
   force:
-    description: Whether to delete the task although its scratch volumes are left behind.
+    description: Whether to delete it and leave scratch volumes behind.
     type: bool
   delete_mode:
     description: How the task is deleted, by default V(permissive).

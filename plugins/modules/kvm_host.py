@@ -197,7 +197,8 @@ EXAMPLES = r"""
 RETURN = r"""
 host:
   description:
-    - The host. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
+    - The host, null when it does not exist. In check mode and with O(wait=false), it and the lists of VMs are
+      predicted.
     - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
       C(name), C(description), C(zone_uuid), C(cluster_uuid), C(management_ip), C(hypervisor_type), C(state), C(status),
       C(architecture), C(hostname), C(nqn), C(total_cpu_capacity), C(available_cpu_capacity), C(total_memory_capacity),
@@ -209,8 +210,7 @@ host:
   type: dict
 migrated_vms:
   description:
-    - The VMs that the maintenance migrated to other hosts. In check mode and with O(wait=false), those that should
-      migrate.
+    - The VMs that the maintenance migrated to other hosts.
   returned: success and O(state=maintenance) or O(state=absent)
   type: list
   elements: dict
@@ -218,17 +218,15 @@ migrated_vms:
 stopped_vms:
   description:
     - The VMs that the maintenance stopped, because they could not migrate, or that stopped when the host was removed,
-      switched off or reset. Nothing starts them again. In check mode and with O(wait=false), those that would be
-      stopped.
-    - Also returned when the maintenance or the removal was started and failed.
+      switched off or reset. Nothing starts them again. Also returned when the maintenance or the removal
+      was started and failed.
   returned: success, and O(state=maintenance) or O(state=absent) or O(power)
   type: list
   elements: dict
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]
 remaining_vms:
   description:
-    - The VMs that the maintenance left on the host, because their state is not known. In check mode and with
-      O(wait=false), those that it would leave.
+    - The VMs that the maintenance left on the host, because their state is not known.
   returned: success and O(state=maintenance) or O(state=absent)
   type: list
   elements: dict
@@ -236,7 +234,7 @@ remaining_vms:
 also_removed:
   description:
     - The VMs that were destroyed and the data volumes that were lost with the host, because they lay on its local
-      storage. In check mode and with O(wait=false), those that would be.
+      storage.
   returned: success and O(state=absent)
   type: list
   elements: dict
