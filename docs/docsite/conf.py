@@ -24,6 +24,8 @@ html_theme_options = {
     },
     "documentation_home_url": "index.html",
 }
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_use_index = False
 html_copy_source = False

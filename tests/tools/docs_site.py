@@ -137,7 +137,7 @@ def format_index(source: Path) -> str:
     ]
     parts.append(format_toctree("Plugins", [*pages, "Environment variables <environment_variables>"]))
     parts.append(format_toctree("Roles", [f"{name} <{name}_role>" for name in list_pages(source, "role")]))
-    parts.append(format_toctree("Changes", ["changelog"]))
+    parts.append(format_toctree("Changes", ["Release notes <changelog>"]))
     return "\n".join(parts)
 
 

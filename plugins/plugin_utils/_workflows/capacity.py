@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -52,7 +53,12 @@ def build_capacity_rows(records: Iterable[Record], warn_percent: int = 75, bad_p
     nearly full or hardware has errors, 1 for a warning or without a connection, else 0.
     """
     rows = [_build_row(record, warn_percent, bad_percent) for record in records]
-    return sorted(rows, key=lambda row: (-row["level"], row["name"].casefold()))
+    return sorted(rows, key=lambda row: (-row["level"], split_numbers(row["name"])))
+
+
+def split_numbers(name: str) -> list[str | int]:
+    """Return the parts of a name, those that are numbers as such: a key that sorts host-2 before host-10."""
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split(r"(\d+)", name.casefold()))]
 
 
 def sum_rows(rows: Sequence[Row], capacities: Iterable[str]) -> Row:
@@ -125,4 +131,4 @@ def find_overdue(vms: Iterable[Record], points: Iterable[Record], limit: datetim
         for vm in vms
         if newest.get(vm["uuid"], "") < oldest_allowed
     ]
-    return sorted(rows, key=lambda row: (row["newest"] or "", row["name"] or ""))
+    return sorted(rows, key=lambda row: (row["newest"] or "", split_numbers(row["name"])))

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, sum_rows
+from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
 from .report import Entry, Outcome, Report
 from .site import Site
 
@@ -158,7 +158,7 @@ def build_page(
     parts: Mapping[str, Part], rows: Mapping[str, list[Record]], settings: Settings, now: datetime
 ) -> Record | None:
     """Return what the page shows beside the totals, None if nothing could be read."""
-    tasks = sorted(parts["cbt_tasks"].records, key=lambda task: str(task["name"]).casefold())
+    tasks = sorted(parts["cbt_tasks"].records, key=lambda task: split_numbers(str(task["name"])))
     if all(part.error for part in parts.values()):
         return None
     return {

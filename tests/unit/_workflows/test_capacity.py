@@ -95,17 +95,17 @@ def test_vms_without_a_recent_point() -> None:
 
 def test_sums_of_rows() -> None:
     """The worst come first. Sums leave out what the service does not send."""
-    names = {"b": (1000, 251), "A": (1000, 251), "full": (1000, 50), "unknown": (None, None)}
+    names = {"b-10": (1000, 251), "B-2": (1000, 251), "A": (1000, 251), "full": (1000, 50), "unknown": (None, None)}
     rows = build_capacity_rows([{**storage(*sizes), "name": name} for name, sizes in names.items()])
-    assert [row["name"] for row in rows] == ["full", "A", "b", "unknown"]
+    assert [row["name"] for row in rows] == ["full", "A", "B-2", "b-10", "unknown"]
     assert sum_rows(rows, ["", "physical_"]) == {
-        "count": 4,
-        "connected": 4,
+        "count": 5,
+        "connected": 5,
         "warn": 0,
         "bad": 1,
-        "total": 3000,
-        "used": 2448,
-        "percent": 81,
+        "total": 4000,
+        "used": 3197,
+        "percent": 79,
         "physical_total": 0,
         "physical_used": 0,
         "physical_percent": None,
