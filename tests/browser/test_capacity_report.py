@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import pytest
@@ -34,6 +35,12 @@ MEASURES = """({
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write a report of many hosts, some with hostile names, and return its address."""
     folder = tmp_path_factory.mktemp("report")
+    repository = folder / "repository"
+    repository.mkdir()
+    variables = {
+        "capacity_report_path": str(folder / "report.html"),
+        "capacity_report_backup_repository": str(repository),
+    }
     seed = ("--hosts", str(HOSTS), "--primary-storages", str(STORAGES), "--cbt-tasks", str(TASKS), "--vms", str(TASKS))
     with Simulator(*seed) as simulator:
         for kind in ("host", "primarystorage"):
@@ -46,10 +53,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         simulator.change("cbttask", failed["uuid"], name=HOSTILE)
         (opened, *dummy) = (task for task in simulator.records("cbttask") if task["status"] == "Running")
         simulator.change("cbttask", opened["uuid"], name=HOSTILE)
+        simulator.change("vm", simulator.records("vm")[0]["uuid"], name=HOSTILE + MARKS)
         connection = {"base_url": simulator.url, "session_id": simulator.session, "api_token": simulator.token}
         run = PlaybookRunner(folder, simulator.url, {}).playbook(
             "virtinfra.manager.capacity_report",
-            ["--extra-vars", f"capacity_report_path={folder}/report.html"],
+            ["--extra-vars", json.dumps(variables)],
             {f"VIRTINFRA_{name.upper()}": value for name, value in connection.items()},
         )
     assert run.code == 0, run.output
@@ -71,6 +79,14 @@ def test_the_report_fits_a_phone_and_shows_names_as_text(page: Page, report: str
     assert [text for text in hosts if text.startswith(HOSTILE + ESCAPED_MARKS)], hosts
     names = page.evaluate("[...document.querySelectorAll('tbody th')].map(cell => cell.firstChild.nodeName)")
     assert {*names} == {"BDI"}
+
+
+def test_the_report_lists_vms_without_restore_points(page: Page, report: str) -> None:
+    page.open(report, width=390)
+    names = page.texts("#backups tbody th")
+    assert len(names) == TASKS
+    assert [name for name in names if name.startswith(HOSTILE + ESCAPED_MARKS)], names
+    assert {*page.texts("#backups tbody td")} == {"none"}
 
 
 def test_the_report_says_as_of_when_it_is_and_is_printed_on_white(page: Page, report: str) -> None:
