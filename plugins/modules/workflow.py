@@ -24,6 +24,7 @@ options:
     choices:
       - capacity_report
       - host_evacuation
+      - host_removal
       - notifications
       - site_description
       - site_drift
@@ -160,6 +161,7 @@ MODULE = workflow_module(
             "choices": [
                 "capacity_report",
                 "host_evacuation",
+                "host_removal",
                 "notifications",
                 "site_description",
                 "site_drift",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
 
@@ -73,6 +74,27 @@ class WorkflowRunner:
             {**connection, **options, "role": role},
             check,
             run_objects=partial(run_objects, lambda dummy: {}),
-            run_workflow=partial(run_workflow, variables, keep_value),
+            run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file),
         )
         return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())
+
+
+def run_for_host(
+    work: WorkflowRunner,
+    role: str,
+    host: str,
+    variables: Mapping[str, Any],
+    check: bool = False,
+    batch: Mapping[str, Mapping[str, Any]] | None = None,
+    **options: Any,
+) -> WorkflowRun:
+    """Run the workflow of a role that runs for each host of the play, or a step of it.
+
+    ``variables`` have no prefix; the default of ``uuid`` is that of the host with this name in the simulator, and
+    ``batch`` has the variables of further hosts of the batch.
+    """
+    uuids = {record["name"]: record["uuid"] for record in work.sim.records("host")}
+    given = {f"{role}_{name}": value for name, value in {"uuid": uuids.get(host), **variables}.items()}
+    hostvars = {host: {}, **(batch or {})}
+    play = {"inventory_hostname": host, "ansible_play_batch": list(hostvars), "hostvars": hostvars}
+    return work(role, {**play, **given}, check, **options)

@@ -230,7 +230,7 @@ class ActionModule(ActionBase):
                     profiles=Profiles.from_loader(self._loader),
                     given=arguments,
                 ),
-                run_workflow=partial(run_workflow, task_vars, self._templar.template),
+                run_workflow=partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file),
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

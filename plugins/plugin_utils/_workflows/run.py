@@ -50,15 +50,23 @@ def _run_step(
     return step(site, values, given)
 
 
-def run_workflow(variables: Mapping[str, Any], template: Callable[[Any], Any], context: ModuleContext) -> Record:
+def run_workflow(
+    variables: Mapping[str, Any],
+    template: Callable[[Any], Any],
+    load: Callable[[str], Any],
+    context: ModuleContext,
+) -> Record:
     """Run the workflow of the option ``role``, and return the result of the task. Objects that fail do not fail it.
 
-    ``variables`` are those of the task, which ``template`` evaluates. Raise InvalidOptions for invalid variables, and
-    VirtinfraError if the workflow cannot know what to do, for example because a list cannot be read.
+    ``variables`` are those of the task, which ``template`` evaluates, and ``load`` reads a YAML file. Raise
+    InvalidOptions for invalid variables, and VirtinfraError if the workflow cannot know what to do, for example because
+    a list cannot be read.
     """
-    role = context.params["role"]
-    values = read_variables(role, variables, template, context.client.hooks.masker)
-    site = Site(context, Play(variables, template, context.client.hooks.masker))
-    workflow = load_workflow(role, context.params["step"], context.params["given"] or {})
+    role, given = context.params["role"], context.params["given"] or {}
+    masker = context.client.hooks.masker
+    # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.
+    values = given.get("variables") or read_variables(role, variables, template, masker)
+    site = Site(context, Play(variables, template, masker, load))
+    workflow = load_workflow(role, context.params["step"], given)
     result = workflow(site, values).build_result()
     return {**result, "diff": diff} if (diff := site.build_diff()) else result

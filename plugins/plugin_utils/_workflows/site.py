@@ -94,6 +94,11 @@ class Site:
         self._diffs += list_diffs(module, objects, results)
         return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
 
+    def change(self, module: str, given: Record, **common: Any) -> Record:
+        """Run a module for one object, and return its result, also if it has failed, in the form of ``batch``."""
+        (result,) = self.batch(module, [given], 1, **common)
+        return result
+
     def check(self, module: str, objects: Sequence[Record], concurrency: int, **common: Any) -> list[Record]:
         """Predict what a module would change, in the form of ``batch``, with the differences in ``diff``."""
         context = replace(self._prepare(module, objects, concurrency, common), check_mode=True)

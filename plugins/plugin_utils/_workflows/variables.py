@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
+from jinja2.exceptions import UndefinedError
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._masking.masker import Masker, collect_secrets
@@ -36,9 +39,15 @@ def list_roles() -> list[str]:
 
 @cache
 def load_role_options(role: str) -> Options:
-    """Return the variables of a role with their rules, as its ``meta/argument_specs.yml`` has them."""
+    """Return the variables of a role with their rules, as its ``meta/argument_specs.yml`` has them.
+
+    Defaults that are templates are left out: only the ``defaults`` of a role, which Ansible evaluates, have those.
+    """
     text = (ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
     options: Options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    for rules in options.values():
+        if "{{" in str(rules.get("default")):
+            del rules["default"]
     return options
 
 
@@ -106,10 +115,45 @@ def _remove_omitted(value: Any, omit: Any) -> Any:
 
 
 class Play:
-    """The variables of a task beside those of its role: those of other roles, and of the hosts of the inventory."""
+    """The variables of a task beside those of its role: those of other roles, and of the hosts of the inventory.
 
-    def __init__(self, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker) -> None:
+    ``load`` returns the content of a YAML file. That of Ansible has the passwords of encrypted files.
+    """
+
+    def __init__(
+        self,
+        variables: Mapping[str, Any],
+        template: Callable[[Any], Any],
+        masker: Masker,
+        load: Callable[[str], Any] | None = None,
+    ) -> None:
         self._variables, self._template, self._masker = variables, template, masker
+        self.load = load or DataLoader().load_from_file
+
+    @property
+    def host(self) -> str:
+        """The inventory host for which the task runs."""
+        return str(self._variables["inventory_hostname"])
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the playbook."""
+        return Path(self._variables["playbook_dir"])
+
+    @property
+    def batch(self) -> list[str]:
+        """The inventory hosts of the batch of the play, for which its tasks run at the same time."""
+        return list(self._variables["ansible_play_batch"])
+
+    def read_batch(self, *names: str) -> list[str]:
+        """Return the values of variables of the hosts of the batch as texts, without those that are not defined."""
+        values = []
+        for host in self.batch:
+            variables = self._variables["hostvars"][host]
+            for name in names:
+                with suppress(AnsibleError, UndefinedError, KeyError):
+                    values.append(str(variables[name]))
+        return values
 
     def read(self, role: str) -> dict[str, Any]:
         """Return the variables of another role, as ``read_variables`` does. Raise InvalidOptions."""

@@ -109,3 +109,25 @@ def test_variables_of_the_hosts_of_the_inventory() -> None:
     }
     with pytest.raises(InvalidOptions, match="host h2: the role host_onboarding has no variable"):
         play.read_host("host_onboarding", "h2", ["name"])
+
+
+def test_defaults_that_are_templates_are_those_of_the_role() -> None:
+    """Nothing but Ansible evaluates them, so outside of the role the variable is not set."""
+    values = read_variables("host_removal", {}, keep_value, Masker())
+    assert (values["uuid"], values["least_available"]) == (None, 1)
+
+
+class Undefined(dict[str, object]):
+    """The variables of a host, of which the first refers to one that does not exist."""
+
+    def __getitem__(self, name: str) -> object:
+        if name == "first":
+            raise AnsibleUndefinedVariable("'x' is undefined")
+        return super().__getitem__(name)
+
+
+def test_variables_of_the_hosts_of_the_batch() -> None:
+    """Those that are not defined are left out: whoever needs them for that host says so."""
+    hosts = {"h1": Undefined(first=1, second=2), "h2": {"second": "3"}, "h3": {"second": 4}}
+    play = Play({"ansible_play_batch": ["h1", "h2"], "hostvars": hosts}, keep_value, Masker())
+    assert play.read_batch("first", "second") == ["2", "3"]

@@ -1,0 +1,64 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""The host of a play that a role maintains or removes, and the other hosts of its cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from ...module_utils._api.records import Record
+from ...module_utils._api.references import unify_uuid
+from ...module_utils._masking.terminal import escape_controls
+from .site import Site
+from .variables import load_role_options
+
+# The variable of the inventory plugin hosts.
+UUID = "virtinfra_uuid"
+
+
+def read_host(site: Site, uuid: str) -> Record | None:
+    """Return the record of a host with a name for the terminal, None if it does not exist."""
+    hosts = site.read("host_info", uuid=uuid)["hosts"]
+    return {**hosts[0], "name": escape_controls(hosts[0]["name"])} if hosts else None
+
+
+def read_available(site: Site, role: str, host: Record) -> list[Record]:
+    """Return the hosts of the cluster of a host that are enabled and connected, and not in the batch of the play.
+
+    The other hosts of the batch are maintained or removed at the same time, each by the uuid in a variable of the role.
+    """
+    query = [f"clusterUuid={host['cluster_uuid']}", "state=Enabled", "status=Connected"]
+    hosts = site.read("host_info", query=query)["hosts"]
+    uuids = map(unify_uuid, site.play.read_batch(f"{role}_uuid", UUID))
+    return choose_others(hosts, {host["uuid"], *uuids}, site.play.batch)
+
+
+def choose_others(hosts: Iterable[Record], uuids: Collection[str], names: Collection[str]) -> list[Record]:
+    """Return the hosts that have neither one of the uuids nor one of the names."""
+    return [host for host in hosts if host["uuid"] not in uuids and host["name"] not in names]
+
+
+def find_lack(role: str, available: Sequence[Record], least: int) -> str | None:
+    """Return why a cluster cannot spare a host, None if as many others as the role demands are available."""
+    if len(available) >= least:
+        return None
+    names = ", ".join(sorted(escape_controls(host["name"]) for host in available)) or "none"
+    return (
+        f"{len(available)} other hosts of its cluster are enabled, connected and not in this batch ({names}), and"
+        f" {role}_least_available is {least}. Enable other hosts, use smaller batches (serial), or lower"
+        f" {role}_least_available."
+    )
+
+
+def name_variables(role: str, message: str) -> str:
+    """Return the message of a module that says which option to set, with the variable of the role in its place."""
+    known = load_role_options(role)
+
+    def replace(match: re.Match[str]) -> str:
+        return f"{role}_{match[0]}" if f"{role}_{match[0]}" in known else match[0]
+
+    return re.sub(r"(?<=[Ss]et )\w+(?=: )", replace, message)
