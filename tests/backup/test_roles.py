@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -30,6 +31,7 @@ class Site:
         connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
         self._runner = PlaybookRunner(folder, sim.url, connection)
         self.truth: dict[str, bytearray] = {}
+        self.requests: list[dict[str, Any]] = []
         self._seed = 0
 
     def run_role(self, role: str, *arguments: str, **variables: Any) -> tuple[int, str, list[dict[str, Any]]]:
@@ -38,6 +40,7 @@ class Site:
         given = {f"{role}_{name}": value for name, value in options.items() if value is not None}
         task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
         played = self._runner.play(task, vars=given, ignore_errors=False, arguments=arguments)
+        self.requests = [request for task in played for request in task.requests]
         facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
         return played.code, played.output, max(facts, key=len)
 
@@ -106,6 +109,26 @@ def test_a_chain_of_many_vms(site: Site) -> None:
         assert site.read_point(uuids[name], entry["point"], volumes[name]) == bytes(site.truth[volumes[name]])
     assert {task["status"] for task in site.sim.records("cbttask")} == {"Stopped"}
     assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
+
+
+def test_the_copy_that_ends_first_has_its_session_ended_first(site: Site) -> None:
+    """The next session opens in its place, while the terminal shows how far the slow copy is."""
+    names = {vm["uuid"]: vm["name"] for vm in site.sim.records("vm")}
+    slow = site.sim.records("vm")[0]
+    site.write(slow["rootVolumeUuid"], 0, SIZE)
+    options = {"concurrency": 2, "per_host": 3, "rate_limit": 1, "min_free_percent": 0}
+    code, output, report = site.run_role("vm_backup", query=["name~=vm-%"], **options)
+    assert (code, {entry["outcome"] for entry in report}) == (0, {"full"}), output
+    tasks = {task["uuid"]: names[task["name"].removeprefix("backup-")] for task in site.sim.records("cbttask")}
+    calls = [
+        (str(entry["operation"])[:-7], next(name for uuid, name in tasks.items() if uuid in entry["path"]))
+        for entry in site.requests
+        if entry["operation"] in ("EnableCbtTask", "DisableCbtTask")
+    ]
+    assert sorted(calls[:2]) == [("Enable", "vm-1"), ("Enable", "vm-2")]
+    assert calls[2:] == [("Disable", "vm-2"), ("Enable", "vm-3"), ("Disable", "vm-3"), ("Disable", "vm-1")]
+    line = rf"vm-1: full of volume {slow['rootVolumeUuid']}: \d+% of 4.0 MiB, \d+(.\d)? (bytes|[KM]iB)/s, \d+ s left"
+    assert re.search(line, output), output
 
 
 def test_a_lost_bitmap_and_a_comparison(site: Site) -> None:

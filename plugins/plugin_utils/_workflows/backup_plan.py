@@ -135,24 +135,19 @@ def sum_sizes(vm: Record) -> int:
     return sum(int(volume.get("size") or 0) for volume in list_copied(vm))
 
 
-def batch_vms(items: Sequence[Record], concurrency: int, per_host: int) -> list[list[Record]]:
-    """Return the items in batches, smallest VM first, so that those of a batch take about the same time.
+def choose_due(left: Iterable[Record], are_open: Sequence[Record], concurrency: int, per_host: int) -> list[Record]:
+    """Return the first items whose sessions may be open beside others.
 
-    A batch has at most ``concurrency`` items, and ``per_host`` of one host. An item has its ``vm``.
+    At most ``concurrency`` sessions are open, and ``per_host`` on one host. An item has its ``vm``.
     """
-    left, batches = sorted(items, key=lambda item: sum_sizes(item["vm"])), []
-    while left:
-        batch: list[Record] = []
-        hosts: Counter[str | None] = Counter()
-        for item in left:
-            host = item["vm"].get("host_uuid")
-            if len(batch) < concurrency and hosts[host] < per_host:
-                batch.append(item)
-                hosts[host] += 1
-        chosen = {item["vm"]["uuid"] for item in batch}
-        left = [item for item in left if item["vm"]["uuid"] not in chosen]
-        batches.append(batch)
-    return batches
+    hosts = Counter(item["vm"].get("host_uuid") for item in are_open)
+    due: list[Record] = []
+    for item in left:
+        host = item["vm"].get("host_uuid")
+        if len(due) + len(are_open) < concurrency and hosts[host] < per_host:
+            due.append(item)
+            hosts[host] += 1
+    return due
 
 
 @dataclass

@@ -30,6 +30,37 @@ NOTHING: Mapping[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class Copy:
+    """The copy of a session: the id of its job, None if it could not be started, and what a look at it returned."""
+
+    session: Record
+    job: str | None
+    result: Record
+
+    @classmethod
+    def from_result(cls, looked: Record) -> Copy:
+        """Return the copy of a result of the task that looks at copies in a loop."""
+        started = looked["__vm_backup_copy"]
+        job = started.get("ansible_job_id")
+        return cls(started["__vm_backup_session"], job, looked if job else started)
+
+    @property
+    def vm_uuid(self) -> str:
+        """The uuid of the VM."""
+        return str(self.session["vm"]["uuid"])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the copy is over, or nothing is known about it any more."""
+        return any(self.result.get(member) for member in ("finished", "failed", "unreachable"))
+
+    def describe(self) -> Record:
+        """Return the copy as the role looks at it, without what was needed to start it: bitmaps have megabytes."""
+        session = {name: value for name, value in self.session.items() if name not in ("volumes", "exports")}
+        return {"ansible_job_id": self.job, "__vm_backup_session": session}
+
+
 @dataclass(kw_only=True)
 class Made(Outcome):
     """The outcome of a VM in the word of the report."""
@@ -65,22 +96,12 @@ def judge_copy(item: Record, copy: Record | None, remains: str | None, now: floa
     times: dict[str, Any] = {"session_ended": remains is None}
     if "opened" in item:
         times["seconds"] = round(now - item["started"])
-        times["session_seconds"] = round(now - item["opened"]) if item["volumes"] else 0
+        times["session_seconds"] = 0 if item.get("problem") else round(now - item["opened"])
     error = " ".join(filter(None, (find_copy_failure(item, copy), remains)))
     point = (copy or {}).get("point")
     made = _describe_point(copy or {}) if point else {"why": item["why"], "verified": False}
     outcome = "failed" if error else (point["mode"] if point else item["outcome"])
     return build_members(item["vm"], outcome=outcome, error=error or None, **made, **times)
-
-
-def merge_results(started: Record | None, waited: Record | None) -> Record | None:
-    """Return the result of a copy: what the task that started it returned, and that which waited for its end.
-
-    The second one was skipped if the copy could not be started, and is missing for tasks of a user.
-    """
-    if waited is None or waited.get("skipped"):
-        return started
-    return waited
 
 
 def find_copy_failure(item: Record, copy: Record | None) -> str | None:

@@ -64,6 +64,10 @@ class Site:
         """Wait before something is tried again."""
         self._hooks.clock.sleep(seconds)
 
+    def show(self, line: str) -> None:
+        """Show a line while the task runs."""
+        self._hooks.show_progress(line)
+
     def warn(self, warning: str) -> None:
         """Show a warning with the task."""
         self._context.warnings.append(warning)

@@ -20,13 +20,15 @@ from .backup_plan import (
     Mover,
     Space,
     assign_movers,
-    batch_vms,
     build_uri,
+    choose_due,
     choose_mode,
     has_session,
     replace_address,
+    sum_sizes,
 )
-from .backup_report import build_members, build_report, judge_copy, merge_results
+from .backup_progress import choose_pause, describe_progress, find_progress
+from .backup_report import Copy, build_members, build_report, judge_copy
 from .report import Report, name_some
 from .site import Selection, Site
 
@@ -36,8 +38,8 @@ MARK = "Backup session of the role virtinfra.manager.vm_backup."
 # How the service names scratch volumes, and describes which volume each is for.
 SCRATCH_NAMES, SCRATCH_FOR = "Cbt-volume-of-%", "cbt-volume-for-"
 
-# How many seconds ending a session may take, and how often the role looks whether a copy has ended.
-END_TIMEOUT, POLL_INTERVAL = 1800, 5
+# How many seconds ending a session may take, and how long a copy may go on that its data mover should have ended.
+END_TIMEOUT, GRACE = 1800, 60
 
 AMBIGUOUS = "Several VMs have this name. Give the uuid of the VM."
 MISSING = "No such VM. Check the name or uuid, and vm_backup_query."
@@ -85,7 +87,7 @@ class Settings:
             raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 
     @property
-    def batch_size(self) -> int:
+    def most_open(self) -> int:
         """How many sessions are open at the same time. The tasks of a user copy one VM after the other."""
         return 1 if self.copy_tasks else self.concurrency
 
@@ -129,7 +131,7 @@ def _select(site: Site, settings: Settings) -> Selection:
 
 
 def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """End what earlier runs left, and return the batches of VMs to copy, and the entries of those that are not."""
+    """End what earlier runs left, and return the VMs to copy, smallest first, and the entries of the others."""
     settings = Settings(**options)
     movers = [Mover.from_result(result, settings.min_free_percent) for result in given.get("movers") or ()]
     selection = _select(site, settings)
@@ -148,14 +150,19 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if settings.state == "ended":
         _name_leaked(site, selection.objects)
         entries += [build_members(vm, outcome="ended" if vm["uuid"] in ended else "unchanged") for vm in vms]
-        return Report("VMs", next={"batches": [], "entries": entries}, has_changed=changed)
+        return Report("VMs", next=_describe_plan([], entries), has_changed=changed)
     items, others = _choose(vms, tasks, movers, settings)
-    batches = batch_vms(items, settings.batch_size, settings.per_host)
     if site.check_mode:
-        others += _predict(site, batches, settings)
-        batches = []
+        others += _predict(site, items, settings)
+        items = []
     will_copy = any(entry["outcome"] not in ("failed", "skipped") for entry in others)
-    return Report("VMs", next={"batches": batches, "entries": [*entries, *others]}, has_changed=changed or will_copy)
+    return Report("VMs", next=_describe_plan(items, [*entries, *others]), has_changed=changed or will_copy)
+
+
+def _describe_plan(items: Sequence[Record], entries: Sequence[Record]) -> Record:
+    """Return what the turns of the role begin with."""
+    items = sorted(items, key=lambda item: sum_sizes(item["vm"]))
+    return {"items": items, "entries": entries, "has_more": bool(items)}
 
 
 def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], settings: Settings) -> str | None:
@@ -212,16 +219,15 @@ def _build_item(vm: Record, mover: Mover, tasks: Iterable[Record], settings: Set
     }
 
 
-def _predict(site: Site, batches: Iterable[Sequence[Record]], settings: Settings) -> list[Record]:
+def _predict(site: Site, items: Iterable[Record], settings: Settings) -> list[Record]:
     """Return the entries that a run would have."""
     entries = []
-    for batch in batches:
-        space = _read_space(site, settings)
-        for item in batch:
-            if error := space.take(item["vm"]):
-                entries.append(build_members(item["vm"], error=error))
-            else:
-                entries.append(build_members(item["vm"], outcome=item["outcome"], why=item["why"]))
+    for item in items:
+        # A VM waits until others have given their space back, so each must have room alone.
+        if error := _read_space(site, settings).take(item["vm"]):
+            entries.append(build_members(item["vm"], error=error))
+        else:
+            entries.append(build_members(item["vm"], outcome=item["outcome"], why=item["why"]))
     return entries
 
 
@@ -235,41 +241,85 @@ def _read_tasks(site: Site) -> list[Record]:
     return tasks
 
 
-def open_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """Open the sessions of a batch, and return them, and the entries of the VMs that have none."""
-    settings = Settings(**options)
-    space, due, entries = _read_space(site, settings), [], []
-    for item in given["batch"]:
-        if error := space.take(item["vm"]):
-            entries.append(build_members(item["vm"], error=error))
-        else:
-            due.append(item)
-    started = site.get_time()
-    objects = [build_session_options(item, settings) for item in due]
-    results = site.batch("cbt_task", objects, settings.batch_size, state="enabled", wait_timeout=settings.timeout)
-    times = {"started": started, "opened": site.get_time()}
-    described = [_describe_session(item, result, settings) for item, result in zip(due, results, strict=True)]
-    opened = [{**item, **session, **times} for item, session in zip(due, described, strict=True)]
-    sessions = [session for session in opened if session["volumes"]]
-    # What a failed call has begun must not wait for the copies of other VMs.
-    entries += _finish(site, [session for session in opened if not session["volumes"]], {}, settings)
+def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do.
+
+    ``looked`` are the results of the tasks that looked at the copies, and ``movers`` what the data movers say about
+    them. While it returns ``has_more``, the role starts to copy ``sessions``, looks at these and at ``copies``, and
+    takes the next turn.
+    """
+    settings, now = Settings(**options), site.get_time()
+    copies = [Copy.from_result(result) for result in given["looked"]]
+    over = [copy for copy in copies if copy.has_ended or now - copy.session["opened"] > settings.timeout + GRACE]
+    running = [copy for copy in copies if copy not in over]
+    entries = _finish(site, [copy.session for copy in over], {copy.vm_uuid: copy.result for copy in over}, settings)
+    done = {entry["vm_uuid"] for entry in (*given["entries"], *entries)}
+    not_open = [
+        item for item in given["items"] if item["vm"]["uuid"] not in done.union(copy.vm_uuid for copy in running)
+    ]
+    sessions, others = _open_sessions(site, not_open, [copy.session for copy in running], settings)
+    progress = [(copy, find_progress(given["movers"], copy.vm_uuid)) for copy in running]
+    for copy, known in progress:
+        site.show(describe_progress(copy.session["vm"], known))
+    if running and not (over or sessions or others):
+        site.pause(min(choose_pause(known, now - copy.session["opened"]) for copy, known in progress))
     return Report(
         "VMs",
-        next={"entries": entries, **_describe_work(sessions, settings)},
-        has_changed=any(result["changed"] for result in results),
+        next={
+            "entries": [*entries, *others],
+            "has_more": bool(running) or len(not_open) > len(others),
+            "copies": [copy.describe() for copy in running],
+            **_describe_work(sessions, running, min(settings.concurrency, len(given["items"])), settings),
+        },
+        has_changed=bool(over or sessions),
     )
 
 
-def _describe_work(sessions: Sequence[Record], settings: Settings) -> Record:
-    """Return what the tasks of the role need to copy the volumes of sessions."""
-    share = max(1, settings.rate_limit // max(1, len(sessions))) if settings.rate_limit else 0
+def _open_sessions(
+    site: Site, left: Sequence[Record], are_open: Sequence[Record], settings: Settings
+) -> tuple[list[Record], list[Record]]:
+    """Open the sessions that may be open beside others, and return them, and the entries of the VMs that have none."""
+    due = choose_due(left, are_open, settings.most_open, settings.per_host)
+    if not due:
+        return [], []
+    try:
+        due, entries = _take_space(site, due, settings, may_wait=bool(are_open))
+    except VirtinfraError as failure:
+        return [], [build_members(item["vm"], error=str(failure)) for item in due]
+    started = site.get_time()
+    objects = [build_session_options(item, settings) for item in due]
+    results = site.batch("cbt_task", objects, settings.most_open, state="enabled", wait_timeout=settings.timeout)
+    times = {"started": started, "opened": site.get_time()}
+    described = [_describe_session(item, result, settings) for item, result in zip(due, results, strict=True)]
+    opened = [{**item, **session, **times} for item, session in zip(due, described, strict=True)]
+    # What a failed call has begun must not wait for the copies of other VMs.
+    entries += _finish(site, [session for session in opened if not session["volumes"]], {}, settings)
+    return [session for session in opened if session["volumes"]], entries
+
+
+def _take_space(
+    site: Site, due: Sequence[Record], settings: Settings, may_wait: bool
+) -> tuple[list[Record], list[Record]]:
+    """Return the VMs whose scratch volumes have room, and the entries of the others, unless they may wait for some."""
+    space, taken, entries = _read_space(site, settings), [], []
+    for item in due:
+        if (error := space.take(item["vm"])) is None:
+            taken.append(item)
+        elif not (may_wait or taken):
+            entries.append(build_members(item["vm"], error=error))
+    return taken, entries
+
+
+def _describe_work(sessions: Sequence[Record], running: Sequence[Copy], most: int, settings: Settings) -> Record:
+    """Return what the tasks of the role need to copy the volumes of sessions, of which ``most`` are open at a time."""
+    movers = [session["mover"] for session in (*sessions, *(copy.session for copy in running))]
     passed_on = ("repository", "verify", "keep", "compression", "min_free_percent", "timeout", "copy_tasks")
     return {
         "sessions": [] if settings.copy_tasks else sessions,
         "sessions_for_tasks": sessions if settings.copy_tasks else [],
-        "rate_limit": share,
-        "polls": settings.timeout // POLL_INTERVAL + 12,
-        "interval": POLL_INTERVAL,
+        "movers": [] if settings.copy_tasks else list(dict.fromkeys(movers)),
+        "vm_uuids": [session["vm"]["uuid"] for session in (*sessions, *(copy.session for copy in running))],
+        "rate_limit": max(1, settings.rate_limit // most) if settings.rate_limit else 0,
         **{name: getattr(settings, name) for name in passed_on},
     }
 
@@ -304,15 +354,14 @@ def _describe_session(item: Record, result: Record, settings: Settings) -> Recor
 def end_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the sessions of VMs, and return their entries.
 
-    ``items`` are sessions, or the VMs of a batch, of which those among ``done`` have an entry already. ``started`` and
-    ``waited`` are what the tasks of the copy returned, if there was one, and ``problem`` why there was none.
+    ``items`` are sessions, or VMs of the plan, of which those among ``done`` have an entry already. ``copied`` is what
+    the tasks of a user returned, and ``problem`` why the role could not go on.
     """
     settings = Settings(**options)
     done = {entry["vm_uuid"] for entry in given.get("done") or ()}
     problem = {"problem": given["problem"]} if given.get("problem") else {}
     items = [{**item, **problem} for item in given["items"] if item["vm"]["uuid"] not in done]
-    copy = merge_results(given.get("started"), given.get("waited"))
-    copies = {items[0]["vm"]["uuid"]: copy} if copy and items else {}
+    copies = {item["vm"]["uuid"]: given["copied"] for item in items} if given.get("copied") else {}
     entries = _finish(site, items, copies, settings)
     return Report("VMs", next={"entries": entries}, has_changed=any(entry["session_ended"] for entry in entries))
 
@@ -402,7 +451,7 @@ def _name_leaked(site: Site, vms: Sequence[Record]) -> None:
 
 def report(dummy_site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Return the report: the entries of all steps, and those of VMs that a step has not reached."""
-    return build_report(given["entries"], [item for batch in given["batches"] for item in batch])
+    return build_report(given["entries"], given["items"])
 
 
-STEPS = {"select": select, "plan": plan, "open": open_sessions, "end": end_sessions, "report": report}
+STEPS = {"select": select, "plan": plan, "turn": take_turn, "end": end_sessions, "report": report}

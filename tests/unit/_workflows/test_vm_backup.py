@@ -15,10 +15,14 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     FULL,
     Mover,
     assign_movers,
-    batch_vms,
     build_uri,
+    choose_due,
     choose_mode,
     replace_address,
+)
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_progress import (
+    choose_pause,
+    describe_progress,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK
@@ -69,26 +73,44 @@ def count_scratch_volumes(service: Simulator) -> int:
 
 
 def enable(work: WorkflowRunner, service: Simulator, count: int = 1, **variables: Any) -> list[dict[str, Any]]:
-    """Open the sessions of the first batch, and return its items."""
-    batch = plan(work, concurrency=count, per_host=count, **variables).result["next"]["batches"][0]
-    opened = step(work, "open", {"batch": batch}, concurrency=count, **variables)
-    sessions: list[dict[str, Any]] = opened.result["next"]["sessions"]
+    """Open the sessions of the first VMs, and return their items."""
+    items = plan(work, **variables).result["next"]["items"]
+    opened = turn(work, items, concurrency=count, per_host=count, **variables)
+    sessions: list[dict[str, Any]] = opened["sessions"]
     assert statuses(service) == ["Running"] * count
     return sessions
 
 
+def turn(
+    work: WorkflowRunner,
+    items: list[dict[str, Any]],
+    *looked: dict[str, Any],
+    entries: tuple[dict[str, Any], ...] = (),
+    running: tuple[dict[str, Any], ...] = (),
+    **variables: Any,
+) -> dict[str, Any]:
+    """Take a turn, and return what the role does next."""
+    movers = [{"running": list(running)}]
+    given = {"items": items, "entries": entries, "looked": looked, "movers": movers}
+    after: dict[str, Any] = step(work, "turn", given, **variables).result["next"]
+    return after
+
+
+def look_at(session: dict[str, Any], **result: Any) -> dict[str, Any]:
+    """Return what a task that looked at the copy of a session returned."""
+    return {**result, "__vm_backup_copy": {"ansible_job_id": "j1", "__vm_backup_session": session}}
+
+
 def test_a_session_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunner) -> None:
-    planned = plan(work, concurrency=4, per_host=1)
-    batches = planned.result["next"]["batches"]
-    assert (planned.calls, [len(batch) for batch in batches]) == ([], [2, 2])
-    for batch in batches:
-        assert len({item["vm"]["host_uuid"] for item in batch}) == 2
+    planned = plan(work)
+    items = planned.result["next"]["items"]
+    assert (planned.calls, len(items)) == ([], 4)
     (session,) = enable(work, service)
     assert session["task_uuid"] is None
     assert session["mode"] == FULL
     assert count_scratch_volumes(service) == len(session["volumes"]) > 0
     assert [export["uri"] for export in session["exports"]] == list(map(build_uri, session["volumes"]))
-    ended = step(work, "end", {"items": [session], "started": {"failed": False}})
+    ended = step(work, "end", {"items": [session], "copied": {"failed": False}})
     (entry,) = ended.result["next"]["entries"]
     assert (entry["outcome"], entry["session_ended"], entry["error"]) == (FULL, True, None)
     assert (ended.calls, statuses(service), count_scratch_volumes(service)) == (["DisableCbtTask"], ["Stopped"], 0)
@@ -99,16 +121,15 @@ def test_a_session_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
 
 def test_the_checkpoint_of_the_repository_is_sent(service: Simulator, work: WorkflowRunner) -> None:
     (session,) = enable(work, service)
-    step(work, "end", {"items": [session], "started": {"failed": False}})
+    step(work, "end", {"items": [session], "copied": {"failed": False}})
     uuid, checkpoint = session["vm"]["uuid"], session["volumes"][0]["bitmap_name"]
     point = {"vm_uuid": uuid, "point": "20261126T021500Z", "whole": True, "mode": FULL}
     known = {"vm_uuid": uuid, "volume_uuid": "v", "checkpoint": checkpoint, "point": point["point"]}
     mover = {**EMPTY, "points": [point], "checkpoints": [known]}
-    batches = plan(work, mover, vms=[uuid]).result["next"]["batches"]
-    (item,) = batches[0]
+    (item,) = plan(work, mover, vms=[uuid]).result["next"]["items"]
     assert (item["mode"], item["bitmap_name"], bool(item["task_uuid"])) == (AUTO, checkpoint, True)
-    opened = step(work, "open", {"batch": batches[0]})
-    assert {info["mode"] for info in opened.result["next"]["sessions"][0]["volumes"]} == {"incremental"}
+    (session,) = turn(work, [item])["sessions"]
+    assert {info["mode"] for info in session["volumes"]} == {"incremental"}
     assert len(service.records("cbttask")) == 1
 
 
@@ -142,7 +163,7 @@ def test_tasks_of_other_products_stay(service: Simulator, work: WorkflowRunner) 
 def test_a_vm_that_stopped_meanwhile_gets_a_sentence(service: Simulator, work: WorkflowRunner) -> None:
     (session,) = enable(work, service)
     service.change("vm", session["vm"]["uuid"], state="Stopped")
-    ended = step(work, "end", {"items": [session], "started": {"failed": False}})
+    ended = step(work, "end", {"items": [session], "copied": {"failed": False}})
     (entry,) = ended.result["next"]["entries"]
     assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
     for part in ("could not be ended", "the scratch volumes", "remain", "When the VM runs, run the role again"):
@@ -156,27 +177,91 @@ def test_a_vm_that_stopped_meanwhile_gets_a_sentence(service: Simulator, work: W
 
 def test_a_session_that_cannot_be_opened_is_cleaned_up_at_once(service: Simulator, work: WorkflowRunner) -> None:
     service.fault("fail", operation="EnableCbtTask", error={"code": "SYS.1006", "details": "a migration is going on"})
-    batch = plan(work, concurrency=2, per_host=2).result["next"]["batches"][0]
-    opened = step(work, "open", {"batch": batch}, concurrency=1)
-    (entry,) = opened.result["next"]["entries"]
+    items = plan(work).result["next"]["items"]
+    opened = turn(work, items, concurrency=2, per_host=2)
+    (entry,) = opened["entries"]
     assert (entry["outcome"], "a migration is going on" in entry["error"]) == ("failed", True)
-    assert len(opened.result["next"]["sessions"]) == 1
+    assert (len(opened["sessions"]), opened["has_more"]) == (1, True)
 
 
 def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, work: WorkflowRunner) -> None:
     for storage in service.records("primarystorage"):
         service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
     predicted = plan(work, check=True)
-    batch = plan(work).result["next"]["batches"][0]
-    opened = step(work, "open", {"batch": batch})
-    assert (opened.calls, opened.result["next"]["sessions"]) == ([], [])
-    for entry in (*predicted.result["next"]["entries"], *opened.result["next"]["entries"]):
+    opened = turn(work, plan(work).result["next"]["items"], per_host=4)
+    assert (statuses(service), opened["sessions"], opened["has_more"]) == ([], [], False)
+    assert len(opened["entries"]) == 4
+    for entry in (*predicted.result["next"]["entries"], *opened["entries"]):
         assert "too little space for the scratch volumes" in entry["error"]
+
+
+def test_a_vm_waits_for_the_space_that_others_give_back(service: Simulator, work: WorkflowRunner) -> None:
+    items = plan(work).result["next"]["items"]
+    (first,) = turn(work, items, concurrency=1)["sessions"]
+    for storage in service.records("primarystorage"):
+        service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
+    waiting = turn(work, items, look_at(first, finished=0), concurrency=2, per_host=2)
+    assert (waiting["sessions"], waiting["entries"], waiting["has_more"]) == ([], [], True)
+
+
+def test_the_copy_that_ends_first_has_its_session_ended_first(service: Simulator, work: WorkflowRunner) -> None:
+    """The next session opens in its place, and those whose copies run stay open."""
+    items = plan(work).result["next"]["items"]
+    slow, fast = turn(work, items, concurrency=2, per_host=2)["sessions"]
+    nothing = turn(work, items, look_at(slow, finished=0), look_at(fast, finished=0), concurrency=2, per_host=2)
+    assert (nothing["entries"], nothing["sessions"], statuses(service)) == ([], [], ["Running"] * 2)
+    assert [copy["ansible_job_id"] for copy in nothing["copies"]] == ["j1", "j1"]
+    assert not any("volumes" in copy["__vm_backup_session"] for copy in nothing["copies"])
+    slow, fast = (copy["__vm_backup_session"] for copy in nothing["copies"])
+    after = turn(work, items, look_at(slow, finished=0), look_at(fast, finished=1), concurrency=2, per_host=2)
+    assert [(entry["vm_uuid"], entry["outcome"]) for entry in after["entries"]] == [(fast["vm"]["uuid"], FULL)]
+    assert [copy["__vm_backup_session"]["vm"] for copy in after["copies"]] == [slow["vm"]]
+    assert [session["vm"]["uuid"] for session in after["sessions"]] == [items[2]["vm"]["uuid"]]
+    assert (statuses(service).count("Running"), after["has_more"]) == (2, True)
+    left = [item for item in items if item["vm"]["uuid"] == slow["vm"]["uuid"]]
+    last = turn(work, left, look_at(slow, unreachable=True))
+    assert (last["entries"][0]["outcome"], last["has_more"], statuses(service).count("Running")) == ("failed", False, 1)
+
+
+def test_a_copy_that_its_mover_does_not_end(service: Simulator, work: WorkflowRunner) -> None:
+    (session,) = enable(work, service)
+    late = {**session, "opened": session["opened"] - 100}
+    (entry,) = turn(work, [session], look_at(late, finished=0), timeout=30)["entries"]
+    assert (entry["error"], entry["session_ended"], statuses(service)) == (
+        "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm.",
+        True,
+        ["Stopped"],
+    )
+
+
+def test_the_rate_limit_is_that_of_all_copies_together(service: Simulator, work: WorkflowRunner) -> None:
+    items = plan(work).result["next"]["items"]
+    assert turn(work, items, rate_limit=90, concurrency=3)["rate_limit"] == 30
+    assert turn(work, items[:1], rate_limit=90, concurrency=3)["rate_limit"] == 90
+
+
+@pytest.mark.parametrize(
+    ("left", "age", "expected"),
+    [(None, 0, 1), (None, 12, 3), (None, 9000, 5), (0, 9000, 1), (20, 1, 10), (7200, 1, 30)],
+)
+def test_when_a_copy_is_looked_at_again(left: int | None, age: float, expected: float) -> None:
+    assert choose_pause({"seconds_left": left}, age) == expected
+    assert choose_pause(None, 0) == 1
+
+
+def test_the_line_about_a_copy() -> None:
+    progress = {"step": "verify", "volume_uuid": "v1", "bytes_done": 3 << 29, "bytes_total": 6 << 30}
+    known = {**progress, "bytes_per_second": 120 << 20, "seconds_left": 3725}
+    line = "vm-1: verify of volume v1: 25% of 6.0 GiB, 120.0 MiB/s, 1 h 2 min 5 s left"
+    assert describe_progress({"name": "vm-1"}, known) == line
+    assert describe_progress({"name": "vm-1"}, None) == "vm-1: the copy starts or ends"
+    unknown = {**progress, "bytes_total": 0, "bytes_per_second": 0, "seconds_left": None}
+    assert describe_progress({"name": "vm-1"}, unknown).endswith("v1: nothing to read, 0 bytes/s")
 
 
 def test_no_session_opens_without_room_in_the_repository(service: Simulator, work: WorkflowRunner) -> None:
     planned = plan(work, min_free_percent=51)
-    assert (planned.calls, planned.result["next"]["batches"]) == ([], [])
+    assert (planned.calls, planned.result["next"]["items"]) == ([], [])
     for entry in planned.result["next"]["entries"]:
         assert "The repository on the data mover localhost has too little space" in entry["error"]
 
@@ -184,7 +269,7 @@ def test_no_session_opens_without_room_in_the_repository(service: Simulator, wor
 def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
     predicted = plan(work, check=True)
     assert (predicted.calls, predicted.result["changed"]) == ([], True)
-    assert predicted.result["next"]["batches"] == []
+    assert predicted.result["next"]["items"] == []
     assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
 
 
@@ -265,14 +350,12 @@ def test_vms_stay_with_the_mover_of_their_newest_point() -> None:
     assert names == {"a": "m2", "b": "m1", "c": "m1"}
 
 
-def test_batches_respect_both_limits() -> None:
-    items = [{"vm": make_vm(str(number), 100 - number, f"h{number % 3}")} for number in range(10)]
-    batches = batch_vms(items, 4, 1)
-    assert sorted(item["vm"]["uuid"] for batch in batches for item in batch) == sorted(map(str, range(10)))
-    for batch in batches:
-        hosts = [item["vm"]["host_uuid"] for item in batch]
-        assert len(hosts) == len({*hosts}) <= 4
-    assert [len(batch) for batch in batch_vms(items, 2, 9)] == [2] * 5
+def test_sessions_respect_both_limits() -> None:
+    items = [{"vm": make_vm(str(number), 1, f"h{number % 3}")} for number in range(10)]
+    assert choose_due(items, [], 4, 1) == items[:3]
+    assert choose_due(items, [], 2, 9) == items[:2]
+    assert choose_due(items[3:], items[:2], 4, 1) == [items[5]]
+    assert choose_due(items[3:], items[:3], 3, 9) == []
 
 
 def test_another_address_of_a_host() -> None:

@@ -1,0 +1,63 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""How far copies are, and when to look at them again. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...module_utils._api.records import Record
+
+# The seconds between two looks at a copy: at least, at most, and at most if nothing is known about it.
+SOONEST, LATEST, LATEST_UNKNOWN = 1.0, 30.0, 5.0
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def find_progress(movers: Iterable[Record], vm_uuid: str) -> Record | None:
+    """Return the progress of a VM in the results of backup_point_info, None if no data mover shows it."""
+    running: list[Record] = [each for mover in movers for each in mover.get("running") or ()]
+    return next((each for each in running if each["vm_uuid"] == vm_uuid), None)
+
+
+def choose_pause(progress: Record | None, age: float) -> float:
+    """Return after how many seconds to look at a copy again, which runs for ``age`` seconds.
+
+    The time that is left is an estimate, so half of it. A copy does not say when it starts and ends.
+    """
+    left: float | None = (progress or {}).get("seconds_left")
+    if left is None:
+        return min(max(age / 4, SOONEST), LATEST_UNKNOWN)
+    return min(max(left / 2, SOONEST), LATEST)
+
+
+def describe_progress(vm: Record, progress: Record | None) -> str:
+    """Return a line about the copy of a VM."""
+    if progress is None:
+        return f"{vm['name']}: the copy starts or ends"
+    done, total, left = (progress[name] for name in ("bytes_done", "bytes_total", "seconds_left"))
+    share = f"{done * 100 // total}% of {format_bytes(total)}" if total else "nothing to read"
+    rate = f"{format_bytes(progress['bytes_per_second'])}/s"
+    time = "" if left is None else f", {format_seconds(left)} left"
+    return f"{vm['name']}: {progress['step']} of volume {progress['volume_uuid']}: {share}, {rate}{time}"
+
+
+def format_bytes(number: float) -> str:
+    """Return a number of bytes with its unit."""
+    for unit in UNITS[:-1]:
+        if number < 1024:
+            return f"{number:.1f} {unit}" if unit != "bytes" else f"{number:.0f} {unit}"
+        number /= 1024
+    return f"{number:.1f} {UNITS[-1]}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time in hours, minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
