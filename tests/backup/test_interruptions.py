@@ -36,7 +36,8 @@ from support.kvm_host import run_command
 root, vm, infos, limit = json.load(sys.stdin)
 exports = [Export.from_info(info) for info in infos]
 try:
-    back_up(Repository(root), BackupTask(vm, exports, rate_limit=limit, min_free_percent=0), QemuImg(run_command))
+    task = BackupTask(vm, exports, rate_limit=limit, min_free_percent=0, patience=0)
+    back_up(Repository(root), task, QemuImg(run_command))
 except BackupFailure as failure:
     sys.exit(str(failure))
 """

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup import connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import Meter
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.process import execute
 from ansible_collections.virtinfra.manager.plugins.modules.backup_point import MODULE
@@ -150,6 +151,25 @@ def test_a_deletion(site: Site, mover: Mover) -> None:
     assert "never deleted" in refused["msg"]
 
 
+def test_a_run(site: Site, mover: Mover) -> None:
+    """It takes a VM that no other run has, says how far its copy is, and gives it back."""
+    taking = {"repository": str(site.root), "run": "1" * 32, "owner": {"host": "a"}, "vm_uuids": [site.vm.uuid]}
+    results = [mover.run("backup_run", taking, check) for check in (True, False, False)]
+    assert [(result["changed"], result["taken"]) for result in results] == [
+        (True, [site.vm.uuid]),
+        (True, [site.vm.uuid]),
+        (False, [site.vm.uuid]),
+    ]
+    other = mover.run("backup_run", {**taking, "run": "2" * 32})
+    assert (other["taken"], [each["run"] for each in other["others"]]) == ([], ["1" * 32])
+    site.folder.path.mkdir()
+    Meter(site.folder.progress).begin(MIB, vm_uuid=site.vm.uuid, point="p", volume_uuid="v", step="full")
+    assert mover.run("backup_run", taking)["running"][0]["bytes_total"] == MIB
+    giving = {"repository": str(site.root), "run": "1" * 32, "state": "absent"}
+    assert [mover.run("backup_run", giving)["changed"] for dummy in range(2)] == [True, False]
+    assert mover.run("backup_run", {**taking, "run": "2" * 32, "ended": ["3" * 32]})["taken"] == [site.vm.uuid]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -178,6 +198,8 @@ def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
             run = mover.play(*load_examples("backup_point", site, restored), variables=variables)
             assert tuple(result["changed"] for result in run.results) == expected, run.output
     assert len(site.stamps) == 1
+    run = mover.play(*load_examples("backup_run", site, restored), variables=variables)
+    assert [(played.status, played.result["changed"]) for played in run] == [("ok", True)] * 2, run.output
     run = mover.play(*load_examples("backup_point_info", site, restored), variables=variables)
     assert [played.status for played in run] == ["ok", "ok"], run.output
     site.vm.write(0, 0, MIB)

@@ -9,81 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
+from backup.role_site import SIZE, RoleSite, open_role_site
 
-from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.kvm_host import MIB, run
-from support.playbook_runner import PlaybookRunner
-
-SIZE = 4 * MIB
-
-
-class Site:
-    """A simulator with three VMs with disks, and a repository."""
-
-    def __init__(self, sim: Simulator, folder: Path) -> None:
-        self.sim, self.disks, self.repository = sim, folder / "disks", folder / "repository"
-        self.repository.mkdir()
-        connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-        self._runner = PlaybookRunner(folder, sim.url, connection)
-        self.truth: dict[str, bytearray] = {}
-        self.requests: list[dict[str, Any]] = []
-        self._seed = 0
-
-    def run_role(self, role: str, *arguments: str, **variables: Any) -> tuple[int, str, list[dict[str, Any]]]:
-        """Run a role, and return the exit code, the output, and the report. Variables that are None are not set."""
-        options = {"repository": str(self.repository), **variables}
-        given = {f"{role}_{name}": value for name, value in options.items() if value is not None}
-        task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
-        played = self._runner.play(task, vars=given, ignore_errors=False, arguments=arguments)
-        self.requests = [request for task in played for request in task.requests]
-        facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
-        return played.code, played.output, max(facts, key=len)
-
-    def back_up(self, *arguments: str, **variables: Any) -> dict[str, dict[str, Any]]:
-        """Back up all VMs, and return the entries of the report by the names of the VMs."""
-        options = {"query": ["name~=vm-%"], "min_free_percent": 0, **variables}
-        code, output, report = self.run_role("vm_backup", *arguments, **options)
-        assert code == 0, output
-        return {entry["vm"]: entry for entry in report}
-
-    def write(self, volume: str, offset: int, length: int) -> None:
-        """Write as the guest of a volume does."""
-        self._seed += 1
-        self.sim.guest_write(volume, offset, length, self._seed)
-        content = self.truth.setdefault(volume, bytearray(SIZE))
-        content[offset : offset + length] = Random(self._seed).randbytes(length)
-
-    def state_of(self, vm: str) -> str:
-        """Return the state of a VM."""
-        return next(str(each["state"]) for each in self.sim.records("vm") if each["name"] == vm)
-
-    def read_point(self, vm: str, point: str, volume: str) -> bytes:
-        """Return what qemu-img alone restores of a point."""
-        raw = self.repository / "content"
-        image = self.repository / vm / point / f"{volume}.qcow2"
-        run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", image, raw)
-        content = raw.read_bytes()
-        raw.unlink()
-        return content
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    """The site; its VMs run, and have no CBT tasks."""
-    options = ("--disks", str(tmp_path / "disks"), "--disk-size", "4M", "--latency", "0")
-    with Simulator(*options) as sim:
-        sim.reset(vms=3, cbt_tasks=0)
-        for vm in sim.records("vm"):
-            sim.change("vm", vm["uuid"], state="Running")
-        yield Site(sim, tmp_path)
+def site(tmp_path: Path) -> Iterator[RoleSite]:
+    with open_role_site(tmp_path) as site:
+        yield site
 
 
-def test_a_chain_of_many_vms(site: Site) -> None:
+def test_a_chain_of_many_vms(site: RoleSite) -> None:
     """Each point has the disks of its moment, and check mode predicts it without a write."""
     volumes = {vm["name"]: vm["rootVolumeUuid"] for vm in site.sim.records("vm")}
     uuids = {vm["name"]: vm["uuid"] for vm in site.sim.records("vm")}
@@ -111,7 +52,7 @@ def test_a_chain_of_many_vms(site: Site) -> None:
     assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
 
 
-def test_the_copy_that_ends_first_has_its_session_ended_first(site: Site) -> None:
+def test_the_copy_that_ends_first_has_its_session_ended_first(site: RoleSite) -> None:
     """The next session opens in its place, while the terminal shows how far the slow copy is."""
     names = {vm["uuid"]: vm["name"] for vm in site.sim.records("vm")}
     slow = site.sim.records("vm")[0]
@@ -131,7 +72,7 @@ def test_the_copy_that_ends_first_has_its_session_ended_first(site: Site) -> Non
     assert re.search(line, output), output
 
 
-def test_a_lost_bitmap_and_a_comparison(site: Site) -> None:
+def test_a_lost_bitmap_and_a_comparison(site: RoleSite) -> None:
     """A restart of a VM loses its bitmaps: its next point is full, and the report says why."""
     first = site.sim.records("vm")[0]
     site.write(first["rootVolumeUuid"], 0, MIB)
@@ -145,7 +86,7 @@ def test_a_lost_bitmap_and_a_comparison(site: Site) -> None:
     assert seeded_uuid("vm", 1) == first["uuid"]
 
 
-def test_a_restore_and_its_guards(site: Site) -> None:
+def test_a_restore_and_its_guards(site: RoleSite) -> None:
     """Each guard refuses before anything is written; then the volumes have the content of the point."""
     vm = site.sim.records("vm")[0]
     volume = vm["rootVolumeUuid"]
@@ -190,7 +131,7 @@ def test_a_restore_and_its_guards(site: Site) -> None:
     assert {entry["outcome"] for entry in files} == {"changed"}
 
 
-def test_the_capacity_report_lists_vms_without_a_recent_point(site: Site) -> None:
+def test_the_capacity_report_lists_vms_without_a_recent_point(site: RoleSite) -> None:
     """It fails when asked to, after it has written the page; and when a mover cannot be read."""
     site.back_up(query=[], vms="vm-1")
     page = site.repository.with_name("page.html")

@@ -35,7 +35,7 @@ PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
 FOR_USERS = {"vm_backup": {"vm_backup_session"}}
 
 # The modules that run on a data mover.
-ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore")}
+ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore", "backup_run")}
 
 # The sections of the README of a role.
 SECTIONS = ["Variables", "Result", "Idempotence and check mode", "When something fails", "Undo"]

@@ -33,7 +33,11 @@ from .space import check_space
 
 @dataclass(frozen=True)
 class BackupTask:
-    """What a task asks for. ``keep`` and ``points`` are for what is deleted afterwards."""
+    """What a task asks for. ``keep`` is for what is deleted afterwards.
+
+    It waits ``patience`` seconds for another task that works on the VM: a copy whose controller was killed notices only
+    when its session ends that nobody waits for it.
+    """
 
     vm: Mapping[str, Any]
     exports: Sequence[Export]
@@ -43,6 +47,7 @@ class BackupTask:
     rate_limit: int = 0
     min_free_percent: int = 10
     keep: Mapping[str, int | None] = field(default_factory=dict)
+    patience: float = 20.0
 
     @property
     def vm_uuid(self) -> str:
@@ -109,7 +114,7 @@ def back_up(repository: Repository, task: BackupTask, qemu: QemuImg, predict: bo
     """
     task.check()
     folder = repository.vm(task.vm_uuid)
-    with nullcontext() if predict else folder.locked():
+    with nullcontext() if predict else folder.locked(patience=task.patience):
         if not predict:
             folder.clean()
         points = folder.read_points()

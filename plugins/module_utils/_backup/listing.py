@@ -24,22 +24,25 @@ from .space import read_space
 def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None) -> dict[str, Any]:
     """Return the points, the newest whole checkpoint of each volume, the tasks that run, and the free space.
 
-    ``vm_uuids`` selects VMs; those without a folder have no points. With
-    ``qemu``, all files are read and checked.
+    ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
     """
     uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
     points: list[dict[str, Any]] = []
     checkpoints: list[dict[str, Any]] = []
-    running: list[dict[str, Any]] = []
     for uuid in uuids:
         folder = repository.vm(uuid)
         points += _describe_points(folder, qemu)
         checkpoints += _list_checkpoints(repository, folder)
-        if progress := read_progress(folder.progress):
-            running.append(progress)
     free, total = read_space(repository.root)
     space = {"free_bytes": free, "total_bytes": total}
+    running = list_running(repository, uuids)
     return {"points": points, "checkpoints": checkpoints, "running": running, "space": space}
+
+
+def list_running(repository: Repository, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the progress of the tasks that work on these VMs."""
+    found = (read_progress(repository.vm(uuid).progress) for uuid in vm_uuids)
+    return [progress for progress in found if progress]
 
 
 def _describe_points(folder: VmFolder, qemu: QemuImg | None) -> list[dict[str, Any]]:

@@ -17,10 +17,12 @@ import fcntl
 import os
 import shutil
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .connection import wait_for_events
 from .failures import BackupFailure
 from .files import sync_file, sync_folder, write_private_file
 from .manifest import Point, check_uuid, format_manifest, is_stamp, is_uuid, read_manifest
@@ -86,22 +88,20 @@ class VmFolder:
         self.path, self.vm_uuid = path, vm_uuid
 
     @contextmanager
-    def locked(self, shared: bool = False) -> Iterator[None]:
+    def locked(self, shared: bool = False, patience: float = 0.0) -> Iterator[None]:
         """Lock the VM against other tasks that write to its folder, if ``shared`` not against those that also read it.
 
-        The lock ends with its process. Raise BackupFailure if another task has it.
+        The lock ends with its process. Raise BackupFailure if another task keeps it for ``patience`` seconds.
         """
         file = self._open_lock(shared)
         if file is None:
             yield
             return
         try:
-            try:
-                fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not _lock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, patience):
                 holder = os.pread(file, 200, 0).decode(errors="replace").strip()
                 by = f" by {holder}" if holder else ""
-                raise BackupFailure(f"another task works on {self.path}: it is locked{by}. Try again later") from None
+                raise BackupFailure(f"another task works on {self.path}: it is locked{by}. Try again later")
             if not shared:
                 os.ftruncate(file, 0)
                 os.pwrite(file, f"{socket.gethostname()}, process {os.getpid()}\n".encode(), 0)
@@ -217,3 +217,17 @@ class VmFolder:
 
     def _list(self) -> list[Path]:
         return list(self.path.iterdir()) if self.path.is_dir() else []
+
+
+def _lock(file: int, operation: int, patience: float) -> bool:
+    """Lock an open file. Return False if another process keeps the lock for so many seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(file, operation | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            wait_for_events((), 0.1)
+        else:
+            return True

@@ -14,10 +14,11 @@ from typing import Any
 from .backup import BackupOutcome, BackupTask, back_up, delete_points
 from .failures import BackupFailure
 from .images import QemuImg
-from .listing import list_points
+from .listing import list_points, list_running
 from .plan import Export, Wish
 from .repository import Repository
 from .restore import RestoreTask, build_targets, restore
+from .runs import Runs
 
 Params = Mapping[str, Any]
 
@@ -37,6 +38,22 @@ def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) ->
     """List points."""
     listed = list_points(Repository(params["repository"]), params["vm_uuids"], qemu if params["check"] else None)
     return {"changed": False, **listed}
+
+
+def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[str, Any]:
+    """Take VMs for a run, or give them back."""
+    repository, run, vm_uuids = Repository(params["repository"]), params["run"], params["vm_uuids"] or []
+    runs = Runs(repository)
+    if params["state"] == "absent":
+        return {"changed": runs.forget(run, predict), "taken": [], "others": [], "running": []}
+    had = runs.has(run)
+    taken, others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
+    return {
+        "changed": not had or bool(params["ended"]),
+        "taken": taken,
+        "others": [other.describe() for other in others],
+        "running": list_running(repository, taken),
+    }
 
 
 def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:

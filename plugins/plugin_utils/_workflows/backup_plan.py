@@ -4,7 +4,7 @@
 
 # Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
 
-"""How the VMs of a backup are copied, by which mover and in which order. Pure functions."""
+"""How the VMs of a backup are copied, by which mover and in which order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...module_utils._api.records import Record
+from .._run.owner import has_ended
 
 AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
+
+# For how many seconds a run on another machine may be silent until it is believed to have ended.
+SILENCE = 900
 
 # The types of volumes that a backup session contains.
 COPIED_TYPES = ("Root", "Data")
@@ -30,19 +34,20 @@ class Mover:
     name: str
     points: Sequence[Record] = ()
     checkpoints: Sequence[Record] = ()
-    running: Sequence[Record] = ()
+    others: Sequence[Record] = ()
     problem: str | None = None
 
     @classmethod
-    def from_result(cls, result: Record, min_free_percent: int) -> Mover:
-        """Return the mover of a result of backup_point_info in a loop over the movers.
+    def from_results(cls, result: Record, taking: Record, min_free_percent: int) -> Mover:
+        """Return the mover of its results of backup_point_info and backup_run, in loops over the movers.
 
         A mover has a problem if less than this part of the repository's file system is free.
         """
-        name = str(result["item"])
-        if result.get("failed") or result.get("unreachable"):
-            reason = str(result.get("msg") or "it is unreachable").rstrip(".")
-            return cls(name, problem=f"The data mover {name} cannot be used: {reason}.")
+        name, others = str(result["item"]), taking.get("others") or ()
+        for each in (result, taking):
+            if each.get("failed") or each.get("unreachable"):
+                reason = str(each.get("msg") or "it is unreachable").rstrip(".")
+                return cls(name, others=others, problem=f"The data mover {name} cannot be used: {reason}.")
         free, total = int(result["space"]["free_bytes"]), int(result["space"]["total_bytes"])
         problem = None
         if free < total * min_free_percent // 100:
@@ -50,7 +55,7 @@ class Mover:
                 f"The repository on the data mover {name} has too little space: {free} of {total} bytes are free, and"
                 f" vm_backup_min_free_percent is {min_free_percent}. Delete points, or use another repository."
             )
-        return cls(name, result["points"], result["checkpoints"], result["running"], problem)
+        return cls(name, result["points"], result["checkpoints"], others, problem)
 
     def list_whole(self, vm_uuid: str) -> list[Record]:
         """Return the points of a VM that can be restored, oldest first."""
@@ -61,6 +66,28 @@ class Mover:
         known = [each for each in self.checkpoints if each["vm_uuid"] == vm_uuid and each["checkpoint"]]
         newest = max(known, key=lambda each: str(each["point"]), default=None)
         return str(newest["checkpoint"]) if newest else None
+
+
+def list_ended(taking: Record) -> list[str]:
+    """Return the other runs in a result of backup_run that have ended, or of which nothing was heard for long."""
+    ended = []
+    for other in taking.get("others") or ():
+        known = has_ended(other["owner"])
+        if known or (known is None and other["silent_seconds"] > SILENCE):
+            ended.append(str(other["run"]))
+    return ended
+
+
+def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
+    """Return that another run has a VM, None if none has."""
+    for other in others:
+        if vm_uuid in other["vm_uuids"]:
+            owner = other["owner"]
+            return (
+                f"Another run of the role copies the VM: process {owner.get('process')} on {owner.get('host')}, which"
+                f" was heard of {other['silent_seconds']} s ago. Run the role once at a time for a VM."
+            )
+    return None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def find_progress(movers: Iterable[Record], vm_uuid: str) -> Record | None:
-    """Return the progress of a VM in the results of backup_point_info, None if no data mover shows it."""
+    """Return the progress of a VM in the results of backup_run, None if no data mover shows it."""
     running: list[Record] = [each for mover in movers for each in mover.get("running") or ()]
     return next((each for each in running if each["vm_uuid"] == vm_uuid), None)
 

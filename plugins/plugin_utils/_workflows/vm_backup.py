@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
+from .._run.owner import describe_owner
 from .backup_plan import (
     AUTO,
     FULL,
@@ -23,7 +25,9 @@ from .backup_plan import (
     build_uri,
     choose_due,
     choose_mode,
+    find_other_run,
     has_session,
+    list_ended,
     replace_address,
     sum_sizes,
 )
@@ -111,13 +115,14 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     settings = Settings(**options)
     settings.check()
     selection = _select(site, settings)
-    needs_points = settings.state == "present" and not settings.copy_tasks
     return Report(
         "VMs",
         next={
             "vm_uuids": [vm["uuid"] for vm in selection.objects],
-            "movers": settings.mover if needs_points else [],
+            "movers": settings.mover if settings.repository and not settings.copy_tasks else [],
             "repository": settings.repository,
+            "run": str(uuid4()),
+            "owner": describe_owner(),
         },
     )
 
@@ -130,10 +135,24 @@ def _select(site: Site, settings: Settings) -> Selection:
     return selection
 
 
+def find_ended(dummy_site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Return the other runs that have VMs in the repository of a data mover, but have ended, and these movers.
+
+    ``taken`` are the results of backup_run.
+    """
+    ended = {str(result["item"]): list_ended(result) for result in given["taken"]}
+    runs = sorted({run for found in ended.values() for run in found})
+    return Report("VMs", next={"ended": runs, "movers": [mover for mover, found in ended.items() if found]})
+
+
 def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End what earlier runs left, and return the VMs to copy, smallest first, and the entries of the others."""
     settings = Settings(**options)
-    movers = [Mover.from_result(result, settings.min_free_percent) for result in given.get("movers") or ()]
+    takings = {result["item"]: result for result in given.get("taken") or ()}
+    movers = [
+        Mover.from_results(result, takings[result["item"]], settings.min_free_percent)
+        for result in given.get("movers") or ()
+    ]
     selection = _select(site, settings)
     tasks = _read_tasks(site)
     entries = [build_members({"name": name}, error=MISSING) for name in selection.missing]
@@ -150,19 +169,20 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if settings.state == "ended":
         _name_leaked(site, selection.objects)
         entries += [build_members(vm, outcome="ended" if vm["uuid"] in ended else "unchanged") for vm in vms]
-        return Report("VMs", next=_describe_plan([], entries), has_changed=changed)
+        return Report("VMs", next=_describe_plan([], entries, []), has_changed=changed)
     items, others = _choose(vms, tasks, movers, settings)
     if site.check_mode:
         others += _predict(site, items, settings)
         items = []
     will_copy = any(entry["outcome"] not in ("failed", "skipped") for entry in others)
-    return Report("VMs", next=_describe_plan(items, [*entries, *others]), has_changed=changed or will_copy)
+    return Report("VMs", next=_describe_plan(items, [*entries, *others], movers), has_changed=changed or will_copy)
 
 
-def _describe_plan(items: Sequence[Record], entries: Sequence[Record]) -> Record:
-    """Return what the turns of the role begin with."""
+def _describe_plan(items: Sequence[Record], entries: Sequence[Record], movers: Iterable[Mover]) -> Record:
+    """Return what the turns of the role begin with, and the data movers that say how far copies are."""
     items = sorted(items, key=lambda item: sum_sizes(item["vm"]))
-    return {"items": items, "entries": entries, "has_more": bool(items)}
+    names = [mover.name for mover in movers if mover.problem is None]
+    return {"items": items, "entries": entries, "has_more": bool(items), "movers": names}
 
 
 def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], settings: Settings) -> str | None:
@@ -173,14 +193,7 @@ def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], 
             f"The VM has the CBT task {task['name']} ({task['uuid']}), which the role has not created, and a VM has one"
             " task. Delete it, or leave the VM to the product that it belongs to."
         )
-    for mover in movers:
-        for running in mover.running:
-            if running["vm_uuid"] == vm["uuid"]:
-                return (
-                    f"Another task copies or restores the VM on the data mover {mover.name} (point {running['point']},"
-                    f" process {running['process']}). Run the role once at a time for a VM."
-                )
-    return None
+    return find_other_run([other for mover in movers for other in mover.others], str(vm["uuid"]))
 
 
 def _choose(
@@ -257,7 +270,7 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     not_open = [
         item for item in given["items"] if item["vm"]["uuid"] not in done.union(copy.vm_uuid for copy in running)
     ]
-    sessions, others = _open_sessions(site, not_open, [copy.session for copy in running], settings)
+    sessions, others = _open_sessions(site, not_open, [copy.session for copy in running], given["movers"], settings)
     progress = [(copy, find_progress(given["movers"], copy.vm_uuid)) for copy in running]
     for copy, known in progress:
         site.show(describe_progress(copy.session["vm"], known))
@@ -269,23 +282,28 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
             "entries": [*entries, *others],
             "has_more": bool(running) or len(not_open) > len(others),
             "copies": [copy.describe() for copy in running],
-            **_describe_work(sessions, running, min(settings.concurrency, len(given["items"])), settings),
+            **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),
         },
         has_changed=bool(over or sessions),
     )
 
 
 def _open_sessions(
-    site: Site, left: Sequence[Record], are_open: Sequence[Record], settings: Settings
+    site: Site, left: Sequence[Record], are_open: Sequence[Record], movers: Iterable[Record], settings: Settings
 ) -> tuple[list[Record], list[Record]]:
     """Open the sessions that may be open beside others, and return them, and the entries of the VMs that have none."""
+    runs = [run for mover in movers for run in mover.get("others") or ()]
+    errors = {item["vm"]["uuid"]: find_other_run(runs, item["vm"]["uuid"]) for item in left}
+    entries = [build_members(item["vm"], error=error) for item in left if (error := errors[item["vm"]["uuid"]])]
+    left = [item for item in left if not errors[item["vm"]["uuid"]]]
     due = choose_due(left, are_open, settings.most_open, settings.per_host)
     if not due:
-        return [], []
+        return [], entries
     try:
-        due, entries = _take_space(site, due, settings, may_wait=bool(are_open))
+        due, without_space = _take_space(site, due, settings, may_wait=bool(are_open))
     except VirtinfraError as failure:
-        return [], [build_members(item["vm"], error=str(failure)) for item in due]
+        return [], [*entries, *(build_members(item["vm"], error=str(failure)) for item in due)]
+    entries += without_space
     started = site.get_time()
     objects = [build_session_options(item, settings) for item in due]
     results = site.batch("cbt_task", objects, settings.most_open, state="enabled", wait_timeout=settings.timeout)
@@ -310,15 +328,12 @@ def _take_space(
     return taken, entries
 
 
-def _describe_work(sessions: Sequence[Record], running: Sequence[Copy], most: int, settings: Settings) -> Record:
+def _describe_work(sessions: Sequence[Record], most: int, settings: Settings) -> Record:
     """Return what the tasks of the role need to copy the volumes of sessions, of which ``most`` are open at a time."""
-    movers = [session["mover"] for session in (*sessions, *(copy.session for copy in running))]
     passed_on = ("repository", "verify", "keep", "compression", "min_free_percent", "timeout", "copy_tasks")
     return {
         "sessions": [] if settings.copy_tasks else sessions,
         "sessions_for_tasks": sessions if settings.copy_tasks else [],
-        "movers": [] if settings.copy_tasks else list(dict.fromkeys(movers)),
-        "vm_uuids": [session["vm"]["uuid"] for session in (*sessions, *(copy.session for copy in running))],
         "rate_limit": max(1, settings.rate_limit // most) if settings.rate_limit else 0,
         **{name: getattr(settings, name) for name in passed_on},
     }
@@ -454,4 +469,11 @@ def report(dummy_site: Site, options: Mapping[str, Any], given: Record) -> Repor
     return build_report(given["entries"], given["items"])
 
 
-STEPS = {"select": select, "plan": plan, "turn": take_turn, "end": end_sessions, "report": report}
+STEPS = {
+    "select": select,
+    "find_ended": find_ended,
+    "plan": plan,
+    "turn": take_turn,
+    "end": end_sessions,
+    "report": report,
+}

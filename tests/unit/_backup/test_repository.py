@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -26,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import FILE, Meter, read_progress
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository, VmFolder
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.runs import Runs
 
 from support.kvm_host import run_command
 
@@ -271,3 +274,57 @@ def test_a_rate_limit() -> None:
     assert meter.pause == 1.5
     clock.now += 2
     assert meter.pause == 0
+
+
+def test_a_run_takes_vms_that_no_other_run_has(repository: Repository) -> None:
+    runs, other, owner = Runs(repository), "3" * 32, {"host": "controller-1"}
+    assert runs.take("2" * 32, owner, [VM], (), predict=True) == ([VM], [])
+    assert not (repository.root / ".runs").exists()
+    assert runs.take("2" * 32, owner, [VM], (), predict=False) == ([VM], [])
+    for predict in (True, False):
+        taken, others = runs.take(other, {}, [VM, "4" * 32], (), predict)
+        assert (taken, [each.run for each in others]) == (["4" * 32], ["2" * 32])
+    assert others[0].describe() == {"run": "2" * 32, "owner": owner, "vm_uuids": [VM], "silent_seconds": 0}
+    # It shows that it still works, and keeps what it has.
+    path = repository.root / ".runs" / f"{'2' * 32}.json"
+    os.utime(path, (1, 1))
+    assert runs.take(other, {}, [VM], (), predict=True)[1][0].silent > 1000
+    assert runs.take("2" * 32, owner, [VM], (), predict=False) == ([VM], [])
+    assert runs.take(other, {}, [VM], (), predict=True)[1][0].silent < 1000
+    # Without its VMs, it is told so.
+    assert runs.take(other, {}, [VM], ["2" * 32], predict=False) == ([VM], [])
+    assert runs.take("2" * 32, owner, [VM], (), predict=False)[0] == []
+    assert [runs.forget(other, predict) for predict in (True, False, False)] == [True, True, False]
+    assert runs.take("2" * 32, owner, [VM], (), predict=False) == ([VM], [])
+
+
+def test_files_of_runs_that_cannot_be_read(repository: Repository) -> None:
+    runs = Runs(repository)
+    with pytest.raises(BackupFailure, match="a run must have a uuid"):
+        runs.take("../1", {}, [VM], (), predict=False)
+    runs.take("2" * 32, {}, [VM], (), predict=False)
+    for name in ("2" * 32, "other"):
+        (repository.root / ".runs" / f"{name}.json").write_text('{"vm_uuids": ["1"]', encoding="utf-8")
+    assert runs.take("3" * 32, {}, [VM], (), predict=False) == ([VM], [])
+
+
+def test_a_lock_that_another_process_gives_up(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    program = f"""
+import fcntl, os, sys, time
+file = os.open({str(folder.path / ".lock")!r}, os.O_RDWR | os.O_CREAT)
+fcntl.flock(file, fcntl.LOCK_EX)
+print(flush=True)
+sys.stdin.read(1)
+"""
+    folder.path.mkdir()
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin
+        assert holder.stdout
+        holder.stdout.readline()
+        with pytest.raises(BackupFailure, match="another task works on"), folder.locked(patience=0.2):
+            pass
+        Timer(0.3, holder.stdin.close).start()
+        with folder.locked(patience=60):
+            pass

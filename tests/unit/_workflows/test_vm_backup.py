@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_plan import (
     AUTO,
     COMPARED,
@@ -34,7 +36,6 @@ EMPTY = {
     "item": "localhost",
     "points": [],
     "checkpoints": [],
-    "running": [],
     "space": {"free_bytes": 50, "total_bytes": 100},
 }
 
@@ -58,8 +59,10 @@ def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False
 
 
 def plan(work: WorkflowRunner, *movers: Any, check: bool = False, **variables: Any) -> WorkflowRun:
-    """Plan copies with the results of movers, by default of one without points."""
-    return step(work, "plan", {"movers": movers or [EMPTY]}, check, **variables)
+    """Plan copies with the results of movers, by default of one without points, which have given all VMs."""
+    movers = movers or (EMPTY,)
+    taken = [{"item": mover["item"], "others": mover.get("others", [])} for mover in movers]
+    return step(work, "plan", {"movers": movers, "taken": taken}, check, **variables)
 
 
 def statuses(service: Simulator) -> list[str]:
@@ -273,14 +276,43 @@ def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: Workfl
     assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
 
 
+def make_run(vm_uuid: str, silent: int = 5, **owner: Any) -> dict[str, Any]:
+    """Return another run that has a VM, as backup_run returns it."""
+    known = {**describe_owner(), **owner}
+    return {"run": "0" * 32, "owner": known, "vm_uuids": [vm_uuid], "silent_seconds": silent}
+
+
 def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> None:
-    """The second one does not end the session that the first one reads."""
+    """The second one neither ends nor opens a session of a VM that the first one has."""
     (session,) = enable(work, service)
-    running = {"vm_uuid": session["vm"]["uuid"], "point": "20261127T021500Z", "process": 4711}
-    planned = plan(work, {**EMPTY, "running": [running]}, vms=[session["vm"]["uuid"]])
+    uuid = session["vm"]["uuid"]
+    planned = plan(work, {**EMPTY, "others": [make_run(uuid)]}, vms=[uuid])
     (entry,) = planned.result["next"]["entries"]
-    assert "Another task copies or restores the VM" in entry["error"]
+    assert "Another run of the role copies the VM: process" in entry["error"]
     assert (planned.calls, statuses(service)) == ([], ["Running"])
+    step(work, "end", {"items": [session]})
+    given = {"items": [session], "entries": [], "looked": [], "movers": [{"others": [make_run(uuid)]}]}
+    refused = step(work, "turn", given)
+    assert (refused.calls, refused.result["next"]["has_more"]) == ([], False)
+    assert "Another run of the role" in refused.result["next"]["entries"][0]["error"]
+
+
+def test_runs_that_have_ended_lose_their_vms(service: Simulator, work: WorkflowRunner) -> None:
+    """One of this machine if its process is gone, one of another machine if it was silent for long."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    cases: list[tuple[dict[str, Any], bool]] = [
+        ({}, False),
+        ({"silent": 10_000}, False),
+        ({"process": ended.pid}, True),
+        ({"began": "1"}, True),
+        ({"machine": "another", "silent": 899}, False),
+        ({"machine": "another", "silent": 901}, True),
+    ]
+    for options, expected in cases:
+        result = {"item": "mover-1", "others": [make_run("a", **options)]}
+        after = step(work, "find_ended", {"taken": [result, {"item": "mover-2", "msg": "gone"}]}).result["next"]
+        assert after == ({"ended": ["0" * 32], "movers": ["mover-1"]} if expected else {"ended": [], "movers": []})
 
 
 def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work: WorkflowRunner) -> None:
@@ -302,7 +334,7 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
     ]
     for message, variables in wrong:
         assert message in step(work, "select", **variables).message
-    assert "step must be one of select, plan" in step(work, "close").message
+    assert "step must be one of select, find_ended, plan" in step(work, "close").message
     other = work("vm_snapshots", {"vm_snapshots_vms": ["vm-1"]}, step="plan")
     assert "the role vm_snapshots has no step 'plan'" in other.message
 

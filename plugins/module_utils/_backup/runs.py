@@ -1,0 +1,120 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
+
+"""Which VMs the runs of a controller copy.
+
+``ROOT/.runs/RUN.json`` says it of one run, which writes it again while it works. So another run sees, before it opens
+or ends a session, that the VM is taken, and for how long nothing was heard of the run that has taken it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .failures import BackupFailure
+from .files import write_private_file
+from .manifest import check_uuid, is_uuid
+from .repository import Repository
+
+FOLDER = ".runs"
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """A run that has taken VMs. ``silent`` is for how many seconds nothing was heard of it."""
+
+    run: str
+    owner: Mapping[str, Any]
+    vm_uuids: Sequence[str]
+    silent: int
+
+    def describe(self) -> dict[str, Any]:
+        """Return the run as results have it."""
+        return {
+            "run": self.run,
+            "owner": dict(self.owner),
+            "vm_uuids": list(self.vm_uuids),
+            "silent_seconds": self.silent,
+        }
+
+
+class Runs:
+    """The runs of a repository."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._folder = repository.root / FOLDER
+
+    def take(
+        self, run: str, owner: Mapping[str, Any], vm_uuids: Sequence[str], ended: Collection[str], predict: bool
+    ) -> tuple[list[str], list[OtherRun]]:
+        """Take VMs for a run, except those of other runs; return what it has taken, and the others that have some.
+
+        Runs among ``ended`` lose theirs. ``predict`` writes nothing. Raise BackupFailure for a run that has no uuid.
+        """
+        path = self._locate(run)
+        if predict:
+            return self._divide(run, vm_uuids, ended)
+        with self._locked():
+            for each in ended:
+                self._locate(each).unlink(missing_ok=True)
+            taken, others = self._divide(run, vm_uuids, ended)
+            new = path.with_suffix(".new")
+            write_private_file(new, json.dumps({"owner": owner, "vm_uuids": taken}))
+            new.replace(path)
+        return taken, others
+
+    def has(self, run: str) -> bool:
+        """Return whether a run has taken VMs, or may have."""
+        return self._locate(run).exists()
+
+    def forget(self, run: str, predict: bool) -> bool:
+        """Give back the VMs of a run. Return whether it had any."""
+        if not self.has(run):
+            return False
+        if not predict:
+            with self._locked():
+                self._locate(run).unlink(missing_ok=True)
+        return True
+
+    def _divide(self, run: str, vm_uuids: Sequence[str], ended: Collection[str]) -> tuple[list[str], list[OtherRun]]:
+        wanted = set(vm_uuids)
+        others = [other for other in self._read() if other.run not in {run, *ended} and wanted & {*other.vm_uuids}]
+        taken = {uuid for other in others for uuid in other.vm_uuids}
+        return [uuid for uuid in vm_uuids if uuid not in taken], others
+
+    def _read(self) -> Iterator[OtherRun]:
+        """Yield all runs. A file that cannot be read belongs to none."""
+        for path in sorted(self._folder.glob("*.json")):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                content = json.loads(path.read_text(encoding="utf-8"))
+                silent = max(0, round(time.time() - path.stat().st_mtime))
+                if is_uuid(path.stem):
+                    yield OtherRun(path.stem, dict(content["owner"]), list(content["vm_uuids"]), silent)
+
+    def _locate(self, run: str) -> Path:
+        return self._folder / f"{check_uuid(run, 'a run')}.json"
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Lock the folder, which exists from now on. It is locked for milliseconds."""
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            file = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise BackupFailure(f"{self._folder} cannot be written: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)

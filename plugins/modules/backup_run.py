@@ -1,0 +1,150 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: backup_run
+short_description: Take VMs for a run of the role vm_backup
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Notes in a repository which VMs a run copies, so that another run neither opens nor ends their backup sessions. It
+    also returns how far the copies are. The role P(virtinfra.manager.vm_backup#role) uses it.
+  - A run repeats the task while it works. What a run that was killed has taken remains, until a task names the run in
+    O(ended).
+  - A play of your own that copies VMs, with M(virtinfra.manager.backup_point) or other software, can take them, too.
+extends_documentation_fragment:
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.mover
+  - virtinfra.manager._mover.repository
+attributes:
+  check_mode:
+    support: full
+    details:
+      - It returns what the run would take, and takes nothing.
+  diff_mode:
+    support: none
+  idempotent:
+    support: full
+    details:
+      - A run that takes the same VMs again only shows that it still works.
+options:
+  state:
+    description:
+      - V(present) takes VMs.
+      - V(absent) gives all VMs of the run back.
+    type: str
+    choices: [present, absent]
+    default: present
+  run:
+    description: The uuid of the run.
+    type: str
+    required: true
+  owner:
+    description: What other runs see of this one, for example the controller's name and the process id.
+    type: dict
+  vm_uuids:
+    description: The uuids of the VMs. It is required with O(state=present). Those that other runs have are not taken.
+    type: list
+    elements: str
+  ended:
+    description: The uuids of runs that have ended without giving their VMs back.
+    type: list
+    elements: str
+seealso:
+  - module: virtinfra.manager.backup_point
+  - module: virtinfra.manager.backup_point_info
+"""
+
+EXAMPLES = r"""
+- name: Take a VM for this run
+  virtinfra.manager.backup_run:
+    repository: /srv/backups
+    run: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d
+    owner:
+      host: controller-1
+    vm_uuids: ["{{ vms[0].uuid }}"]
+  register: run
+  failed_when: run.others | length > 0
+  delegate_to: mover
+
+- name: Give it back
+  virtinfra.manager.backup_run:
+    repository: /srv/backups
+    run: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d
+    state: absent
+  delegate_to: mover
+"""
+
+RETURN = r"""
+taken:
+  description: The uuids of the VMs that the run has.
+  returned: success
+  type: list
+  elements: str
+  sample: [a0000004000040008000000000000001]
+others:
+  description: The other runs that have some of the VMs.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    run: {description: The uuid of the run., type: str, sample: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d}
+    owner: {description: What it says about itself., type: dict, sample: {host: controller-1}}
+    vm_uuids:
+      description: The uuids of all VMs that it has.
+      type: list
+      elements: str
+      sample: [a0000004000040008000000000000001]
+    silent_seconds: {description: How long ago it has taken them for the last time., type: int, sample: 12}
+running:
+  description: The tasks that copy or restore volumes of the VMs now.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    point: {description: The point., type: str, sample: 20261127T021500Z}
+    volume_uuid: {description: The volume that is read or written., type: str, sample: a0000007000040008000000000000001}
+    step:
+      description: "What is done: V(full), V(incremental), V(compared), V(restore), or V(verify)."
+      type: str
+      sample: incremental
+    bytes_done: {description: How much of the volume is done., type: int, sample: 524288}
+    bytes_total: {description: How much there is to do., type: int, sample: 1048576}
+    bytes_per_second: {description: How much is done in a second., type: int, sample: 524288}
+    seconds_left: {description: How long it will take., type: int, sample: 1}
+    host: {description: The name of the data mover., type: str, sample: mover-1}
+    process: {description: The process id., type: int, sample: 4711}
+    updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+"""
+
+from ..module_utils._python import REQUIRED_ON_MOVERS, check_python
+
+check_python(REQUIRED_ON_MOVERS)
+
+from ..module_utils._backup.process import MoverModule, run_on_mover
+from ..module_utils._backup.tasks import run_backup_run
+
+MODULE = MoverModule(
+    run_backup_run,
+    parts=lambda dummy: (),
+    options={
+        "repository": {"type": "path", "required": True},
+        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "run": {"type": "str", "required": True},
+        "owner": {"type": "dict"},
+        "vm_uuids": {"type": "list", "elements": "str"},
+        "ended": {"type": "list", "elements": "str"},
+    },
+    constraints={"required_if": [("state", "present", ("vm_uuids",))]},
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_on_mover(MODULE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Controllers that are killed at random moments, and two that run at the same time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from backup.role_site import RoleSite, open_role_site
+
+from support.kvm_host import MIB, wait_until
+
+# How many controllers are killed. 20 of them take about ten minutes.
+KILLS = int(os.environ.get("VIRTINFRA_KILLED_CONTROLLERS", "2"))
+
+EVERYTHING: dict[str, Any] = {"query": ["name~=vm-%"], "min_free_percent": 0, "per_host": 3}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[RoleSite]:
+    with open_role_site(tmp_path) as site:
+        yield site
+
+
+def list_points(site: RoleSite) -> set[tuple[str, str]]:
+    """Return the uuid of the VM and the name of each point."""
+    return {(path.parent.parent.name, path.parent.name) for path in site.repository.glob("*/*/manifest.json")}
+
+
+def list_scratch_volumes(site: RoleSite) -> list[str]:
+    """Return the names of the scratch volumes."""
+    return [volume["name"] for volume in site.sim.records("volume") if volume["name"].startswith("Cbt-volume-of-")]
+
+
+def test_a_controller_is_killed_at_random_moments(site: RoleSite) -> None:
+    """After the next run, each point is whole or absent, and no session and no scratch volume is open."""
+    chance = Random(int(os.environ.get("VIRTINFRA_SEED", "53")))
+    volumes = {vm["uuid"]: vm["rootVolumeUuid"] for vm in site.sim.records("vm")}
+    options = {**EVERYTHING, "concurrency": 2, "rate_limit": 8, "full_every": 1}
+    for volume in volumes.values():
+        site.write(volume, 0, 2 * MIB)
+    began = time.monotonic()
+    assert site.start_role("vm_backup", **options).wait() == 0, site.output.read_text(encoding="utf-8")
+    longest = time.monotonic() - began
+    has_left = 0
+    for number in range(KILLS):
+        for volume in volumes.values():
+            site.write(volume, chance.randrange(0, 4) * MIB, MIB)
+        before = list_points(site)
+        controller = site.start_role("vm_backup", **options)
+        time.sleep(chance.uniform(0, longest))
+        os.killpg(controller.pid, signal.SIGKILL)
+        controller.wait()
+        has_left += bool(list_scratch_volumes(site))
+        code, output, report = site.run_role("vm_backup", **options)
+        assert (number, code, {entry["outcome"] for entry in report}) == (number, 0, {"full"}), output
+        assert {task["status"] for task in site.sim.records("cbttask")} == {"Stopped"}
+        assert list_scratch_volumes(site) == []
+        assert [path.name for path in site.repository.rglob("*.partial")] == []
+        assert [path.name for path in (site.repository / ".runs").glob("*.json")] == []
+        for vm, point in list_points(site) - before:
+            assert site.read_point(vm, point, volumes[vm]) == bytes(site.truth[volumes[vm]])
+    assert has_left or KILLS < 3
+
+
+def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
+    """It neither opens nor ends a session, also before the first one copies."""
+    site.sim.configure(latency=3)
+    first = site.start_role("vm_backup", **EVERYTHING, concurrency=3)
+    wait_until(lambda: any(entry["operation"] == "EnableCbtTask" for entry in site.sim.log()), 60)
+    code, output, report = site.run_role("vm_backup", **EVERYTHING)
+    assert code == 2, output
+    host = os.uname().nodename
+    for entry in report:
+        assert entry["error"].startswith(f"Another run of the role copies the VM: process {first.pid} on {host}"), (
+            output
+        )
+    code, output, report = site.run_role("vm_backup", **EVERYTHING, state="ended")
+    assert (code, {entry["outcome"] for entry in report}) == (2, {"failed"}), output
+    site.sim.configure(latency=0)
+    assert first.wait() == 0, site.output.read_text(encoding="utf-8")
+    assert len(list_points(site)) == 3
+    assert {entry["outcome"] for entry in site.back_up().values()} == {"incremental"}
