@@ -24,6 +24,7 @@ options:
     choices:
       - capacity_report
       - host_evacuation
+      - host_maintenance
       - host_removal
       - notifications
       - site_description
@@ -37,7 +38,8 @@ options:
     required: true
   step:
     description:
-      - The step of a role that does a part of its work on other machines, such as the role vm_backup.
+      - The step of a role that does a part of its work on other machines, such as the role vm_backup, or that runs
+        tasks of its user in between, such as the role host_maintenance.
     type: str
   given:
     description:
@@ -161,6 +163,7 @@ MODULE = workflow_module(
             "choices": [
                 "capacity_report",
                 "host_evacuation",
+                "host_maintenance",
                 "host_removal",
                 "notifications",
                 "site_description",

@@ -96,5 +96,10 @@ def run_for_host(
     uuids = {record["name"]: record["uuid"] for record in work.sim.records("host")}
     given = {f"{role}_{name}": value for name, value in {"uuid": uuids.get(host), **variables}.items()}
     hostvars = {host: {}, **(batch or {})}
-    play = {"inventory_hostname": host, "ansible_play_batch": list(hostvars), "hostvars": hostvars}
+    play = {
+        "inventory_hostname": host,
+        "ansible_play_batch": list(hostvars),
+        "hostvars": hostvars,
+        "playbook_dir": "/nowhere",
+    }
     return work(role, {**play, **given}, check, **options)

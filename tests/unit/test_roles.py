@@ -34,6 +34,9 @@ PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
 # The variables that a role sets for the tasks of its user.
 FOR_USERS = {"vm_backup": {"vm_backup_session"}}
 
+# The facts of other roles that a role sets, because it does their work.
+OTHER_FACTS = {"host_maintenance": {"host_evacuation_report"}}
+
 # The modules that run on a data mover.
 ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore", "backup_run")}
 
@@ -212,7 +215,7 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
-    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ())}
+    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ()), *OTHER_FACTS.get(role, ())}
     assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
 
 

@@ -24,6 +24,9 @@ IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging"
 # The states of VMs that can migrate. A paused one stays paused.
 MOVABLE = ("Running", "Paused")
 
+# What permits that VMs stay on a host.
+REMEDY = "Set host_evacuation_unmovable to keep to leave them where they are."
+
 # For how many VMs the service is asked at the same time where they can go.
 QUESTIONS = 20
 
@@ -269,8 +272,7 @@ def refuse(migrations: Sequence[Migration], settings: Settings) -> None:
     if stuck and settings.unmovable == "fail":
         reasons = "; ".join(f"{each.label}: {each.obstacle}" for each in stuck)
         raise VirtinfraError(
-            f"No VM was migrated, because {len(stuck)} of {len(migrations)} VMs cannot migrate: {reasons}. Set"
-            " host_evacuation_unmovable to keep to leave them where they are."
+            f"No VM was migrated, because {len(stuck)} of {len(migrations)} VMs cannot migrate: {reasons}. {REMEDY}"
         )
     for each in stuck:
         each.outcome.skipped = each.obstacle

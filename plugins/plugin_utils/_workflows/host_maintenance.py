@@ -1,0 +1,407 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Put a host into maintenance for the tasks of a user, and return it to its previous state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ansible.errors import AnsibleError
+
+from ...module_utils._api.errors import InvalidOptions, Unchangeable, Unsupported, VirtinfraError
+from ...module_utils._api.records import Record
+from ...module_utils._engine.context import TaskInterrupted
+from ...module_utils._masking.terminal import escape_controls
+from .host_evacuation import REMEDY
+from .host_evacuation import run as evacuate
+from .play_host import find_lack, name_variables, read_available, read_host
+from .report import Entry, Outcome, Report
+from .site import Site
+from .variables import Play
+
+ROLE = "host_maintenance"
+
+# A value of the option state of the module kvm_host. The others are the states of the service in lower case.
+MAINTENANCE = "maintenance"
+
+# How many VMs start at the same time.
+STARTS = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The variables of the role."""
+
+    uuid: str | None
+    tasks: str
+    state: str
+    restored_state: str
+    stopped_vms: list[Record] | None
+    needed: bool
+    least_available: int
+    running_vms: str
+    evacuate: bool
+    timeout: int
+    on_failure: str
+    already: str
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        if not all(isinstance(vm, Mapping) and vm.get("uuid") for vm in self.stopped_vms or ()):
+            raise InvalidOptions("host_maintenance_stopped_vms must be a list of VMs, each with uuid and name")
+
+
+@dataclass
+class Maintenance:
+    """A host and what becomes of it, in the form of the report. Its name has no control characters."""
+
+    name: str
+    uuid: str
+    previous_state: str | None = None
+    outcome: str = "unneeded"
+    migrated_vms: list[Record] = field(default_factory=list)
+    stopped_vms: list[Record] = field(default_factory=list)
+    started_vms: list[Record] = field(default_factory=list)
+    error: str | None = None
+
+    def fail(self, reason: str) -> None:
+        """Note why the role has failed for the host."""
+        self.outcome, self.error = "failed", reason
+
+    @property
+    def state(self) -> str:
+        """The previous state, as the option state of the module kvm_host has it."""
+        previous = str(self.previous_state)
+        return MAINTENANCE if "Maintenance" in previous else previous.lower()
+
+
+@dataclass(frozen=True)
+class Starts:
+    """The VMs that were started again, those that still do not run, and why.
+
+    ``is_offered`` is False if the service does not offer to start VMs.
+    """
+
+    started: list[Record]
+    down: list[Record]
+    reason: str = ""
+    is_offered: bool = True
+
+
+def check(dummy_site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report:
+    """Return the variables, which the tasks of the user may change, for the other steps.
+
+    It is a step of its own so that a mistake in the variables of one host ends the play before another host is in
+    maintenance.
+    """
+    Settings(**options).check()
+    return Report("hosts", next={"variables": dict(options)})
+
+
+# --------------------------------------------------------------------------------------------------------------- enter
+
+
+def enter(site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report:
+    """Put the host into maintenance, and return the file with the tasks to run, None if there are none to run.
+
+    The report of the evacuation is None if there was none. A failure is in the result, because the report of the host
+    follows: a task that fails would end the play, perhaps while other hosts are in maintenance.
+    """
+    settings = Settings(**options)
+    entry = Entrance(site, settings, Maintenance(site.play.host, settings.uuid or ""))
+    tasks = None
+    if settings.state == "present" and settings.needed:
+        try:
+            tasks = entry.run()
+        except VirtinfraError as failure:
+            entry.work.fail(str(failure))
+    following = {"maintenance": asdict(entry.work), "tasks": tasks, "evacuation": entry.evacuation}
+    return Report("hosts", next=following, has_changed=entry.has_changed)
+
+
+class Entrance:
+    """The way of a host into maintenance."""
+
+    def __init__(self, site: Site, settings: Settings, work: Maintenance) -> None:
+        self._site, self._settings, self.work = site, settings, work
+        self.evacuation: list[Record] | None = None
+        self.has_changed = False
+
+    def run(self) -> str | None:
+        """Return the file with the tasks to run in maintenance, None if the host is skipped. Raise VirtinfraError."""
+        settings, work = self._settings, self.work
+        uuid = require_uuid(settings, work.name, "put into")
+        tasks = find_tasks(self._site.play, settings.tasks)
+        host = read_existing(self._site, uuid, work)
+        if work.state == MAINTENANCE and settings.already == "skip":
+            work.outcome = "skipped"
+            return None
+        if work.state == MAINTENANCE and settings.already == "fail":
+            raise VirtinfraError(
+                f"host {work.name} is already in {work.previous_state}, perhaps for other work. Enable it, or set"
+                " host_maintenance_already to skip or use."
+            )
+        available = read_available(self._site, ROLE, host)
+        if lack := find_lack(ROLE, available, settings.least_available):
+            raise VirtinfraError(f"host {work.name} was not put into maintenance: {lack}")
+        if settings.evacuate:
+            self._evacuate([other["uuid"] for other in available])
+        self._enter()
+        return tasks
+
+    def _evacuate(self, targets: Sequence[str]) -> None:
+        """Migrate the VMs to other hosts of the cluster. Raise VirtinfraError if one of them is not migrated."""
+        work, self.evacuation = self.work, []
+        options = {
+            **self._site.play.read("host_evacuation"),
+            "hosts": [work.uuid],
+            # Without other hosts, the host itself is the only one in the list, because an empty list permits all.
+            "targets": targets or [work.uuid],
+            "unmovable": "fail" if self._settings.running_vms == "migrate" else "keep",
+            "timeout": self._settings.timeout,
+            "undo": None,
+        }
+        refusal = f"host {work.name} was not put into maintenance."
+        try:
+            report = evacuate(self._site, options)
+        except VirtinfraError as failure:
+            reason = str(failure).replace(REMEDY, "Set host_maintenance_running_vms to stop to stop them.")
+            raise VirtinfraError(f"{refusal} {reason}") from failure
+        self.has_changed |= report.is_changed
+        self.evacuation = [entry.members for entry in report.entries]
+        work.migrated_vms = list_migrated(self.evacuation)
+        if report.failed_count:
+            raise VirtinfraError(f"{refusal} {report.describe()}. {'; '.join(report.list_failures())}")
+
+    def _enter(self) -> None:
+        """Put the host into maintenance. Raise VirtinfraError, after the maintenance was cancelled."""
+        work, result = self.work, self._change_state()
+        self.has_changed |= result["changed"]
+        # Check mode has migrated none, and predicts them here once more.
+        known = {vm["uuid"] for vm in work.migrated_vms}
+        work.migrated_vms += [vm for vm in result.get("migrated_vms") or () if vm["uuid"] not in known]
+        work.stopped_vms = result.get("stopped_vms") or []
+        if result["failed"]:
+            reason = name_variables(ROLE, str(result["msg"]))
+            raise VirtinfraError(self._cancel(reason) if result["changed"] else self._return(reason))
+
+    def _change_state(self) -> Record:
+        """Return the result of the module kvm_host."""
+        options = {"running_vms": self._settings.running_vms, "wait_timeout": self._settings.timeout}
+        try:
+            return self._site.change("kvm_host", {"uuid": self.work.uuid}, state=MAINTENANCE, **options)
+        except TaskInterrupted as stop:
+            if isinstance(stop.__cause__, KeyboardInterrupt):
+                raise
+            # The keyword timeout of Ansible, which is over now, is one of the limits.
+            return {"failed": True, "changed": True, "msg": str(stop)}
+
+    def _cancel(self, reason: str) -> str:
+        """Cancel the maintenance, and return what has failed.
+
+        Not with kvm_host: while the job is queued, the record of the host shows nothing to cancel. Not within the
+        timeout either, which may be short.
+        """
+        work = self.work
+        if work.state == MAINTENANCE:
+            return self._return(reason)
+        params = {"uuid": work.uuid, "stateEvent": work.state.removesuffix("d")}
+        cancelled = self._site.change("api", {"params": params}, operation="ChangeHostState")
+        if cancelled["failed"]:
+            return (
+                f"host {work.name} did not enter maintenance in time, and may do so later. Disable or enable it."
+                f" {reason} {cancelled['msg']}"
+            )
+        returned = self._site.change("kvm_host", {"uuid": work.uuid}, state=work.state)
+        if returned["failed"]:
+            return (
+                f"host {work.name} did not enter maintenance, and is not {work.state} as before. {reason}"
+                f" {returned['msg']}"
+            )
+        return self._return(reason)
+
+    def _return(self, reason: str) -> str:
+        """Start the VMs again on a host that has its previous state, and return what has failed."""
+        work = self.work
+        starts = start_vms(self._site, work, self._settings)
+        failure = f"host {work.name} did not enter maintenance, and is {work.state} as before. {reason}"
+        return join(failure, describe_down(work.name, starts))
+
+
+def require_uuid(settings: Settings, name: str, action: str) -> str:
+    """Return the uuid of the host. Raise InvalidOptions if it is empty."""
+    if settings.uuid:
+        return settings.uuid
+    raise InvalidOptions(
+        f"{name} was not {action} maintenance. host_maintenance_uuid is empty. Set it, or use the inventory plugin"
+        " virtinfra.manager.hosts."
+    )
+
+
+def find_tasks(play: Play, tasks: str) -> str:
+    """Return the path of the file with the tasks, which may be relative. Raise InvalidOptions if it cannot be used."""
+    path = play.folder / tasks
+    refusal = f"{play.host} was not put into maintenance. host_maintenance_tasks is {path}, which"
+    if not path.is_file():
+        raise InvalidOptions(
+            f"{refusal} is not a file. Give an absolute path, or one relative to the folder of the playbook."
+        )
+    try:
+        content = play.load(str(path))
+    except AnsibleError as error:
+        raise InvalidOptions(f"{refusal} cannot be used. {' '.join(str(error).split())}") from None
+    if not isinstance(content, list):
+        raise InvalidOptions(f"{refusal} cannot be used. It does not contain a list of tasks.")
+    return str(path)
+
+
+def read_existing(site: Site, uuid: str, work: Maintenance) -> Record:
+    """Return the record of the host, and note it. Raise VirtinfraError if it does not exist."""
+    host = read_host(site, uuid)
+    if host is None:
+        raise VirtinfraError(f"no host has the uuid {uuid}, which is host_maintenance_uuid of {work.name}")
+    work.name, work.uuid, work.previous_state = host["name"], host["uuid"], host["state"]
+    return host
+
+
+def list_migrated(evacuation: Iterable[Record]) -> list[Record]:
+    """Return the VMs that an evacuation has migrated, from its report."""
+    return [{"uuid": vm["vm_uuid"], "name": vm["vm"]} for vm in evacuation if vm["outcome"] == "changed"]
+
+
+# --------------------------------------------------------------------------------------------------------------- leave
+
+
+def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Return the host to its previous state, and return the report.
+
+    ``entered`` is what the step enter has returned, and ``failure`` the task of the user that has failed, with its
+    message, if one has.
+    """
+    settings, entered = Settings(**options), given["entered"]
+    exit_ = Exit(site, settings, Maintenance(**entered["maintenance"]))
+    try:
+        if settings.state == "absent":
+            exit_.take_out()
+        elif entered["tasks"] and given.get("failure"):
+            exit_.end(describe_cause(entered["tasks"], given["failure"]))
+        elif entered["tasks"]:
+            exit_.leave(exit_.work.state)
+    except VirtinfraError as failure:
+        exit_.work.fail(str(failure))
+    outcome = Outcome(is_changed=exit_.has_changed, error=exit_.work.error)
+    return Report("hosts", [Entry(outcome, exit_.work.name, asdict(exit_.work))])
+
+
+class Exit:
+    """The way of a host out of maintenance."""
+
+    def __init__(self, site: Site, settings: Settings, work: Maintenance) -> None:
+        self._site, self._settings, self.work = site, settings, work
+        self.has_changed = False
+
+    def take_out(self) -> None:
+        """Take the host out of a maintenance in which an earlier run has left it. Raise VirtinfraError.
+
+        If it is not in maintenance, it was not left in it by this role, so it and its VMs are not changed.
+        """
+        work, settings = self.work, self._settings
+        read_existing(self._site, require_uuid(settings, work.name, "taken out of"), work)
+        if work.state == MAINTENANCE:
+            work.stopped_vms = settings.stopped_vms or []
+            self.leave(settings.restored_state)
+
+    def leave(self, state: str) -> None:
+        """Change the state of the host, and start its VMs. Raise VirtinfraError."""
+        work = self.work
+        result = self._change_state(state)
+        if result["failed"]:
+            raise VirtinfraError(join(str(result["msg"]), describe_down(work.name, Starts([], work.stopped_vms))))
+        work.outcome = "done"
+        starts = start_vms(self._site, work, self._settings)
+        self.has_changed |= bool(work.started_vms)
+        if problem := describe_down(work.name, starts):
+            if starts.is_offered:
+                raise VirtinfraError(problem)
+            self._site.warn(problem)
+
+    def end(self, cause: str) -> None:
+        """Do with the host what the role does after a task of the user has failed. Raise VirtinfraError."""
+        work = self.work
+        if self._settings.on_failure == "keep":
+            stopped = describe_down(work.name, Starts([], work.stopped_vms))
+            raise VirtinfraError(join(f"host {work.name} stays in maintenance. {cause}", stopped))
+        result = self._change_state(work.state)
+        if result["failed"]:
+            failure = f"host {work.name} was not returned to its previous state. {cause}"
+            raise VirtinfraError(join(failure, result["msg"], describe_down(work.name, Starts([], work.stopped_vms))))
+        problem = describe_down(work.name, start_vms(self._site, work, self._settings))
+        self.has_changed |= bool(work.started_vms)
+        raise VirtinfraError(join(f"host {work.name} was returned to its previous state. {cause}", problem))
+
+    def _change_state(self, state: str) -> Record:
+        options = {"state": state, "wait_timeout": self._settings.timeout}
+        result = self._site.change("kvm_host", {"uuid": self.work.uuid}, **options)
+        self.has_changed |= result["changed"]
+        return result
+
+
+def describe_cause(tasks: str, failure: Record) -> str:
+    """Return which task of a file has failed, and why.
+
+    Neither is known if the file itself cannot be included and, before core 2.19, if it was a handler.
+    """
+    return join(f"{tasks} failed: {failure['task'] or 'it cannot be included, or a handler failed'}", failure["msg"])
+
+
+def start_vms(site: Site, work: Maintenance, settings: Settings) -> Starts:
+    """Start the VMs that the maintenance stopped, and note which have started."""
+    vms = list({vm["uuid"]: vm for vm in work.stopped_vms}.values())
+    objects = [{"uuid": vm["uuid"]} for vm in vms]
+    results = site.batch("vm", objects, STARTS, state="running", wait_timeout=settings.timeout)
+    starts = judge_starts(vms, results, site.check_mode)
+    work.started_vms = starts.started
+    return starts
+
+
+def judge_starts(vms: Sequence[Record], results: Sequence[Record], is_prediction: bool = False) -> Starts:
+    """Return which VMs have started, from the results of the module vm.
+
+    A prediction is made before the host is back, so a VM whose disks are on it could not start yet.
+    """
+    expected = (Unchangeable.code,) if is_prediction else ()
+    down = [
+        (vm, result)
+        for vm, result in zip(vms, results, strict=True)
+        if result["failed"] and result["error"]["code"] not in expected
+    ]
+    failed = [vm for vm, dummy in down]
+    return Starts(
+        [vm for vm in vms if vm not in failed],
+        failed,
+        str(down[0][1]["msg"]) if down else "",
+        not down or any(result["error"]["code"] != Unsupported.code for dummy, result in down),
+    )
+
+
+def describe_down(name: str, starts: Starts) -> str:
+    """Return which VMs do not run that the maintenance of a host stopped, and why; empty if there are none."""
+    if not starts.down:
+        return ""
+    names = ", ".join(escape_controls(f"{vm.get('name', '')} {vm['uuid']}".strip()) for vm in starts.down)
+    return join(
+        f"The maintenance of host {name} stopped VMs that still do not run. Start them: {names}.", starts.reason
+    )
+
+
+def join(*sentences: str) -> str:
+    """Return the sentences that are not empty as one text."""
+    return " ".join(filter(None, sentences))
+
+
+STEPS = {"check": check, "enter": enter, "leave": leave}
