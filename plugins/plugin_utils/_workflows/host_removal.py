@@ -14,6 +14,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
+from .host_evacuation import MOVABLE
 from .play_host import find_lack, name_variables, read_available, read_host
 from .report import Entry, Outcome, Report
 from .site import Site
@@ -136,8 +137,8 @@ def _prove(site: Site, host: Record, removal: Removal) -> None:
 
 
 def list_idle(vms: Iterable[Record], uuids: Collection[str]) -> list[str]:
-    """Return the names of the VMs with these uuids that do not run."""
-    return sorted(escape_controls(vm["name"]) for vm in vms if vm["uuid"] in uuids and vm["state"] != "Running")
+    """Return the names of the VMs with these uuids that do not run. A VM that was paused stays paused."""
+    return sorted(escape_controls(vm["name"]) for vm in vms if vm["uuid"] in uuids and vm["state"] not in MOVABLE)
 
 
 def describe_problems(name: str, remains: bool, idle: Sequence[str]) -> str:

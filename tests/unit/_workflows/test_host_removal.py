@@ -178,6 +178,14 @@ def test_vms_that_do_not_run_after_their_migration(
     assert (error_of(ran), ran.result["changed"]) == (expected, True)
 
 
+def test_paused_vms_migrate_and_stay_paused(service: Simulator, work: WorkflowRunner) -> None:
+    service.change("vm", "a0000004000040008000000000000007", state="Paused")
+    ran = run(work)
+    assert ran.outcomes == ["changed"], ran.report
+    assert [vm["name"] for vm in ran.report[0]["migrated_vms"]] == ["vm-1", "vm-7"]
+    assert {vm["state"] for vm in service.records("vm") if vm["name"] == "vm-7"} == {"Paused"}
+
+
 def test_problems_after_a_removal() -> None:
     vms = [{"name": name, "uuid": name, "state": state} for name, state in (("b", "Stopped"), ("a\n", "Unknown"))]
     assert list_idle([*vms, {"name": "c", "uuid": "c", "state": "Stopped"}], {"a\n", "b"}) == ["a\\n", "b"]
