@@ -26,6 +26,7 @@ from chaos.playbook_faults import demo, overload, play_demo_with_random_faults, 
 from chaos.random_walk import random_walk
 from chaos.report import Report
 from chaos.sessions import many_tasks, walk
+from chaos.workflows import run_workflows
 from simulator.launch import Simulator
 
 Part = Callable[[Simulator, Report], None]
@@ -51,6 +52,7 @@ SHORT: dict[str, Part] = {
     "at random": lambda sim, report: random_walk(sim, report, 60, 1),
     "batches at random": lambda sim, report: run_with_faults(sim, report, 100, 1),
     "names that change during a run": lambda sim, report: change_names(sim, report, 2, 1),
+    "a fault on each request of workflows": lambda sim, report: run_workflows(sim, report, MAIN_FAULTS, True),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 15, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
@@ -66,6 +68,7 @@ LONG: dict[str, Part] = {
     ),
     "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
     "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
+    "each fault on each request of workflows": lambda sim, report: run_workflows(sim, report, FAULTS),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 600, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),

@@ -37,7 +37,7 @@ from .._api.records import (
     record_to_result,
     to_snake_case,
 )
-from .._api.references import format_option_name, is_name
+from .._api.references import format_option_name, is_name, is_reference
 from .guards import Guard
 
 # Values of fields of a record.
@@ -425,7 +425,11 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
     visible = {*RECORD_FIELDS[resource.record_type], *current} - {"uuid"}
     options = {name: value for name, value in desired.items() if not holds_null_reference(value)}
     comparable = {name: value for name, value in options.items() if name in visible}
-    different = {name: value for name, value in comparable.items() if not is_same_value(value, current.get(name))}
+    different = {
+        name: value
+        for name, value in comparable.items()
+        if not is_same_value(_drop_missing(name, value), current.get(name))
+    }
     if different:
         differences = _describe_differences(resource, different, current) + (
             _describe_key(resource, desired, current) or "."
@@ -435,6 +439,12 @@ def _require_equal(resource: ResourceSpec, desired: Record, current: Record) -> 
         )
     hidden = ", ".join(format_option_name(name) for name in options if name in list_owner_params(resource) - visible)
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
+
+
+def _drop_missing(name: str, value: Any) -> Any:
+    """Return the uuids of a list of references. Its names are those of objects that are gone, so nothing has them."""
+    is_list = is_reference(name) and isinstance(value, (list, tuple))
+    return [item for item in value if not is_name(item)] if is_list else value
 
 
 def list_owner_params(resource: ResourceSpec) -> set[str]:

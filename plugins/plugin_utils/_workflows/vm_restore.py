@@ -85,6 +85,8 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     records: list[Record] = site.read("vm_info")["vms"] if restorations else []
     assign(restorations, [vm for vm in records if vm["state"] not in GONE])
     if settings.state == "absent":
+        if settings.expunge:
+            restorations += add_destroyed(restorations, records)
         _destroy(site, restorations, settings)
     else:
         if settings.suffix:
@@ -120,6 +122,24 @@ def assign(restorations: Iterable[Restoration], vms: Iterable[Record]) -> None:
             each.outcome.fail(f"Several VMs have this name: {uuids}. Rename all but one.")
         elif found and each.outcome.error is None:
             each.use(found[0])
+
+
+def add_destroyed(restorations: Iterable[Restoration], vms: Iterable[Record]) -> list[Restoration]:
+    """Find the VMs of the workflow that are destroyed and not yet expunged, for the entries that have no VM.
+
+    Return an entry for each further one with such a name.
+    """
+    by_name = {each.name: each for each in restorations}
+    further = []
+    for vm in vms:
+        each = by_name.get(vm["name"])
+        if each is None or each.outcome.error or vm["state"] != "Destroyed" or vm["description"] != MARK:
+            continue
+        if each.vm is not None:
+            each = Restoration(each.wanted, each.name)
+            further.append(each)
+        each.use(vm)
+    return further
 
 
 def refuse_foreign(restorations: Iterable[Restoration], consequence: str) -> None:
@@ -176,7 +196,7 @@ def _destroy(site: Site, restorations: Iterable[Restoration], settings: Settings
     due = [each for each in restorations if each.is_usable]
     volumes = "delete" if settings.expunge else "keep"
     common = {"state": "absent", "data_volumes": volumes, "expunge": settings.expunge, "wait_timeout": settings.timeout}
-    objects = [{"uuid": each.vm["uuid"]} for each in due if each.vm]
+    objects = [{"uuid": each.vm["uuid"], "name": each.name, "description": MARK} for each in due if each.vm]
     for each, result in zip(due, site.batch("vm", objects, settings.concurrency, **common), strict=True):
         each.outcome.note(result)
         each.vm = each.vm if result["failed"] else None

@@ -81,6 +81,22 @@ def test_a_platform_with_other_endpoints_stays(service: Simulator, work: Workflo
     assert "notifications_force: true" in ran.report[3]["error"]
 
 
+def test_an_endpoint_whose_topic_is_gone_is_removed(service: Simulator, work: WorkflowRunner) -> None:
+    """Its removal had failed, that of its topic had not, and no later run removed it."""
+    both: dict[str, Any] = {"topics": [TOPIC], "endpoints": [CHAT], "force": True}
+    run(work, **both)
+    service.fault("fail", operation="DeleteSNSApplicationEndpoint", error={"code": "SYS.1000", "details": "no"})
+    assert run(work, **both, state="absent").outcomes == ["failed", "changed"]
+    assert run(work, **both, state="absent").outcomes == ["changed", "unchanged"]
+
+
+def test_an_endpoint_with_other_topics_stays(service: Simulator, work: WorkflowRunner) -> None:
+    run(work, **ALL)
+    ran = run(work, endpoints=[{**CHAT, "topics": ["alarm"]}], state="absent")
+    assert (ran.outcomes, ran.calls) == (["failed"], [])
+    assert "should be ['alarm']" in ran.report[0]["error"]
+
+
 def test_endpoints_of_any_type_are_not_removed(service: Simulator, work: WorkflowRunner) -> None:
     assert run(work, endpoints=[{"type": "any", "name": "snmp-endpoint-1"}], state="absent").report == []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_restore import (
     MARK,
     Restoration,
@@ -63,6 +64,39 @@ def test_a_drill_from_its_start_to_its_end(service: Simulator, work: WorkflowRun
     assert (ended.outcomes, [entry["vm_uuid"] for entry in ended.report]) == (["changed"] * 2, [None, None])
     assert states_of(service) == {"vm-1": "Running", "vm-2": "Running", "vm-3": "Running"}
     assert run(work, *vms, name_suffix="-drill", state="absent").outcomes == ["unchanged"] * 2
+
+
+def test_destroyed_vms_of_a_drill_are_expunged(service: Simulator, work: WorkflowRunner) -> None:
+    """After an expunge that failed, later runs found nothing to do. Those that others have destroyed stay."""
+    vms = [{"name": "vm-1"}, {"name": "vm-2"}, {"name": "vm-3"}]
+    for state in ("present", "absent", "present"):
+        run(work, *vms[:2], name_suffix="-drill", state=state)
+    theirs = service.records("vm")[2]
+    service.change("vm", theirs["uuid"], name="vm-3-drill", state="Destroyed")
+    # The first call of the operation asks whether the service has it.
+    service.fault("fail", operation="ExpungeVmInstance", skip=1, error={"code": "SYS.1000", "details": "no"})
+    first = run(work, *vms, name_suffix="-drill", state="absent", expunge=True, concurrency=1)
+    assert sorted(first.outcomes) == ["changed", "changed", "changed", "failed", "unchanged"]
+    assert run(work, *vms, name_suffix="-drill", state="absent", expunge=True).outcomes.count("changed") == 1
+    again = run(work, *vms, name_suffix="-drill", state="absent", expunge=True)
+    assert (again.outcomes, again.calls) == (["unchanged"] * 3, [])
+    assert states_of(service) == {"vm-1": "Running", "vm-2": "Running", "vm-3-drill": "Destroyed"}
+
+
+def test_a_vm_that_is_renamed_while_the_role_runs_stays(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(work, {"name": "vm-1"}, name_suffix="-drill")
+    (copy,) = (vm for vm in service.records("vm") if vm["name"] == "vm-1-drill")
+    batch = Site.batch
+
+    def rename(self: Site, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        service.change("vm", copy["uuid"], name="kept", description="ours now")
+        return batch(self, *arguments, **options)
+
+    monkeypatch.setattr(Site, "batch", rename)
+    ran = run(work, {"name": "vm-1"}, name_suffix="-drill", state="absent")
+    assert (ran.outcomes, ran.calls) == (["failed"], [])
 
 
 @pytest.mark.parametrize("suffix", ["", " ", "\t\n"])

@@ -1,0 +1,252 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each fault on each request of the workflows of roles: a role runs with the fault, then without it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_snapshots import MARK
+
+from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, Fault, fault_name
+from chaos.report import Report
+from chaos.store import drop_dates, explain_wrong_changed, wait_until_settled
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+from support.fast_clock import call_in_time, with_fast_clock
+from support.scenarios import State
+from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+UUID = re.compile(r"\b[0-9a-f]{32}\b")
+
+HOST = seeded_uuid("host", 1)
+GROUP = seeded_uuid("snapshotgroup", 1)
+
+GROUPS = [{"name": "web", "vms": ["vm-1", "vm-3"]}, {"name": "db", "vms": ["vm-5", "vm-2"]}]
+RESTORED = {
+    "vms": [
+        {"name": "vm-1", "snapshot_group": GROUP, "l3_networks": ["l3-1"]},
+        {"name": "vm-2", "snapshot_group": GROUP, "strategy": "CreateStopped"},
+    ],
+    "name_suffix": "-drill",
+}
+NOTIFICATIONS = {
+    "platforms": [{"name": "snmp-1", "description": "changed"}],
+    "topics": [{"name": "alarms", "description": "all of them"}],
+    "endpoints": [
+        {"type": "workchat", "name": "operators", "url": "https://chat.example.com/send?key=4f1d9", "topics": "alarms"},
+        {"type": "snmp", "name": "traps", "platform": "snmp-1", "topics": ["alarms"]},
+    ],
+}
+
+
+# A service in which each VM can migrate, and what differs with the host that a VM got.
+DRAINED = {"clusters": 1, "hosts": 3, "vms": 13, "local_storages": 0}
+CHOSEN_HOSTS = ("hostUuid", "lastHostUuid", "availableCpuCapacity", "availableMemoryCapacity")
+
+# The play of the roles that run for each host.
+PLAY = {
+    "inventory_hostname": "host-1",
+    "ansible_play_batch": ["host-1"],
+    "hostvars": {"host-1": {}},
+    "playbook_dir": "/",
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """A role with its variables, the options of the new service, and the variables of a run before.
+
+    ``repeats`` says whether the role does its work each time.
+    ``chosen`` are the members of records that the role chooses again when it runs again.
+    """
+
+    role: str
+    variables: Mapping[str, Any]
+    service: Mapping[str, Any]
+    earlier: Mapping[str, Any] | None = None
+    repeats: bool = False
+    chosen: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.variables.get('state', '')}".rstrip()
+
+
+WORKS = (
+    Work("vm_snapshots", {"query": ["name~=vm-%"], "keep": 1}, {"vms": 3, "snapshot_groups": 3}),
+    Work("vm_restore", RESTORED, {"vms": 3, "snapshot_groups": 1}, chosen=("hostUuid", "ip", "mac", "internalName")),
+    Work("vm_restore", {**RESTORED, "state": "absent", "expunge": True}, {"vms": 3, "snapshot_groups": 1}, RESTORED),
+    Work("vm_power", {"state": "stopped", "groups": GROUPS}, {"vms": 5}),
+    Work("vm_power", {"state": "running", "groups": GROUPS}, {"vms": 5}, {"state": "stopped", "groups": GROUPS}),
+    Work("site_shutdown", {"state": "stopped", "groups": GROUPS, "exclude_hosts": ["host-2"]}, {"vms": 5}),
+    Work("notifications", NOTIFICATIONS, {}),
+    Work("notifications", {**NOTIFICATIONS, "state": "absent", "force": True}, {}, NOTIFICATIONS),
+    Work("host_evacuation", {"hosts": ["host-1"]}, DRAINED, chosen=CHOSEN_HOSTS),
+    Work("host_removal", {"uuid": HOST}, DRAINED, chosen=CHOSEN_HOSTS),
+    Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A request of a role: the operation, and how many requests of this operation are before it."""
+
+    operation: str
+    skip: int
+    is_read: bool
+
+
+class Stage:
+    """A role on a new service, which can run several times."""
+
+    def __init__(self, sim: Simulator, work: Work, server: str, folder: Path) -> None:
+        sim.reset(latency=0.0, reconnect=0.0, boot=0.0, **{"cbt_tasks": 0, **work.service}, **SERVERS[server])
+        self.sim, self.work, self._folder = sim, work, folder
+        self._run = WorkflowRunner(sim)
+        for number, group in enumerate(sim.records("snapshotgroup") if work.role == "vm_snapshots" else ()):
+            sim.change("snapshotgroup", group["uuid"], name=f"scheduled-2026-01-{number + 1:02}", description=MARK)
+        if work.earlier is not None:
+            earlier = self.run(work.earlier)
+            assert earlier.result.get("failed_count") == 0, earlier.message
+        self.before = wait_until_settled(sim)
+        self._known = {*UUID.findall(json.dumps(self.before))}
+
+    def run(self, variables: Mapping[str, Any] | None = None, **options: Any) -> WorkflowRun:
+        """Run the role once; ``options`` may override those of the connection."""
+        values = dict(self.work.variables if variables is None else variables)
+        if self.work.role == "site_shutdown":
+            values["file"] = str(self._folder / "site.json")
+        if self.work.role == "host_maintenance":
+            values["tasks"] = str(self._folder / "tasks.yml")
+            Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
+        prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
+        run = partial(self._run, self.work.role, {**PLAY, **prefixed}, **{**LIMITS, **options})
+        return _maintain(run) if self.work.role == "host_maintenance" else run()
+
+    def read(self) -> State:
+        """Return the state of the service, with one placeholder for all uuids that were new since the start."""
+        text = json.dumps(drop_dates(wait_until_settled(self.sim)))
+        for name in self.work.chosen:
+            text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: str(HOST in found[0]).lower(), text)
+        state: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in self._known else "new", text))
+        return {kind: sorted(records, key=json.dumps) for kind, records in state.items()}
+
+
+def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
+    """Run the steps of the role host_maintenance as its tasks do, and return what they have done together."""
+    checked = run(step="check")
+    entered = run(step="enter", given=checked.result["next"])
+    if "next" not in entered.result:
+        return entered
+    given = {"variables": checked.result["next"]["variables"], "entered": entered.result["next"], "failure": None}
+    left = run(step="leave", given=given)
+    result = {**left.result, "changed": entered.result["changed"] or left.result["changed"]}
+    return WorkflowRun(result, entered.warnings + left.warnings, entered.log + left.log)
+
+
+def run_workflows(sim: Simulator, report: Report, faults: Sequence[Fault], only_one: bool = False) -> None:
+    """Run each role with every fault on each of its requests, or only one fault each, on servers that take turns."""
+    # An alert of TLS needs another server in front of the service.
+    faults = [fault for fault in faults if fault["fault"] != "tls_alert"]
+    of_reads = [fault for fault in faults if fault in READ_FAULTS]
+    with with_fast_clock(), tempfile.TemporaryDirectory() as folder:
+        number = 0
+        for work in WORKS:
+            for target in list_targets(sim, work, Path(folder)):
+                possible = of_reads if target.is_read else faults
+                for fault in [possible[number % len(possible)]] if only_one else possible:
+                    server = [*SERVERS][number % len(SERVERS)]
+                    number += 1
+                    _check(sim, report, Cell(work, server, target, fault), Path(folder))
+
+
+def list_targets(sim: Simulator, work: Work, folder: Path) -> list[Target]:
+    """Return the first and the last request of each operation that a role calls, and its first poll."""
+    log = Stage(sim, work, "honours job ids", _new_folder(folder)).run().log
+    counts = Counter((entry["operation"], entry["method"] == "GET") for entry in log if entry["operation"])
+    targets = [
+        Target(operation, skip, is_read)
+        for (operation, is_read), count in counts.items()
+        for skip in sorted({0, count - 1})
+    ]
+    return [*targets, Target("poll", 0, True)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A role on a kind of server, and a fault of one of its requests."""
+
+    work: Work
+    server: str
+    target: Target
+    fault: Fault
+
+    def __str__(self) -> str:
+        number = f"{self.target.operation} {self.target.skip + 1}"
+        return f"{self.work}, {self.server}: {fault_name(self.fault)} on {number}"
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a proxy delivers a call twice to a service that cannot know the second one."""
+        return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server])
+
+
+def _check(sim: Simulator, report: Report, cell: Cell, folder: Path) -> None:
+    if cell.may_repeat:
+        return
+    for problem in call_in_time(lambda: list(play(sim, report, cell, folder))):
+        report.wrong(f"{cell}: {problem}")
+
+
+def _new_folder(folder: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=folder))
+
+
+def play(sim: Simulator, report: Report, cell: Cell, folder: Path) -> Iterator[str]:
+    """Run a role with a fault, then twice without it; yield errors."""
+    clean = Stage(sim, cell.work, cell.server, _new_folder(folder))
+    first = clean.run()
+    assert first.result.get("failed_count") == 0, first.message
+    wanted = clean.read()
+    stage = Stage(sim, cell.work, cell.server, _new_folder(folder))
+    patience: dict[str, Any] = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
+    sim.fault(**{**cell.fault, "operation": cell.target.operation, "skip": cell.target.skip})
+    ran = stage.run(**patience)
+    hits = sum(fault["happened"] for fault in sim.faults())
+    report.task(ran.result, {cell.fault["fault"]: hits}, len(ran.log))
+    after = wait_until_settled(sim)
+    has_failed = bool(ran.result.get("failed") or ran.result.get("failed_count"))
+    if problem := explain_wrong_changed(ran.result, stage.before, after, has_failed or cell.work.repeats):
+        yield problem
+    if not has_failed and (difference := compare(wanted, stage.read())):
+        yield f"nothing failed, but not everything was done: {difference}"
+    if cell.fault["fault"] == "hang" and hits:
+        return
+    sim.clear_faults()
+    sim.configure(session_expired=False, token_expired=False)
+    for problem in ("it does not converge", "it is not idempotent"):
+        again = stage.run()
+        difference = compare(wanted, stage.read())
+        if again.result.get("failed") or again.result["failed_count"] or difference:
+            yield f"{problem}: {again.message}: {difference}"
+    if again.result["changed"] and not cell.work.repeats:
+        yield "it changes something each time"
+
+
+def compare(wanted: State, found: State) -> str:
+    """Return the first lines in which two states of a service differ, an empty text if they do not."""
+    before, after = (json.dumps(state, indent=1).splitlines() for state in (wanted, found))
+    lines = difflib.unified_diff(before, after, n=0, lineterm="")
+    differences = [line for line in lines if not line.startswith(("---", "+++"))]
+    return " ".join(differences[:6])
