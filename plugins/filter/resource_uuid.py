@@ -52,7 +52,7 @@ from ..module_utils._api.references import build_uuid
 def make_resource_uuid(text: Any) -> str:
     """Return the uuid for a text; raise AnsibleFilterError for an empty text and for other values."""
     if not isinstance(text, str) or not text.strip():
-        raise AnsibleFilterError(f"resource_uuid needs a text, not {text!r}")
+        raise AnsibleFilterError(f"resource_uuid needs a string, not {text!r}")
     return build_uuid(str(text))
 
 

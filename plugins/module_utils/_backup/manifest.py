@@ -107,7 +107,7 @@ def read_manifest(text: str, vm_uuid: str, stamp: str) -> Point:
         volumes = tuple(VolumeCopy(**{name: volume[name] for name in names}) for volume in members["volumes"])
         point = Point(members["vm_uuid"], members["point"], members["vm"], volumes)
     except (KeyError, TypeError, ValueError) as error:
-        raise BackupFailure(f"it is no manifest: {type(error).__name__}: {error}") from error
+        raise BackupFailure(f"it is not a manifest: {type(error).__name__}: {error}") from error
     if (point.vm_uuid, point.stamp) != (vm_uuid, stamp):
         raise BackupFailure(f"it describes the point {point.stamp} of the VM {point.vm_uuid}")
     for volume in volumes:

@@ -116,9 +116,10 @@ _PATH = re.compile(r"/(?!/)([\w.~!$&'()*+,;=:@/-]|%[0-9a-f]{2})*", re.ASCII | re
 
 
 def parse_polling_path(location: Any, base: str = "/") -> str | None:
-    """Return path and query of a polling address, which is relative to the path ``base``; None if it is malformed.
+    """Return the path, with its query, of a polling address; None if it is malformed.
 
-    Its scheme, host and port are those that the service assumes for itself, and often wrong for the client.
+    A relative address starts at the path ``base``. Scheme, host and port are ignored: services often send those of
+    their own network, at which the client does not reach them.
     """
     if not isinstance(location, str):
         return None

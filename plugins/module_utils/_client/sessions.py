@@ -129,9 +129,9 @@ def find_prefix_error(client: Client) -> Unsupported | None:
 
 
 def _is_prefix_right(client: Client) -> bool | None:
-    """Return whether the service refuses a session that does not exist, and so has an operation below the prefix.
+    """Return whether the service has operations below the prefix, None if no response arrives.
 
-    Return None if no response arrives.
+    If it has, it refuses an unknown session.
     """
     connection = replace(client.connection, session_id=UNKNOWN_SESSION, request_retries=0)
     with open_session_client(connection, READ_AND_MASK, client.hooks) as probe:

@@ -177,7 +177,7 @@ def _reject_constant(constant: str) -> None:
 
 def _parse_finite_float(text: str) -> float:
     if math.isinf(value := float(text)):
-        raise ValueError(f"{text} is too large for a number")
+        raise ValueError(f"the number {text} is too large")
     return value
 
 

@@ -75,7 +75,7 @@ OWN_SESSION = "VIRTINFRA_OWN_SESSION"
 
 def run_as_module(spec: ModuleSpec) -> None:
     """Run in a module process."""
-    # The objects of the imports remain until the end.
+    # Imported objects live until exit, so the collector need not visit them.
     gc.freeze()
     gc.enable()
 

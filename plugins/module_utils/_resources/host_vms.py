@@ -297,16 +297,16 @@ def _list_local_volumes(vm: Record, storages: set[str]) -> list[Dependent]:
 def _warn_of_unplaced_objects(client: Client, vms: list[Record], storages: set[str]) -> list[str]:
     """Return warnings about volumes on local storage whose host no record shows, as they may lie on the host.
 
-    They are data volumes of no VM, and root volumes of VMs that never ran.
+    They are unattached data volumes, and root volumes of VMs that never ran.
     """
     warnings: list[str] = []
     try:
         volumes = query(client, VOLUME.query, ["vmInstanceUuid is null", "type=Data"])
         count = sum(volume.get("primaryStorageUuid") in storages for volume in filter(VOLUME.is_usable, volumes))
         if count:
-            warnings.append(f"{count} data volumes of no VM lie on local storage; those on the host are lost")
+            warnings.append(f"{count} unattached data volumes lie on local storage; those on the host are lost")
     except (Unsupported, ApiError) as failure:
-        warnings.append(f"cannot check which data volumes of no VM are on the host: {explain_unreadable(failure)}")
+        warnings.append(f"cannot check which unattached data volumes are on the host: {explain_unreadable(failure)}")
     names = sorted(str(vm.get("name")) for vm in vms if is_on(vm, None) and find_root_storage(vm) in storages)
     if names:
         more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""

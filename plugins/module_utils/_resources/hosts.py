@@ -54,7 +54,7 @@ _LOGIN = ("username", "password", "sshPort")
 # The state and the status in which a host cannot be put into maintenance, or need not be.
 MAINTENANCE, DISCONNECTED = "Maintenance", "Disconnected"
 
-# The fields of a host by which the service reaches its IPMI controller, which no record shows completely.
+# The IPMI fields of a host. Records may lack some of them.
 _IPMI_PASSWORD = "ipmiPassword"
 _IPMI_PORT = "ipmiPort"
 _IPMI = ("ipmiAddress", "ipmiUsername", _IPMI_PORT)

@@ -214,7 +214,9 @@ def _build_items(
     """
     params = context.params
     if params["job_uuid"]:
-        raise InvalidOptions("job_uuid must be an option of each of the objects, because each call needs its own")
+        raise InvalidOptions(
+            "job_uuid cannot be shared, because each call needs its own: set it in each item of objects"
+        )
     if params["concurrency"] < 1:
         raise InvalidOptions("concurrency must be at least 1")
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
@@ -332,7 +334,7 @@ class Batch:
         )
 
     def run(self) -> None:
-        """Run all objects. Raise what interrupts the task; then the threads send nothing any more."""
+        """Run all objects. Raise the interruption of the task. No thread sends anything after it."""
         count = _limit_threads(min(self._context.params["concurrency"], len(self._items)))
         try:
             with _switch_seldom():

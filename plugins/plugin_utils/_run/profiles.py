@@ -205,7 +205,7 @@ class Profile:
         if isinstance(value, str) and "{{" in value:
             raise InvalidOptions(f"{self.label}: {name} must not contain {{{{: values of profiles are no templates")
         if rules.get("no_log") and not isinstance(value, str):
-            raise InvalidOptions(f"{self.label}: {name} must be a text: write it in quotes")
+            raise InvalidOptions(f"{self.label}: {name} must be a string: put it in quotes")
         details = {rule: rules[rule] for rule in rules if rule not in ("fallback", "default")}
         validation = ArgumentSpecValidator({name: details}).validate({name: value})
         if validation.error_messages:

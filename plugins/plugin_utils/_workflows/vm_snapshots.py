@@ -312,8 +312,8 @@ def _warn_of_future(site: Site, found: Iterable[tuple[VmSnapshots, list[Record]]
     labels = [f"{group['name']} of {vm.vm}" for vm, groups in found for group in groups]
     if labels:
         site.warn(
-            f"These snapshot groups are of the future, so a clock was wrong: {name_some(labels)}. They do not count for"
-            " vm_snapshots_keep, and are not removed before their time has come."
+            f"These snapshot groups have dates in the future, so a clock was wrong: {name_some(labels)}. They do not"
+            " count for vm_snapshots_keep, and are not removed before their time has come."
         )
 
 

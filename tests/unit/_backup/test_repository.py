@@ -108,7 +108,7 @@ def break_manifest(path: Path, **members: Any) -> None:
         ({"format": 2}, "its format is 2"),
         ({"point": SECOND}, f"it describes the point {SECOND}"),
         ({"vm_uuid": "2" * 32}, "it describes the point"),
-        ({"volumes": [{}]}, "it is no manifest: KeyError"),
+        ({"volumes": [{}]}, "it is not a manifest: KeyError"),
     ],
 )
 def test_a_manifest_that_cannot_be_read(repository: Repository, members: dict[str, Any], message: str) -> None:

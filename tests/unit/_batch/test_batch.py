@@ -271,7 +271,7 @@ def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) 
     (call,) = [entry for entry in sim.log() if entry["operation"] == "ChangeHostState"]
     assert call["job"] == ran.result["results"][0]["job"]["uuid"]
     assert "S3CRET" not in json.dumps(ran.result)
-    assert "job_uuid must be" in run_batch(sim, objects, job_uuid="f" * 32).result["msg"]
+    assert "job_uuid cannot be shared" in run_batch(sim, objects, job_uuid="f" * 32).result["msg"]
 
 
 def test_a_job_that_takes_long_does_not_delay_the_others(sim: Simulator) -> None:

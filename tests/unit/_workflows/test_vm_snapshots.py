@@ -292,7 +292,7 @@ def test_groups_of_the_future_are_named(service: Simulator, work: WorkflowRunner
     ran = run(work, query=["name=vm-1"])
     assert ran.report[0]["removed"] == OLD[1::-1]
     (warning,) = ran.warnings
-    assert "of the future" in warning
+    assert "dates in the future" in warning
     assert "scheduled-2999-01-01 of vm-1" in warning
 
 

@@ -50,7 +50,7 @@ def get_local_storage(sim: Simulator) -> Any:
 def test_volume_of_no_vm_may_be_lost_with_a_host(run_empty_host: ModuleRunner, sim: Simulator) -> None:
     sim.change("volume", DATA_VOLUME, vmInstanceUuid=None, primaryStorageUuid=get_local_storage(sim))
     ran = run_empty_host("kvm_host", REMOVED_HOST)
-    assert ran.warnings == ["host host-1: 1 data volumes of no VM lie on local storage; those on the host are lost."]
+    assert ran.warnings == ["host host-1: 1 unattached data volumes lie on local storage; those on the host are lost."]
 
 
 def test_vm_that_never_ran_may_be_lost_with_a_host(run_empty_host: ModuleRunner, sim: Simulator) -> None:
@@ -383,7 +383,7 @@ def test_volumes_of_no_vm_that_cannot_be_read_may_be_lost_with_a_host(
 ) -> None:
     sim.configure(missing_operations=["QueryVolume"])
     ran = run_empty_host("kvm_host", REMOVED_HOST)
-    assert "cannot check which data volumes of no VM are on the host" in ran.warnings[0]
+    assert "cannot check which unattached data volumes are on the host" in ran.warnings[0]
 
 
 # For each module, options that select an object, and others that differ from it.
