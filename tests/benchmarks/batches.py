@@ -15,31 +15,52 @@ from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 
 JOBS = 200
-GOAL_SECONDS = 3.0
+
+# The duration of the jobs in seconds, and by which part they are longer or shorter.
+JOB, JOB_SPREAD = 1.0, 0.2
+
+# What the loop and the wait may take beside the longest job, in loops of debug over as many items.
+GOAL_LOOPS = 2.0
 
 
 def measure() -> Iterator[Figure]:
     """Yield the figures of a batch of 200 jobs."""
-    yield from measure_batch(JOBS, GOAL_SECONDS)
+    yield from measure_batch(JOBS)
 
 
-def measure_batch(jobs: int, seconds: float) -> Iterator[Figure]:
-    """Yield the figures of a batch of jobs of a second, +- 20 %, with the goal for its seconds."""
-    options = ("--hosts", str(jobs), "--latency", "1", "--latency-spread", "0.2")
+def measure_batch(jobs: int) -> Iterator[Figure]:
+    """Yield the figures of a batch of jobs."""
+    options = ("--hosts", str(jobs), "--latency", str(JOB), "--latency-spread", str(JOB_SPREAD))
     with Simulator(*options) as simulator:
+        debug = run_playbook([play_of_debug(jobs)], simulator)
         run = run_playbook([play_of_jobs(jobs)], simulator)
-    label = f"a loop that starts {jobs:,} jobs of 1 s, and `job_wait`"
-    yield from list_figures(f"loop_{jobs}", label, jobs, run, seconds)
+    label = f"a loop that starts {jobs:,} jobs of {JOB:g} s, and `job_wait`"
+    text = f"{label}: beside the longest job / the same loop of `ansible.builtin.debug`"
+    loops = (run.seconds - JOB * (1 + JOB_SPREAD)) / debug.seconds
+    yield Figure(f"loop_{jobs}_debug", text, loops, GOAL_LOOPS, "G2", text, " x")
+    yield from list_figures(f"loop_{jobs}", label, jobs, run)
 
 
-def list_figures(name: str, label: str, jobs: int, run: Run, seconds: float) -> Iterator[Figure]:
+def list_figures(name: str, label: str, jobs: int, run: Run) -> Iterator[Figure]:
     """Yield the time, the polls, the other requests and the connections of a run."""
     others = len(run.requests) - run.polls
     # An operation and the list of the objects for each job; the run itself reads nothing else.
-    yield Figure(f"{name}_seconds", f"{label}, s", run.seconds, seconds, "G2", label, " s")
+    yield Figure(f"{name}_seconds", f"{label}, s", run.seconds)
     yield Figure(f"{name}_polls", f"{label}, polls a job", run.polls / jobs, 1.1, "G2")
     yield Figure(f"{name}_requests", f"{label}, other requests a job", others / jobs, 2.0, "G2")
     yield Figure(f"{name}_connections", f"{label}, connections of its two workers", run.connections, 4.0, "G2")
+
+
+def play_of_debug(items: int) -> dict[str, Any]:
+    """Return a play with one loop that does nothing."""
+    debug = {
+        "name": "Show the items",
+        "ansible.builtin.debug": {"msg": "{{ item }}"},
+        "loop": [seeded_uuid("host", number) for number in range(1, items + 1)],
+        "loop_control": {"label": ""},
+        "register": "started",
+    }
+    return {"hosts": "localhost", "gather_facts": False, "tasks": [debug]}
 
 
 def play_of_jobs(jobs: int) -> dict[str, Any]:

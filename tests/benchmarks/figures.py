@@ -32,7 +32,7 @@ HEADER = f"{'measured':>11} {'goal':>9} {'limit':>9}"
 class Figure:
     """A measured figure, of which less is better.
 
-    ``name`` identifies it among the limits. ``goal_id`` is the number of the goal (G1 to G8). ``guide`` describes it
+    ``name`` identifies it among the limits. ``goal_id`` is the number of the goal (G1 to G10). ``guide`` describes it
     in the table of the guide about evidence; ``unit`` follows figure and goal there.
     """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,10 +25,12 @@ POLLS = "/api-jobs/"
 
 @dataclass(frozen=True)
 class Run:
-    """The seconds that a playbook took, and the requests that it sent."""
+    """The seconds that a playbook took, those of the processor, its requests, and its output."""
 
     seconds: float
+    processor: float
     requests: list[dict[str, Any]]
+    output: str
 
     @property
     def polls(self) -> int:
@@ -61,7 +64,7 @@ def run_playbook(
         command = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", str(hosts), "-f", str(forks)]
         command.append(playbook if isinstance(playbook, str) else str(book))
         simulator.clear_log()
-        begin = time.monotonic()
+        begin, used = time.monotonic(), measure_children()
         ended = subprocess.run(
             command,
             env={**os.environ, **connection, **(environment or {})},
@@ -69,8 +72,14 @@ def run_playbook(
             capture_output=True,
             text=True,
         )
-        seconds = time.monotonic() - begin
+        seconds, processor = time.monotonic() - begin, measure_children() - used
     if ended.returncode:
         print(ended.stdout[-4000:], ended.stderr[-4000:], file=sys.stderr)
         ended.check_returncode()
-    return Run(seconds, simulator.log())
+    return Run(seconds, processor, simulator.log(), ended.stdout)
+
+
+def measure_children() -> float:
+    """Return the processor time of all child processes that have ended, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
