@@ -19,7 +19,10 @@ from ansible.plugins.loader import init_plugin_loader
 from benchmarks.figures import HEADER, Figure, describe_machine, is_worse, read_limits, record_limits
 
 # Each is a file with a function `measure` that yields figures.
-SHORT = ("tasks", "waiting", "batches", "names", "inventory", "events", "onboarding_short", "objects", "workflows")
+SHORT = (
+    *("tasks", "waiting", "batches", "names", "inventory", "events", "onboarding_short", "objects", "workflows"),
+    "backups",
+)
 LONG = ("batches_large", "objects_large", "inventory_large", "onboarding", "workflows_large")
 
 
