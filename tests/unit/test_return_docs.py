@@ -27,13 +27,10 @@ FREE = {
     *("workflow.report", "workflow.next"),
     # A mapping from user IDs to remarks, and the same as a list of records.
     *("sns_endpoint.endpoint.at_person_list", "sns_endpoint_info.endpoints.at_person_list"),
+    # What a run says about itself.
+    "backup_run.others.owner",
     # The guide Errors describes the errors of all modules.
-    *(
-        "backup_run.others.owner",
-        "host_network_info.hosts.error",
-        "job_info.jobs.error.causes",
-        "job_wait.jobs.error.causes",
-    ),
+    *("host_network_info.hosts.error", "job_info.jobs.error.causes", "job_wait.jobs.error.causes"),
 }
 
 

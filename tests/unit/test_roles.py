@@ -89,14 +89,19 @@ def tasks_in(node: Any, inherited: Mapping[str, Any]) -> Iterator[dict[str, Any]
             yield {name: value for name, value in keywords.items() if name not in ("block", "rescue", "always")}
 
 
-def tasks_of(role: str, file: str = "main.yml", inherited: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield all tasks of a role. Those of an included file inherit from the blocks around the include."""
+def tasks_of(
+    role: str, file: str = "main.yml", inherited: Mapping[str, Any] | None = None, outer: tuple[str, ...] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield all tasks of a role. Those of an included file inherit from the blocks around the include.
+
+    A file that includes itself, or one of the ``outer`` files, is not read again.
+    """
     for task in tasks_in(load("roles", role, "tasks", file), inherited or {}):
         yield task
         included = task.get("ansible.builtin.include_tasks") or task.get("ansible.builtin.import_tasks")
-        if isinstance(included, str) and "{" not in included:
+        if isinstance(included, str) and "{" not in included and included not in (*outer, file):
             around = {name: value for name, value in task.items() if name in ("delegate_to", "become")}
-            yield from tasks_of(role, included, around)
+            yield from tasks_of(role, included, around, (*outer, file))
 
 
 def names_of(role: str) -> set[str]:

@@ -31,7 +31,7 @@ from .backup_plan import (
     replace_address,
     sum_sizes,
 )
-from .backup_progress import choose_pause, describe_progress, find_progress
+from .backup_progress import choose_pause, count_turn, describe_progress, find_progress
 from .backup_report import Copy, build_members, build_report, judge_copy
 from .report import Report, name_some
 from .site import Selection, Site
@@ -182,7 +182,7 @@ def _describe_plan(items: Sequence[Record], entries: Sequence[Record], movers: I
     """Return what the turns of the role begin with, and the data movers that say how far copies are."""
     items = sorted(items, key=lambda item: sum_sizes(item["vm"]))
     names = [mover.name for mover in movers if mover.problem is None]
-    return {"items": items, "entries": entries, "has_more": bool(items), "movers": names}
+    return {"items": items, "entries": entries, **count_turn(0, bool(items)), "movers": names}
 
 
 def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], settings: Settings) -> str | None:
@@ -258,8 +258,8 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do.
 
     ``looked`` are the results of the tasks that looked at the copies, and ``movers`` what the data movers say about
-    them. While it returns ``has_more``, the role starts to copy ``sessions``, looks at these and at ``copies``, and
-    takes the next turn.
+    them. The role starts to copy ``sessions``, looks at these and at ``copies``, and takes the next turn if there is
+    more to do, see ``count_turn``.
     """
     settings, now = Settings(**options), site.get_time()
     copies = [Copy.from_result(result) for result in given["looked"]]
@@ -280,7 +280,7 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         "VMs",
         next={
             "entries": [*entries, *others],
-            "has_more": bool(running) or len(not_open) > len(others),
+            **count_turn(given["turn"], has_more=bool(running) or len(not_open) > len(others)),
             "copies": [copy.describe() for copy in running],
             **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),
         },

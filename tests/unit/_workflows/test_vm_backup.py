@@ -24,6 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_progress import (
     choose_pause,
+    count_turn,
     describe_progress,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
@@ -94,7 +95,7 @@ def turn(
 ) -> dict[str, Any]:
     """Take a turn, and return what the role does next."""
     movers = [{"running": list(running)}]
-    given = {"items": items, "entries": entries, "looked": looked, "movers": movers}
+    given = {"turn": 1, "items": items, "entries": entries, "looked": looked, "movers": movers}
     after: dict[str, Any] = step(work, "turn", given, **variables).result["next"]
     return after
 
@@ -252,6 +253,28 @@ def test_when_a_copy_is_looked_at_again(left: int | None, age: float, expected: 
     assert choose_pause(None, 0) == 1
 
 
+def test_many_turns_are_not_nested_deeply() -> None:
+    """As the files of the role include each other."""
+    after, deepest = count_turn(0, has_more=True), 0
+
+    def take_turn(levels: int) -> None:
+        nonlocal after, deepest
+        deepest = max(deepest, levels)
+        after = count_turn(after["turn"], has_more=after["turn"] < 60_000)
+
+    levels = {"all": 0, "row": 0, "turn": 0}
+    while after["has_more"]:
+        take_turn(sum(levels.values()) + 3)
+        if after["same_row"]:
+            levels["turn"] += 1
+        elif after["next_row"]:
+            levels.update(turn=0, row=levels["row"] + 1)
+        else:
+            levels.update(turn=0, row=0, all=levels["all"] + 1)
+    assert after["turn"] == 60_001
+    assert deepest < 125
+
+
 def test_the_line_about_a_copy() -> None:
     progress = {"step": "verify", "volume_uuid": "v1", "bytes_done": 3 << 29, "bytes_total": 6 << 30}
     known = {**progress, "bytes_per_second": 120 << 20, "seconds_left": 3725}
@@ -291,7 +314,7 @@ def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> 
     assert "Another run of the role copies the VM: process" in entry["error"]
     assert (planned.calls, statuses(service)) == ([], ["Running"])
     step(work, "end", {"items": [session]})
-    given = {"items": [session], "entries": [], "looked": [], "movers": [{"others": [make_run(uuid)]}]}
+    given = {"turn": 1, "items": [session], "entries": [], "looked": [], "movers": [{"others": [make_run(uuid)]}]}
     refused = step(work, "turn", given)
     assert (refused.calls, refused.result["next"]["has_more"]) == ([], False)
     assert "Another run of the role" in refused.result["next"]["entries"][0]["error"]
