@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 from .connection import has_libnbd
 
@@ -21,11 +22,13 @@ SETPRIV = "setpriv"
 
 TO_COPY = (LIBNBD, QEMU_IMG, QEMU_NBD, SETPRIV)
 
-_PACKAGES = (
-    "python3-libnbd, qemu-utils and util-linux on Debian and Ubuntu",
-    "python3-libnbd, qemu-img and util-linux on RHEL and Fedora",
-    "python3-libnbd, qemu-img, qemu-tools and util-linux on SUSE",
-)
+# The packages of each family of distributions, with the ids of the family in os-release.
+_PACKAGES = {
+    ("debian", "ubuntu"): ("Debian and Ubuntu", "python3-libnbd, qemu-utils and util-linux"),
+    ("rhel", "fedora", "centos"): ("RHEL and Fedora", "python3-libnbd, qemu-img and util-linux"),
+    ("suse", "opensuse", "sles"): ("SUSE", "python3-libnbd, qemu-img, qemu-tools and util-linux"),
+}
+OS_RELEASE = Path("/etc/os-release")
 
 
 def describe_missing(parts: Iterable[str]) -> str | None:
@@ -34,4 +37,23 @@ def describe_missing(parts: Iterable[str]) -> str | None:
     if not missing:
         return None
     names = [f"libnbd 1.12 or newer for {sys.executable}" if part == LIBNBD else part for part in missing]
-    return f"this data mover lacks {', '.join(names)}. Install {'; '.join(_PACKAGES)}"
+    return f"this data mover lacks {', '.join(names)}. Install {name_packages(OS_RELEASE)}"
+
+
+def name_packages(os_release: Path) -> str:
+    """Return the packages that contain all parts, for the distribution of a file, or for all if it is another one."""
+    try:
+        ids = _read_ids(os_release.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        ids = []
+    for each in ids:
+        for family, (dummy, packages) in _PACKAGES.items():
+            if each in family:
+                return packages
+    return "; ".join(f"{packages} on {family}" for family, packages in _PACKAGES.values())
+
+
+def _read_ids(text: str) -> list[str]:
+    """Return the id of a distribution, and then those that it is like."""
+    values = dict(line.partition("=")[::2] for line in text.splitlines())
+    return [word for name in ("ID", "ID_LIKE") for word in values.get(name, "").strip("'\"").split()]

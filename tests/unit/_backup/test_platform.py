@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.parts import name_packages
 
 from support.collection import ROOT
 
@@ -54,3 +55,30 @@ def test_python_3_9_imports_the_room(tmp_path: Path) -> None:
     names = [path.stem for path in FILES if path.stem not in ("__init__", "process")]
     program = "; ".join(f"import room.{name}" for name in names)
     subprocess.run([python, "-B", "-c", program], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize(
+    ("os_release", "expected"),
+    [
+        ('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nVERSION_ID="12"\nID=debian\n', "qemu-utils"),
+        ('PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nVERSION_ID="13"\nID=debian\n', "qemu-utils"),
+        ('NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n', "qemu-utils"),
+        ('NAME="Red Hat Enterprise Linux"\nID="rhel"\nID_LIKE="fedora"\nVERSION_ID="9.6"\n', "qemu-img"),
+        ('NAME="Rocky Linux"\nID="rocky"\nID_LIKE="rhel centos fedora"\n', "qemu-img"),
+        ('NAME="SLES"\nID="sles"\nID_LIKE="suse"\n', "qemu-img, qemu-tools"),
+        ("NAME='openSUSE Leap'\nID='opensuse-leap'\nID_LIKE='suse opensuse'\n", "qemu-img, qemu-tools"),
+    ],
+)
+def test_the_packages_of_a_distribution(os_release: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "os-release"
+    path.write_text(os_release, encoding="utf-8")
+    assert name_packages(path) == f"python3-libnbd, {expected} and util-linux"
+
+
+@pytest.mark.parametrize("os_release", [None, b"ID=arch\n", b"no=\xff"])
+def test_the_packages_of_an_unknown_distribution(os_release: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "os-release"
+    if os_release is not None:
+        path.write_bytes(os_release)
+    for words in ("qemu-utils and util-linux on Debian and Ubuntu", "on RHEL and Fedora", "on SUSE"):
+        assert words in name_packages(path)
