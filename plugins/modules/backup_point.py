@@ -160,51 +160,71 @@ point:
   type: dict
   contains:
     vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
-    vm_name: {description: The name that the VM had., type: str, sample: vm-1}
+    vm_name: {description: "The name that the VM had, null if its record has none.", type: str, sample: vm-1}
     point:
       description: "The name of the point: its time in UTC."
       type: str
       sample: 20261127T021500Z
     created: {description: The time of the point., type: str, sample: "2026-11-27T02:15:00Z"}
     mode:
-      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed)."
+      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed) if they differ."
       type: str
       sample: incremental
-    file_bytes: {description: The size of its files., type: int, sample: 1048576}
+    file_bytes: {description: "The size of its files in bytes, 0 in check mode.", type: int, sample: 1048576}
     volumes:
       description: Its volumes.
       type: list
       elements: dict
       contains:
         volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
-        device_id: {description: The place of the volume in the VM., type: int, sample: 0}
-        size: {description: The size of the volume., type: int, sample: 10737418240}
+        device_id:
+          description: "The place of the volume in the VM, null if the service has not said it."
+          type: int
+          sample: 0
+        size: {description: The size of the volume in bytes., type: int, sample: 10737418240}
         mode:
           description:
             - "How it was copied. V(full): all data. V(incremental): what a bitmap marks as changed. V(compared): what
               differs from the base; this needs no bitmap."
           type: str
           sample: incremental
-        reason: {description: Why it was copied so., type: str, sample: the bitmap of the export}
+        reason:
+          description:
+            - Why it was copied so. An increment uses V(the bitmap of the export) or V(the bitmap of the reply).
+            - "A full copy is made because V(the repository has no whole point with the volume), V(the service offers no
+              increment), V(the task asks for it), the volume shrank, or no whole point has the checkpoint from which
+              the increment counts."
+            - "A comparison is made because V(the task asks for it), V(the session offers no bitmap), V(the volume was
+              restored after its newest point), or the increment differed from the volume."
+          type: str
+          sample: the bitmap of the export
         base:
-          description: The point that has what this copy lacks, null for a full copy.
+          description: The name of the point that has what this copy lacks, null for a full copy.
           type: str
           sample: 20261126T021500Z
         checkpoint:
-          description: The name of the bitmap from which the next increment can count.
+          description: The name of the bitmap from which the next increment can count, null if the session had none.
           type: str
           sample: bitmap-00000009
-        compression: {description: The compression of the file., type: str, sample: none}
-        bytes_read: {description: The bytes that were read from the volume., type: int, sample: 1048576}
-        bytes_written: {description: The bytes that were written to the file., type: int, sample: 983040}
-        bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 65536}
-        file_bytes: {description: "The size of the file, null in check mode.", type: int, sample: 1048576}
+        compression: {description: "The compression of the file, V(none) or V(zstd).", type: str, sample: none}
+        bytes_read:
+          description:
+            - The bytes of the volume that were read for the copy, without those of the verification. In check mode, how
+              many would be read at most.
+          type: int
+          sample: 1048576
+        bytes_written:
+          description: The bytes that were written to the file, 0 in check mode.
+          type: int
+          sample: 983040
+        bytes_zeroed: {description: "The bytes that were written as zeros, 0 in check mode.", type: int, sample: 65536}
+        file_bytes: {description: "The size of the file in bytes, null in check mode.", type: int, sample: 1048576}
         sha256:
-          description: "The checksum of the file, null in check mode."
+          description: "The SHA-256 of the file in hexadecimal digits, null in check mode."
           type: str
           sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
         verified:
-          description: "Whether the copy was compared with the volume while the session was open."
+          description: "Whether the whole copy was compared with the volume while the session was open."
           type: bool
           sample: true
 kept:

@@ -110,10 +110,10 @@ running:
       description: "What is done: V(full), V(incremental), V(compared), V(restore), or V(verify)."
       type: str
       sample: incremental
-    bytes_done: {description: How much of the volume is done., type: int, sample: 524288}
-    bytes_total: {description: How much there is to do., type: int, sample: 1048576}
-    bytes_per_second: {description: How much is done in a second., type: int, sample: 524288}
-    seconds_left: {description: How long it will take., type: int, sample: 1}
+    bytes_done: {description: How many bytes of the step are done., type: int, sample: 524288}
+    bytes_total: {description: How many bytes the step has., type: int, sample: 1048576}
+    bytes_per_second: {description: How many bytes were done in a second., type: int, sample: 524288}
+    seconds_left: {description: "How many seconds are left, null if it has just begun.", type: int, sample: 1}
     host: {description: The name of the data mover., type: str, sample: mover-1}
     process: {description: The process id., type: int, sample: 4711}
     updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}

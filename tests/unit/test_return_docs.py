@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import Point, VolumeCopy
 
 from support.collection import ALL_MODULES, MODULES, ROOT, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
@@ -55,6 +57,19 @@ def test_samples_have_the_documented_types(name: str) -> None:
     for path, field in list_fields(load_returns(name), name):
         if "sample" in field:
             assert list(shape_differences(field["sample"], field, path)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "member"), [("backup_point", "point"), ("backup_point_info", "points"), ("backup_restore", "point")]
+)
+def test_restore_points_are_documented_alike(name: str, member: str) -> None:
+    """The manifest has all fields of a volume."""
+    expected = load_returns("backup_point")["point"]["contains"]
+    found = {field: rules for field, rules in load_returns(name)[member]["contains"].items() if field in expected}
+    assert found == expected
+    assert expected["volumes"]["contains"].keys() == {field.name for field in fields(VolumeCopy)}
+    volume = VolumeCopy("a" * 32, 0, 1, "full", "", None, None, "none", 1, 1, 0, 1, "", True)
+    assert expected.keys() == Point("b" * 32, "20261127T021500Z", {}, (volume,)).describe().keys()
 
 
 @pytest.mark.parametrize("name", documented_records())
