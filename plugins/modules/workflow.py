@@ -12,7 +12,9 @@ description:
     itself gets the same without the fact and the summary of the role.
   - The variables of the role are those of the task, for example of the play, the inventory and the command line. They
     are validated and converted as the role documents them, so a text such as V(db-1,db-2) is a list of two names. A
-    variable with the prefix of the role that the role does not have is an error.
+    variable with the prefix of the role that the role does not have is an error. The role
+    P(virtinfra.manager.host_onboarding#role) runs once for all hosts of a play, and collects the variables of each
+    before.
   - Many objects are processed at the same time, and a failure of one does not stop the others. Then the task does not
     fail, but counts the failure in RV(failed_count). It fails, with nothing changed, if the variables are invalid or
     what they select cannot be read.
@@ -25,6 +27,7 @@ options:
       - capacity_report
       - host_evacuation
       - host_maintenance
+      - host_onboarding
       - host_removal
       - notifications
       - site_description
@@ -164,6 +167,7 @@ MODULE = workflow_module(
                 "capacity_report",
                 "host_evacuation",
                 "host_maintenance",
+                "host_onboarding",
                 "host_removal",
                 "notifications",
                 "site_description",

@@ -190,9 +190,9 @@ def test_vars_files_of_the_guide(sim: Simulator, playbook_runner: PlaybookRunner
     written = {"Write the capacity report", "Describe the service"}
     assert changed(completed) == {"Onboard hosts", "Walk through the hosts", *written}
     onboarding = [played for played in completed if played.play == "Onboard hosts" and played.result.get("changed")]
-    # One step for all hosts, and the report of the host that is new.
+    # One task for all hosts, and the report of the host that is new.
     assert [played.task.rpartition(" : ")[2] for played in onboarding] == [
-        "Add the hosts that do not exist",
+        "Onboard the hosts",
         "Set the fact host_onboarding_report",
     ]
     assert changed(predicted) >= changed(completed)

@@ -59,6 +59,13 @@ class WorkflowRun:
         return [str(entry["operation"]) for entry in self.log if entry["method"] == "GET" and entry["operation"]]
 
 
+def create_play(hostvars: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the variables of a task of a play for the hosts with these variables, none of which has failed."""
+    hosts = list(hostvars)
+    lists = ("ansible_play_batch", "ansible_play_hosts", "ansible_play_hosts_all")
+    return {"hostvars": hostvars, **dict.fromkeys(lists, hosts)}
+
+
 class WorkflowRunner:
     """Run workflows against a simulator, with the variables of their roles."""
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
+from ...module_utils._masking.masker import Masker
 from .report import Report
 from .site import Site
 from .variables import Play, read_variables
@@ -32,7 +34,7 @@ def load_workflow(role: str, step: str | None, given: Record) -> Workflow:
     A step also gets what the steps before it returned, and what other tasks of the role did. Raise InvalidOptions for a
     step that the role does not have.
     """
-    module = import_module(f"{__package__}.{role}")
+    module = _import(role)
     steps: Mapping[str, Step] = getattr(module, "STEPS", {})
     if step is not None and step in steps:
         return partial(_run_step, steps[step], given)
@@ -44,10 +46,19 @@ def load_workflow(role: str, step: str | None, given: Record) -> Workflow:
     return workflow
 
 
+def _import(role: str) -> ModuleType:
+    return import_module(f"{__package__}.{role}")
+
+
 def _run_step(
     step: Callable[[Site, Mapping[str, Any], Record], Report], given: Record, site: Site, values: Any
 ) -> Report:
     return step(site, values, given)
+
+
+def _read(role: str, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker) -> dict[str, Any]:
+    """Return the variables of a role, none if the workflow itself reads those of each host of the play."""
+    return {} if getattr(_import(role), "READS_HOSTS", False) else read_variables(role, variables, template, masker)
 
 
 def run_workflow(
@@ -65,7 +76,7 @@ def run_workflow(
     role, given = context.params["role"], context.params["given"] or {}
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.
-    values = given.get("variables") or read_variables(role, variables, template, masker)
+    values = given.get("variables") or _read(role, variables, template, masker)
     site = Site(context, Play(variables, template, masker, load))
     workflow = load_workflow(role, context.params["step"], given)
     result = workflow(site, values).build_result()

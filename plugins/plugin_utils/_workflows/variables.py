@@ -155,6 +155,14 @@ class Play:
                     values.append(str(variables[name]))
         return values
 
+    def count_lost(self) -> int:
+        """Return how many hosts of the play have failed or are unreachable."""
+        return len(self._variables["ansible_play_hosts_all"]) - len(self._variables["ansible_play_hosts"])
+
+    def get_fact(self, host: str, name: str) -> Any:
+        """Return a fact of a host, None if it has none."""
+        return self._variables["hostvars"][host].get(name)
+
     def read(self, role: str) -> dict[str, Any]:
         """Return the variables of another role, as ``read_variables`` does. Raise InvalidOptions."""
         return read_variables(role, self._variables, self._template, self._masker)
@@ -162,6 +170,17 @@ class Play:
     def list_hosts(self, group: str) -> list[str]:
         """Return the names of the hosts of a group, none if there is no such group."""
         return list(self._variables["groups"].get(group, ()))
+
+    def read_collected(self, role: str, collected: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the variables of a role as ``read_variables`` does, from those that a task of a host has collected.
+
+        Only the tasks of a host know all its variables, such as those of an include. ``names`` in ``collected`` are the
+        names of all that have the prefix of the role. Raise InvalidOptions.
+        """
+        options, omit = load_role_options(role), self._variables.get("omit")
+        _refuse_unknown(role, options, dict.fromkeys(collected["names"]))
+        # They are evaluated. The containers of Ansible refer to all variables, which a deep copy of them would copy.
+        return _convert(role, options, {**collected, "omit": omit}, _copy, self._masker)
 
     def read_host(self, role: str, host: str, names: Iterable[str]) -> dict[str, Any]:
         """Return those of some variables of a role, by their names without the prefix, that a host has.
@@ -178,6 +197,13 @@ class Play:
         except InvalidOptions as mistake:
             raise InvalidOptions(f"host {host}: {mistake}") from mistake
         return {name: values[name] for name in given}
+
+
+def _copy(value: Any) -> Any:
+    """Return a value in plain containers."""
+    if isinstance(value, Mapping):
+        return {name: _copy(member) for name, member in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:

@@ -1,0 +1,262 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
+"""Add the hosts of a play, set the service types of their interfaces, and change them to their final states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import Record
+from .report import Entry, Outcome, Report
+from .site import Site
+from .variables import Play
+
+# Each host of the play has its own variables, which its task has collected.
+READS_HOSTS = True
+
+ROLE = "host_onboarding"
+
+# The fact with the variables that the task of a host has collected.
+COLLECTED = "__host_onboarding_wanted"
+
+# The variables of the role that are options of kvm_host with the same names.
+OPTIONS = ("name", "management_ip", "cluster", "username", "password", "ssh_port")
+
+# The service type that the API can neither add nor remove.
+MANAGEMENT = "ManagementNetwork"
+
+# For more interfaces of existing hosts, all service types are read with one request.
+FEW = 10
+
+# More rows than services have: the default limit is 20.
+MAX_ROWS = 100000
+
+# The options of kvm_host in a message about those that are missing, each of which a variable of the role sets.
+MISSING = re.compile(r" (?=(?:management_ip|cluster|username|password)(?:, | and | to add it))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The variables of the role for one host."""
+
+    name: str
+    management_ip: str | None
+    cluster: str | None = None
+    username: str | None = None
+    password: str | None = None
+    ssh_port: int | None = None
+    state: str = "enabled"
+    services: list[Record] = field(default_factory=list)
+    timeout: int = 10800
+    concurrency: int = 500
+
+    def check(self) -> None:
+        """Raise InvalidOptions for a value that the argument specification cannot exclude."""
+        if self.concurrency < 1:
+            raise InvalidOptions(f"host_onboarding_concurrency must be at least 1, not {self.concurrency}")
+
+
+@dataclass
+class Onboarding:
+    """A host: its name in the inventory, its variables, and what the steps so far have done and found.
+
+    ``uuid`` is None as long as the host does not exist, ``served`` are its service types, and ``errors`` why it has
+    failed.
+    """
+
+    host: str
+    wanted: Settings
+    uuid: str | None = None
+    is_new: bool = False
+    is_changed: bool = False
+    served: list[Record] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def note(self, result: Record) -> None:
+        """Note the result of a step, and why it has failed."""
+        self.is_changed |= bool(result["changed"])
+        if result["failed"]:
+            self.errors.append(str(result["msg"]))
+
+    def note_addition(self, result: Record) -> None:
+        """Note the result of the first step, which also finds the host."""
+        self.uuid = (result.get("host") or {}).get("uuid")
+        # If there are service types to set, the step only adds the host and changes nothing else.
+        self.is_new = bool(result["changed"])
+        self.note(result)
+
+    def build_addition(self) -> Record:
+        """Return the options that add the host, with its final state unless service types must be set before."""
+        given = {name: getattr(self.wanted, name) for name in OPTIONS}
+        options = {name: value for name, value in given.items() if value is not None}
+        return {**options, **self._format_state("present" if self.wanted.services else self.wanted.state)}
+
+    def build_change(self, state: str) -> Record:
+        """Return the options that change the state of the host."""
+        return {"uuid": self.uuid, **self._format_state(state)}
+
+    def build_services(self) -> Iterator[Record]:
+        """Yield the options that set the service types of each interface."""
+        for service in self.wanted.services:
+            vlans = {} if service.get("vlans") is None else {"vlan_ids": service["vlans"]}
+            types = {"interfaces": [service["interface"]], "service_types": service["service_types"]}
+            yield {"host": self.uuid, **types, **vlans, "wait_timeout": self.wanted.timeout}
+
+    def _format_state(self, state: str) -> Record:
+        return {"state": state, "wait_timeout": self.wanted.timeout}
+
+    def build_entry(self) -> Entry:
+        """Return the entry of the report."""
+        name, error = self.wanted.name, " ".join(name_variables(self.wanted.name, self.errors)) or None
+        outcome = Outcome(is_changed=self.is_changed, error=error)
+        is_known = self.wanted.services and self.uuid is not None and error is None
+        members = {
+            "name": name,
+            "management_ip": self.wanted.management_ip,
+            "uuid": self.uuid,
+            "outcome": outcome.name,
+            "services": self.served if is_known else None,
+            "error": None if error is None else f"host {name}: {error}",
+        }
+        return Entry(outcome, f"host {name}", members)
+
+
+# The uuid of a host, the name of its interface, and a VLAN.
+Pair = tuple[Any, Any, int]
+
+# The options of a module for a host.
+Step = tuple[Onboarding, Record]
+
+
+def run(site: Site, dummy: Mapping[str, Any]) -> Report:
+    """Onboard the hosts, and return what became of each. A host that fails is in no later step."""
+    hosts = list(read_hosts(site.play))
+    concurrency = next((host.wanted.concurrency for host in list_active(hosts)), 1)
+    for host, result in _act(site, "kvm_host", plan_additions(hosts), concurrency):
+        host.note_addition(result)
+    for host, result in _act(site, "kvm_host", plan_disabling(hosts), concurrency):
+        host.note(result)
+    unserved = count_unserved(hosts)
+    _serve(site, plan_services(hosts), concurrency)
+    for host, result in _act(site, "kvm_host", plan_final_states(hosts), concurrency):
+        host.note(result)
+    entries = [host.build_entry() for host in hosts]
+    reports = {host.host: entry.members for host, entry in zip(hosts, entries, strict=True)}
+    changed = [host.host for host in hosts if host.is_changed]
+    rows = {
+        "failed before": site.play.count_lost(),
+        # Check mode does not know the interfaces of a host that does not exist.
+        **({"interfaces unknown until added": unserved} if unserved else {}),
+    }
+    return Report("hosts", entries, next={"reports": reports, "changed": changed, "rows": rows})
+
+
+def _act(site: Site, module: str, steps: Sequence[Step], concurrency: int) -> Iterator[tuple[Onboarding, Record]]:
+    """Run a module with the options of all hosts at the same time, and return each result with its host."""
+    results = site.batch(module, [options for dummy, options in steps], concurrency)
+    return ((host, result) for (host, dummy), result in zip(steps, results, strict=True))
+
+
+def _serve(site: Site, steps: Sequence[Step], concurrency: int) -> None:
+    """Set the service types of interfaces, and note them. Those of many hosts are read together before."""
+    rows = _read_services(site) if sum(not host.is_new for host, dummy in steps) > FEW else {}
+    known = [find_settled(options, rows) for dummy, options in steps]
+    needed = [options for (dummy, options), services in zip(steps, known, strict=True) if services is None]
+    results = iter(site.batch("host_nic_service", needed, concurrency))
+    for (host, dummy), services in zip(steps, known, strict=True):
+        if services is None:
+            result = next(results)
+            host.note(result)
+            services = result.get("services") or []
+        host.served += services
+
+
+def _read_services(site: Site) -> dict[Pair, Record]:
+    """Return all service types of the service. Without them the module reads those of each host."""
+    try:
+        reply = site.read("api", operation="GetHostNicServiceTypeStatistic", params={"limit": MAX_ROWS})["reply"]
+    except VirtinfraError:
+        return {}
+    rows = reply.get("serviceTypeStatistics") or ()
+    return {(row.get("hostUuid"), row.get("interfaceName"), row.get("vlanId") or 0): row for row in rows}
+
+
+def find_settled(options: Record, rows: Mapping[Pair, Record]) -> list[Record] | None:
+    """Return the service types of an interface in the form of the module if they are as wanted, None if not.
+
+    An interface without service types is not among the rows, so None: nothing shows that it exists. The API can neither
+    add nor remove the management network.
+    """
+    (name,), wanted = options["interfaces"], set(options["service_types"])
+    services = []
+    for vlan in sorted({*(options.get("vlan_ids") or [0])}):
+        row = rows.get((options["host"], name, vlan))
+        types = sorted(row.get("serviceTypes") or ()) if row else []
+        if row is None or set(types) not in (wanted, {*wanted, MANAGEMENT}):
+            return None
+        uuid = row.get("interfaceUuid")
+        services.append({"interface_name": name, "interface_uuid": uuid, "service_types": types, "vlan_id": vlan})
+    return services
+
+
+def read_hosts(play: Play) -> Iterator[Onboarding]:
+    """Yield the hosts of the play whose tasks have collected variables. Those with invalid ones have failed."""
+    for host in play.batch:
+        # Hosts that the role does not concern have none, and those of an earlier call of the role have none left.
+        if collected := play.get_fact(host, COLLECTED):
+            yield _read_host(play, host, collected)
+
+
+def _read_host(play: Play, host: str, collected: Mapping[str, Any]) -> Onboarding:
+    try:
+        values = play.read_collected(ROLE, collected)
+        wanted = Settings(**{**values, "name": values["name"] or host, "services": values["services"] or []})
+        wanted.check()
+    except InvalidOptions as mistake:
+        name, address = (collected.get(f"{ROLE}_{name}") for name in ("name", "management_ip"))
+        return Onboarding(host, Settings(name=str(name or host), management_ip=address), errors=[str(mistake)])
+    return Onboarding(host, wanted)
+
+
+def list_active(hosts: Sequence[Onboarding]) -> list[Onboarding]:
+    """Return the hosts that have not failed."""
+    return [host for host in hosts if not host.errors]
+
+
+def plan_additions(hosts: Sequence[Onboarding]) -> list[Step]:
+    """Return how the hosts that do not exist are added. One without service types to set gets its final state."""
+    return [(host, host.build_addition()) for host in list_active(hosts)]
+
+
+def plan_disabling(hosts: Sequence[Onboarding]) -> list[Step]:
+    """Return how new hosts are disabled until their service types are set, so that no VM starts on them before."""
+    new = [host for host in list_active(hosts) if host.wanted.services and host.is_new]
+    return [(host, host.build_change("disabled")) for host in new]
+
+
+def plan_services(hosts: Sequence[Onboarding]) -> list[Step]:
+    """Return how the service types of interfaces are set, except for hosts that check mode only predicts."""
+    known = [host for host in list_active(hosts) if host.uuid is not None]
+    return [(host, options) for host in known for options in host.build_services()]
+
+
+def count_unserved(hosts: Sequence[Onboarding]) -> int:
+    """Return the number of hosts whose interfaces are unknown, because check mode has only predicted to add them."""
+    return sum(bool(host.wanted.services) and host.uuid is None for host in list_active(hosts))
+
+
+def plan_final_states(hosts: Sequence[Onboarding]) -> list[Step]:
+    """Return how hosts with service types get their final states; the others had theirs with the first step."""
+    return [(host, host.build_change(host.wanted.state)) for host in list_active(hosts) if host.wanted.services]
+
+
+def name_variables(name: str, messages: Sequence[str]) -> list[str]:
+    """Return messages about a host without its name, in which options have the names of the variables of the role."""
+    return [MISSING.sub(f" {ROLE}_", message.removeprefix(f"host {name}: ")) for message in messages]
