@@ -18,10 +18,16 @@ Entry = Mapping[str, Any]
 # The key of an object in the comparison, with its name and the options of its module.
 Described = dict[Any, tuple[str, dict[str, Any]]]
 
+NO_ADDRESS = "it has no host_onboarding_management_ip, which identifies a host, so it was not compared"
+
 
 def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[Entry]:
-    """Return an entry for each object that the service has or that is described. Kinds that were not read have none."""
-    hosts = [host for host in described.get("hosts") or () if host.get("management_ip")]
+    """Return an entry for each object that the service has or that is described.
+
+    Kinds that were not read have none, except for hosts that are described without their address.
+    """
+    given = described.get("hosts") or ()
+    hosts = [host for host in given if host.get("management_ip")]
     expected: dict[str, Described] = {
         "host": {host["management_ip"]: (str(host["name"]), _pick_host(host)) for host in hosts},
         "service": _list_services(hosts, site.get("host") or ()),
@@ -34,12 +40,14 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[En
         kind: {value for item in site.get(kind) or () for value in (_to_key(item), item["uuid"])}
         for kind in ("platform", "topic")
     }
-    return [
+    compared = [
         entry
         for kind, entries in expected.items()
         if site.get(kind) is not None
         for entry in _compare(kind, entries, site[kind], known, expected["host"].keys())
     ]
+    unclear = [str(host["name"]) for host in given if not host.get("management_ip")]
+    return [*(_build("host", name, "skipped", NO_ADDRESS, {}) for name in unclear), *compared]
 
 
 def _compare(

@@ -73,6 +73,15 @@ def test_mistakes_are_found_before_anything_is_read(
     assert ran.log == []
 
 
+def test_a_host_without_its_address_is_not_compared_silently(sim: Simulator, work: WorkflowRunner) -> None:
+    """The host of the service is not described then."""
+    ran = compare(sim, work, {"host_onboarding_management_ip": None})
+    (entry,) = (entry for entry in ran.report if entry["outcome"] == "skipped")
+    assert (entry["kind"], entry["name"]) == ("host", "host-1")
+    assert "it has no host_onboarding_management_ip" in entry["error"]
+    assert [each["outcome"] for each in ran.report if each["name"] == "host-1"] == ["skipped", "not described"]
+
+
 def test_summary_of_differences_and_failures() -> None:
     rows = [{"outcome": outcome, "error": "x"} for outcome in ("same", "differs", "failed", "skipped")]
     assert summarize(rows, True) == "1 of 4 objects differ from their description, and 1 could not be checked"
