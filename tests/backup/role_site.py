@@ -99,9 +99,9 @@ class RoleSite:
 
 
 @contextmanager
-def open_role_site(folder: Path) -> Iterator[RoleSite]:
+def open_role_site(folder: Path, disk_size: str = "4M") -> Iterator[RoleSite]:
     """Yield a site whose VMs run, and have no CBT tasks."""
-    with Simulator("--disks", str(folder / "disks"), "--disk-size", "4M", "--latency", "0") as sim:
+    with Simulator("--disks", str(folder / "disks"), "--disk-size", disk_size, "--latency", "0") as sim:
         sim.reset(vms=3, cbt_tasks=0)
         for vm in sim.records("vm"):
             sim.change("vm", vm["uuid"], state="Running")
