@@ -10,6 +10,7 @@ The session ``format`` writes them into a doc fragment, with a section for each 
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -40,9 +41,6 @@ class ModuleDocFragment:
     """The fields of each type of record."""
 '''
 
-
-# The types with a page of their own; the guide "Fields of results" documents all types.
-PAGES = ("cbt_task", "endpoint", "host", "primary_storage", "snapshot_group", "subscriber", "vm", "vm_nic")
 
 # Fields that docs/openapi.yaml does not describe, and whose values conditions cannot compare.
 LISTS = ("ipRanges",)
@@ -106,10 +104,16 @@ def _join(items: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def list_pages() -> list[str]:
+    """Return the types whose fields a module documents; the guide "Fields of results" documents those of all types."""
+    modules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "plugins" / "modules").glob("*.py"))
+    return sorted(set(re.findall(r"_query_fields\.(\w+)", modules)))
+
+
 def format_fragment() -> str:
     """Return the text of the doc fragment."""
     by_name = {resource_type.name: resource_type for resource_type in LISTED_TYPES.values()}
-    sections = {name: describe_fields(by_name[name]) for name in PAGES}
+    sections = {name: describe_fields(by_name[name]) for name in list_pages()}
     return HEADER + "".join(_format_section(name, notes) for name, notes in sections.items())
 
 

@@ -129,6 +129,7 @@ def describe_job() -> Fields:
 
 def contains(schema: str) -> Fields:
     """Return the fields of a record as RETURN documents them."""
+    assert schema in description()["components"]["schemas"], f"docs/openapi.yaml does not describe {schema}"
     node = description()["components"]["schemas"][schema]
     inherited = contains(node["$ref"].rsplit("/", 1)[-1]) if "$ref" in node else {}
     mark = {"x-companion": True} if node.get("x-companion") else {}
