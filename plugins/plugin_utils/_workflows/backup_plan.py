@@ -90,6 +90,19 @@ def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
     return None
 
 
+def list_lost(results: Iterable[Record]) -> list[str]:
+    """Return the data movers that could not be reached, of results of backup_run."""
+    return [str(result["item"]) for result in results if result.get("unreachable")]
+
+
+def find_hindrance(item: Record, results: Sequence[Record]) -> str | None:
+    """Return why no session may be opened for a VM any more, None if it may. ``results`` are those of backup_run."""
+    if item["mover"] in list_lost(results):
+        return f"The data mover {item['mover']} cannot be reached any more. No session was opened."
+    others = [other for result in results for other in result.get("others") or ()]
+    return find_other_run(others, str(item["vm"]["uuid"]))
+
+
 @dataclass(frozen=True)
 class Choice:
     """How a VM is copied, and why."""

@@ -25,9 +25,11 @@ from .backup_plan import (
     build_uri,
     choose_due,
     choose_mode,
+    find_hindrance,
     find_other_run,
     has_session,
     list_ended,
+    list_lost,
     replace_address,
     sum_sizes,
 )
@@ -234,10 +236,10 @@ def _build_item(vm: Record, mover: Mover, tasks: Iterable[Record], settings: Set
 
 def _predict(site: Site, items: Iterable[Record], settings: Settings) -> list[Record]:
     """Return the entries that a run would have."""
-    entries = []
+    entries, storages = [], _read_space(site, settings).storages
     for item in items:
         # A VM waits until others have given their space back, so each must have room alone.
-        if error := _read_space(site, settings).take(item["vm"]):
+        if error := Space(storages, settings.min_free_percent).take(item["vm"]):
             entries.append(build_members(item["vm"], error=error))
         else:
             entries.append(build_members(item["vm"], outcome=item["outcome"], why=item["why"]))
@@ -257,9 +259,9 @@ def _read_tasks(site: Site) -> list[Record]:
 def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do.
 
-    ``looked`` are the results of the tasks that looked at the copies, and ``movers`` what the data movers say about
-    them. The role starts to copy ``sessions``, looks at these and at ``copies``, and takes the next turn if there is
-    more to do, see ``count_turn``.
+    ``looked`` are the results of the tasks that looked at the copies, and ``movers`` those of the data movers that were
+    ``asked`` about them. The role starts to copy ``sessions``, looks at these and at ``copies``, and takes the next
+    turn if there is more to do, see ``count_turn``.
     """
     settings, now = Settings(**options), site.get_time()
     copies = [Copy.from_result(result) for result in given["looked"]]
@@ -282,6 +284,7 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
             "entries": [*entries, *others],
             **count_turn(given["turn"], has_more=bool(running) or len(not_open) > len(others)),
             "copies": [copy.describe() for copy in running],
+            "movers": [mover for mover in given["asked"] if mover not in list_lost(given["movers"])],
             **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),
         },
         has_changed=bool(over or sessions),
@@ -289,11 +292,10 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 
 
 def _open_sessions(
-    site: Site, left: Sequence[Record], are_open: Sequence[Record], movers: Iterable[Record], settings: Settings
+    site: Site, left: Sequence[Record], are_open: Sequence[Record], movers: Sequence[Record], settings: Settings
 ) -> tuple[list[Record], list[Record]]:
     """Open the sessions that may be open beside others, and return them, and the entries of the VMs that have none."""
-    runs = [run for mover in movers for run in mover.get("others") or ()]
-    errors = {item["vm"]["uuid"]: find_other_run(runs, item["vm"]["uuid"]) for item in left}
+    errors = {item["vm"]["uuid"]: find_hindrance(item, movers) for item in left}
     entries = [build_members(item["vm"], error=error) for item in left if (error := errors[item["vm"]["uuid"]])]
     left = [item for item in left if not errors[item["vm"]["uuid"]]]
     due = choose_due(left, are_open, settings.most_open, settings.per_host)

@@ -94,8 +94,8 @@ def turn(
     **variables: Any,
 ) -> dict[str, Any]:
     """Take a turn, and return what the role does next."""
-    movers = [{"running": list(running)}]
-    given = {"turn": 1, "items": items, "entries": entries, "looked": looked, "movers": movers}
+    movers = [{"item": "localhost", "running": list(running)}]
+    given = {"turn": 1, "items": items, "entries": entries, "looked": looked, "movers": movers, "asked": []}
     after: dict[str, Any] = step(work, "turn", given, **variables).result["next"]
     return after
 
@@ -227,6 +227,19 @@ def test_the_copy_that_ends_first_has_its_session_ended_first(service: Simulator
     assert (last["entries"][0]["outcome"], last["has_more"], statuses(service).count("Running")) == ("failed", False, 1)
 
 
+def test_no_session_opens_for_a_mover_that_is_lost(service: Simulator, work: WorkflowRunner) -> None:
+    """It is not asked again; the VMs of other movers are copied."""
+    first, *others = plan(work, concurrency=1).result["next"]["items"]
+    items = [{**first, "mover": "gone"}, *others]
+    results = [{"item": "gone", "unreachable": True, "msg": "no route"}, {"item": "localhost", "running": []}]
+    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": results, "asked": ["gone", "localhost"]}
+    after = step(work, "turn", given, concurrency=4, per_host=4).result["next"]
+    assert [entry["error"] for entry in after["entries"]] == [
+        "The data mover gone cannot be reached any more. No session was opened."
+    ]
+    assert (len(after["sessions"]), after["movers"], statuses(service)) == (3, ["localhost"], ["Running"] * 3)
+
+
 def test_a_copy_that_its_mover_does_not_end(service: Simulator, work: WorkflowRunner) -> None:
     (session,) = enable(work, service)
     late = {**session, "opened": session["opened"] - 100}
@@ -295,6 +308,7 @@ def test_no_session_opens_without_room_in_the_repository(service: Simulator, wor
 def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
     predicted = plan(work, check=True)
     assert (predicted.calls, predicted.result["changed"]) == ([], True)
+    assert len(predicted.reads) == len({*predicted.reads})
     assert predicted.result["next"]["items"] == []
     assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
 
@@ -314,7 +328,8 @@ def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> 
     assert "Another run of the role copies the VM: process" in entry["error"]
     assert (planned.calls, statuses(service)) == ([], ["Running"])
     step(work, "end", {"items": [session]})
-    given = {"turn": 1, "items": [session], "entries": [], "looked": [], "movers": [{"others": [make_run(uuid)]}]}
+    given = {"turn": 1, "items": [session], "entries": [], "looked": [], "asked": ["localhost"]}
+    given["movers"] = [{"item": "localhost", "others": [make_run(uuid)]}]
     refused = step(work, "turn", given)
     assert (refused.calls, refused.result["next"]["has_more"]) == ([], False)
     assert "Another run of the role" in refused.result["next"]["entries"][0]["error"]
