@@ -55,17 +55,13 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
 def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) -> None:
     """The next session opens in its place, while the terminal shows how far the slow copy is."""
     with open_role_site(tmp_path, "24M") as site:
-        copy_a_slow_vm(site)
-
-
-def copy_a_slow_vm(site: RoleSite) -> None:
-    names = {vm["uuid"]: vm["name"] for vm in site.sim.records("vm")}
-    slow = site.sim.records("vm")[0]
-    site.sim.guest_write(slow["rootVolumeUuid"], 0, 24 * MIB, 1)
-    options = {"concurrency": 2, "per_host": 3, "rate_limit": 1, "verify": False, "min_free_percent": 0}
-    code, output, report = site.run_role("vm_backup", query=["name~=vm-%"], **options)
+        names = {vm["uuid"]: vm["name"] for vm in site.sim.records("vm")}
+        slow = site.sim.records("vm")[0]
+        site.sim.guest_write(slow["rootVolumeUuid"], 0, 24 * MIB, 1)
+        options = {"concurrency": 2, "per_host": 3, "rate_limit": 1, "verify": False, "min_free_percent": 0}
+        code, output, report = site.run_role("vm_backup", query=["name~=vm-%"], **options)
+        tasks = {task["uuid"]: names[task["name"].removeprefix("backup-")] for task in site.sim.records("cbttask")}
     assert (code, {entry["outcome"] for entry in report}) == (0, {"full"}), output
-    tasks = {task["uuid"]: names[task["name"].removeprefix("backup-")] for task in site.sim.records("cbttask")}
     calls = [
         (str(entry["operation"])[:-7], next(name for uuid, name in tasks.items() if uuid in entry["path"]))
         for entry in site.requests
