@@ -113,6 +113,9 @@ MODULES = {
         ("Give host.",),
         ("by uuid",),
     ),
+    "related object in place of its name": Mistake(
+        "host_info", {"query": ["cluster=cluster-1"]}, ("has no field cluster. Did you mean cluster.name?",)
+    ),
     "new CBT task without its VM": Mistake(
         "cbt_task", {"name": "new"}, ("give vm to create it",), ("task_type", "resource_uuids")
     ),

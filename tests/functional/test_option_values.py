@@ -118,6 +118,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         "must be an address such as 52:54:00:12:34:56, not '41135036'. Put it in quotes",
     ),
     ("vm_info", {"vm_name": "vm-1"}, "there is no option vm_name. Did you mean name?"),
+    ("vm", {"vm": "vm-1", "state": "running"}, "there is no option vm. Did you mean name?"),
     ("vm_info", {"state": "Running"}, "there is no option state. Did you mean query?"),
     ("vm_info", {"wait_timeout": 5}, "there is no option wait_timeout. Did you mean wait_for?"),
     ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),

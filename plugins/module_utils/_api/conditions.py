@@ -54,6 +54,8 @@ _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 _FIELDS_ELSEWHERE = {
     **{f"{name}Name": f"{name}.name" for name in ("cluster", "zone", "host")},
     **{f"{name}_name": f"{name}.name" for name in ("cluster", "zone", "host")},
+    **{name: f"{name}.name" for name in ("cluster", "zone", "host")},
+    "vm": "vmInstance.name",
     **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
 }
 

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -332,9 +333,10 @@ def name_objects(message: str, given: Mapping[str, Any], resolved: Mapping[str, 
     """Return a message with the names that the user gave before the first occurrence of their uuids."""
     for option, value in given.items():
         for name, uuid in zip(_to_list(value), _to_list(resolved.get(option)), strict=False):
-            if not (isinstance(name, str) and isinstance(uuid, str)) or uuid in ("", name) or name in message:
+            if not (isinstance(name, str) and isinstance(uuid, str)) or uuid in ("", name):
                 continue
-            message = message.replace(uuid, f"{name} ({uuid})", 1)
+            if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message):
+                message = message.replace(uuid, f"{name} ({uuid})", 1)
     return message
 
 

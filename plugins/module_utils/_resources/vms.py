@@ -475,7 +475,7 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
     changes = find_drift(resource, compared, vm)
     if changes.keys() & {*_SIZES} and vm.get("state") not in (None, _STOPPED):
         names = " and ".join(format_option_name(name) for name in _SIZES if name in changes)
-        raise Unchangeable(f"{names} can only be changed while the VM is stopped. Use state: stopped first.")
+        raise Unchangeable(f"{names} can only be changed while the VM is stopped. Add state: stopped to the task.")
     updates = []
     if changes:
         updates = [build_call(resource, resource.update, changes, vm, {**vm, **changes})]

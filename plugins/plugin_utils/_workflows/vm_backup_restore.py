@@ -104,7 +104,7 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
     if not found:
         wanted = f"the point {settings.point}" if settings.point else "a point"
         raise InvalidOptions(
-            f"the repository {settings.repository} has not {wanted} of the VM {settings.vm}. {NOTHING}"
+            f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING}"
         )
     newest = max(found, key=lambda point: str(point["point"]))
     if not newest["whole"]:

@@ -81,8 +81,8 @@ def test_what_is_refused(service: Simulator, work: WorkflowRunner) -> None:
     broken = list_points(service, whole=False, problems=["a file is missing"])
     running = {**list_points(service), "running": [{"vm_uuid": first["uuid"], "point": STAMP}]}
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("has not a point", {"points": [], "running": []}, {}),
-        ("has not the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
+        ("does not have a point", {"points": [], "running": []}, {}),
+        ("does not have the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
         ("is not whole: a file is missing", broken, {}),
         ("another task copies or restores vm-1", running, {}),
         ("and its copy", grown, {"allow_larger": True}),
