@@ -158,6 +158,8 @@ def test_a_host_that_fails_is_completed_by_the_next_run(onboarder: Onboarder) ->
     assert [counts["changed"] for counts in recap_of(run).values()] == [2, 1, 1]
     run = onboarder.run("virtinfra.manager.onboard_hosts", verbosity="-vvv")
     assert (run.code, written_of(run)) == (0, ["SetServiceTypeOnHostNetworkInterface", "ChangeHostState"]), run.output
+    # Without a failure, the task that fails is skipped once, not for each host.
+    assert [counts["skipped"] for counts in recap_of(run).values()] == [1, 0, 0]
     assert other not in run.output + json.dumps(run.results)
 
 
