@@ -533,13 +533,6 @@ def mutation(session: nox.Session) -> None:
             session.run("python", program, "--output", str(CACHE / "mutation"), *options, room)
 
 
-@nox.session(default=False, venv_backend="none")
-def faults(session: nox.Session) -> None:
-    """Put 40 faults of the past into a copy; make test must find 30, make gate the others. Also: -- --known --gate."""
-    environment = {"PYTHONPATH": str(ROOT / "tests")}
-    session.run(sys.executable, "tests/tools/faults.py", *session.posargs, env=environment, external=True)
-
-
 def play_chaos(session: nox.Session, *arguments: str) -> None:
     """Run tests/chaos."""
     session.install("ansible-core>=2.19,<2.22", "trustme>=1.2", *RUNTIME)
