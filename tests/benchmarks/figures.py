@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Figures that the benchmarks measure, their goals, and the limits that the repository records.
 
 A goal is what we want; a figure that misses it is shown with MISSED. A limit is what the repository has reached; a

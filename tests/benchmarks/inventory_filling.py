@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Fill inventories from a service, by our plugins, by the one to compare with, and as little as Ansible can do.
 
 The processor time of this process is compared, because the service runs on another processor, and a busy machine would

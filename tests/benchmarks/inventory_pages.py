@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A service that caches its pages of hosts and VMs, so that a benchmark measures the client and not the service.
 
 As a program it prints its port and serves until its standard input ends. It builds a page at the first request for it.

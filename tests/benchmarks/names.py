@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Count the requests of tasks that give objects by their names, relative to the same tasks with uuids.
 
 The loop runs a second time, and changes nothing: before each call that changes something, a name is looked up again.

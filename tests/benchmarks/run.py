@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run benchmarks: the short ones, ``all``, or those named. Print the figures, their goals, and the recorded limits.
 
 Fails only if a figure exceeds its recorded limit. ``--record`` records new limits instead. The rows for the table of

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Measure the cost of a task, relative to ``ansible.builtin.uri`` with the same GET, within one run of a playbook."""
 
 from __future__ import annotations

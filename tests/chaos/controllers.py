@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run tasks of two controllers at the same time, while a rogue gives the names of VMs to other VMs.
 
 The tasks select VMs by their names, which begin with ``lab-``. No call may reach a VM that had no such name when the

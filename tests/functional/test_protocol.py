@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
 Two services are used: one like real servers, and one that follows the document literally and offers only the documented

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A KVM host with real parts: volumes are qcow2 files, backup sessions those of QEMU, exports of qemu-nbd.
 
 A qemu-storage-daemon stands for the QEMU of a running VM. The guest writes through an NBD export of it.

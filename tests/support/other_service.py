@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A service with collections that the simulator does not have, such as images, data volumes and networks.
 
 It answers as servers do: writes with a job, which the id in the header X-Job-UUID names and performs once.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run ansible-playbook for an integration target, in forks of a process that has imported Ansible.
 
 The program detaches, prints its port, and ends with the process ``--parent``. The body of a request is the list of

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Documents the fields that the option ``query`` takes: those of the tables, with the values of docs/openapi.yaml.
 
 The session ``format`` writes them into a doc fragment, with a section for each type of record.
@@ -29,8 +25,6 @@ HEADER = '''\
 # Copyright (c) 2026, Contributors to the virtinfra.manager project
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this doc fragment is PRIVATE to the collection. It can have breaking changes at any time.
 
 """Document the fields that the option ``query`` takes. The session ``format`` writes this file."""
 

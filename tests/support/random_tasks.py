@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Random tasks of all modules that change objects, and random states of the objects before them.
 
 A seed always gives the same ones. Some options are wrong on purpose: unknown uuids, values out of range, objects in a

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
 
 The session ``format`` writes the names of the fields into the modules, and their descriptions into the guide "Fields of

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The short examples in the description of each module: tasks of its EXAMPLES, each in one line.
 
 ``ansible-doc`` shows EXAMPLES after all options. The session ``format`` writes up to three of them into the

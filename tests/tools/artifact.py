@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Build the collection in the current folder and repack it, so that the same sources result in the same bytes.
 
 The archive is refused when it contains a file that ``artifact_files.txt`` does not list, or is too large.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Write the badges of the README: the version, the supported versions of ansible-core, and the license.
 
 They are files of the repository, so a clone shows them without a request to another host.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Demand what users need to learn of a change: a changelog fragment, and ``version_added`` of each new option.
 
 Compares the checkout with the branch point from ``main``, or from the branch that ``CHANGES_BASE`` names.

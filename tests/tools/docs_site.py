@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Arrange the pages that antsibull-docs has written, before Sphinx makes the documentation site of them.
 
 antsibull-docs sorts everything by name. The site has an index with sections, which names the guides by the questions

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run sessions of nox, usually two at a time, and say at the end why one failed.
 
 Without names it runs all default sessions, except those that have passed with the same files and, unless CI is set,

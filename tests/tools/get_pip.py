@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """A substitute for the get-pip.py that ansible-test would download.
 
 It takes the arguments of get-pip.py and installs the requested pip with the pip of Python itself.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Change a room of ``plugins/module_utils`` in one place at a time, and count what its tests detect.
 
 mutmut makes the changes and finds out which tests run which function. Here all tests first run once without a change,

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Release a version of the collection in the current folder, a repository of git without uncommitted changes.
 
 Writes the version and the changelog, commits and tags them, and puts the archive, its bill of materials (CycloneDX) and

@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """Many NBD commands in flight at the same time."""
 
 from __future__ import annotations

@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """Why the service would refuse planned calls, as far as it can be read.
 
 Check mode asks for all calls. A run asks before the first of several calls, so that it does not stop after a part of

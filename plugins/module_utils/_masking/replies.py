@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this module util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """Find the few strings of a reply that may contain credentials, without a look at all others.
 
 A reply of a thousand VMs has a hundred thousand values, and a loop over them takes longer than decoding the JSON text.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Run any module of the collection inside the controller: a module process would take ten times as long.
 
 The files in ``plugins/action`` make the action plugin available under the names of the modules, so that core finds it

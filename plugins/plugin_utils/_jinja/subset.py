@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """The subset of expressions that Jinja alone evaluates as ansible-core would, at a fraction of the cost.
 
 Core prepares an environment for every result. Here expressions with names, constants, comparisons, arithmetic, and

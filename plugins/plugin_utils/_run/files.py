@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """Files that the processes of a run of Ansible share: in Ansible's temporary folder, readable by the user only.
 
 The process that loads this file first owns most of them, and removes them: the controller's main process, which loads

@@ -1,9 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
-# Note that this plugin util is PRIVATE to the collection. It can have breaking changes at any time.
-
 """The description of a service as inventory and variable files.
 
 Texts of the service that could be templates have the tag !unsafe. The same objects always give the same contents.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Backup sessions of CBT tasks: scratch volumes, checkpoints, and where the volumes are served.
 
 A session ends only when its task is disabled. Nothing else ends it, and nothing removes what it leaves.

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The state of the simulated infrastructure: tables of records.
 
 A record is never modified in place: a change puts a new record into the table. So a record that was handed out (to a

@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Properties of every option of every module, for generated values.
 
 Left out or null, it is neither sent nor compared. Given, it is sent once, and the second run changes nothing. An empty

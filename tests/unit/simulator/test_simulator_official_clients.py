@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """The requests that official clients of the API family send: the simulator accepts each of them.
 
 Both clients were read in their public sources. The Java library sends every parameter in one member of the body, the

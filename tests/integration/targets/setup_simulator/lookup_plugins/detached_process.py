@@ -1,7 +1,3 @@
-# Copyright (c) 2026, Contributors to the virtinfra.manager project
-# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-# SPDX-License-Identifier: GPL-3.0-or-later
-
 """Start a program of the tests, which detaches and ends with this run of ansible-playbook; return what it prints.
 
 A task of the module command would do the same through a module process, which takes longer than the start.
