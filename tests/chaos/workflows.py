@@ -22,7 +22,7 @@ from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.fast_clock import call_in_time, with_fast_clock
 from support.scenarios import State
-from support.workflow_runner import WorkflowRun, WorkflowRunner
+from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play
 
 UUID = re.compile(r"\b[0-9a-f]{32}\b")
 
@@ -51,13 +51,27 @@ NOTIFICATIONS = {
 DRAINED = {"clusters": 1, "hosts": 3, "vms": 13, "local_storages": 0}
 CHOSEN_HOSTS = ("hostUuid", "lastHostUuid", "availableCpuCapacity", "availableMemoryCapacity")
 
-# The play of the roles that run for each host.
-PLAY = {
-    "inventory_hostname": "host-1",
-    "ansible_play_batch": ["host-1"],
-    "hostvars": {"host-1": {}},
-    "playbook_dir": "/",
+SERVICES = [{"interface": "eth1", "vlans": [100], "service_types": ["StorageNetwork"]}]
+NEW_HOSTS = {
+    f"new-{number}": {
+        "host_onboarding_name": f"new-{number}",
+        "host_onboarding_management_ip": f"10.1.0.{number}",
+        "host_onboarding_cluster": "cluster-1",
+        "host_onboarding_username": "root",
+        "host_onboarding_password": "only-for-the-simulator",
+        "host_onboarding_state": "enabled",
+        "host_onboarding_services": services,
+        "host_onboarding_timeout": 60,
+        "host_onboarding_concurrency": 5,
+    }
+    for number, services in ((1, SERVICES), (2, []))
 }
+ONBOARDING = create_play(
+    {name: {"__host_onboarding_wanted": {**variables, "names": [*variables]}} for name, variables in NEW_HOSTS.items()}
+)
+
+# The play of the roles that run for each host.
+PLAY = {"inventory_hostname": "host-1", "playbook_dir": "/", **create_play({"host-1": {}})}
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,7 @@ WORKS = (
     Work("notifications", {**NOTIFICATIONS, "state": "absent", "force": True}, {}, NOTIFICATIONS),
     Work("host_evacuation", {"hosts": ["host-1"]}, DRAINED, chosen=CHOSEN_HOSTS),
     Work("host_removal", {"uuid": HOST}, DRAINED, chosen=CHOSEN_HOSTS),
+    Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, chosen=("mac",)),
     Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),
 )
 
@@ -127,7 +142,8 @@ class Stage:
             values["tasks"] = str(self._folder / "tasks.yml")
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
-        run = partial(self._run, self.work.role, {**PLAY, **prefixed}, **{**LIMITS, **options})
+        play = ONBOARDING if self.work.role == "host_onboarding" else PLAY
+        run = partial(self._run, self.work.role, {**play, **prefixed}, **{**LIMITS, **options})
         return _maintain(run) if self.work.role == "host_maintenance" else run()
 
     def read(self) -> State:
