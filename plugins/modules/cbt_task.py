@@ -166,7 +166,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.protection import (
+from ..module_utils._resources.cbt_tasks import (
     LEFT_VOLUMES,
     find_cbt_refusal,
     find_cbt_task,

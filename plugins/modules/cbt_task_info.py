@@ -76,7 +76,7 @@ check_python()
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.read import list_module
-from ..module_utils._resources.protection import add_all_resources, is_of_vm
+from ..module_utils._resources.cbt_tasks import add_all_resources, is_of_vm
 
 MODULE = list_module(
     "QueryCbtTask",

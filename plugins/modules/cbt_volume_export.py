@@ -107,7 +107,7 @@ check_python()
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference, references
-from ..module_utils._resources.protection import require_exportable_volumes
+from ..module_utils._resources.cbt_tasks import require_exportable_volumes
 
 MODULE = action_module(
     {"present": "ExportNbdVolumes", "absent": "UnexportNbdVolumes"},

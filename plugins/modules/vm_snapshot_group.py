@@ -173,7 +173,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.protection import (
+from ..module_utils._resources.snapshot_groups import (
     LATER_GROUPS,
     REVERTED,
     REVERTED_VM,

@@ -74,6 +74,11 @@ def list_by_cursor(client: Client, resource_type: str) -> list[Record]:
     return validate_records(records, "CursorQuery")
 
 
+def describe_state(record: Record) -> str:
+    """Return the name of an object and its state, for a message."""
+    return f"{record.get('name')} is {record.get('state')}"
+
+
 def explain_unreadable(failure: Unsupported | ApiError) -> str:
     """Return why the service or the credentials do not allow a read; raise any other failure."""
     if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:

@@ -13,10 +13,10 @@ from .._api.resource_types import CBT_TASK, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, REMOVED, Dependent, Dependents, Guard
+from .cbt_tasks import list_vms_of_task
 from .finders import explain_unreadable
 from .hosts import EVACUATE, RECONNECTED, needs_maintenance
 from .migration import MIGRATED, STOPPED, predict_migrations
-from .protection import list_vms_of_task
 from .vms_on_hosts import (
     STOPPED_STATES,
     find_root_storage,

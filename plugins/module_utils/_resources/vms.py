@@ -53,8 +53,8 @@ from .._engine.plan import (
     find_drift,
     replace_record,
 )
+from .cbt_tasks import list_scratch_volumes, list_vms_of_task
 from .finders import explain_unreadable, list_by_cursor
-from .protection import list_scratch_volumes, list_vms_of_task
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")

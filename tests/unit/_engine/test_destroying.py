@@ -16,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     plan,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._resources.protection import find_cbt_task
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.cbt_tasks import find_cbt_task
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE
 
 from simulator.launch import Simulator
