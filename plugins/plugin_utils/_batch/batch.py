@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.references import mark_nulls
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
@@ -107,6 +108,10 @@ class BatchItem:
         return {"failed": False, **result, "item": self.given, "outcome": self.outcome}
 
 
+# The folder of the modules.
+MODULES = Path(__file__).parents[2] / "modules"
+
+
 def load_spec(name: str) -> ModuleSpec:
     """Return the description of a module of this collection."""
     spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
@@ -170,8 +175,11 @@ def _choose_module(name: str) -> tuple[str, ModuleSpec]:
         else:
             if spec.can_change_objects:
                 return f"virtinfra.manager.{short}", spec
+    possible = [path.stem for path in MODULES.glob("*.py") if path.stem not in ("batch", "session", "workflow")]
+    hint = suggest_name(short, (each for each in possible if not each.endswith("_info")))
     raise InvalidOptions(
-        f"module must be a module of this collection that changes or calls something, such as kvm_host, not {name!r}"
+        f"module must be a module of this collection that changes or calls something, such as kvm_host, not {name!r}."
+        f"{hint}"
     )
 
 

@@ -256,6 +256,10 @@ def test_modules_that_cannot_be_run(sim: Simulator, name: str) -> None:
     assert ran["msg"].startswith("module must be a module of this collection that changes or calls something"), name
 
 
+def test_a_misspelled_module_is_named(sim: Simulator) -> None:
+    assert run_batch(sim, [{"name": "vm-1"}], module="vms", common={}).result["msg"].endswith("Did you mean vm?")
+
+
 def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) -> None:
     sim.reset(latency=60)
     defaults = {"wait": False, "running_vms": "any", "resource_uuid": "f" * 32}
