@@ -30,6 +30,7 @@ from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.jobs import Job, generate_uuid
 from .._client.lists import list_user_tags
+from .._client.moment import at_one_moment
 from .._client.waiting import read_until
 from .context import ModuleContext
 from .guards import Dependent, Dependents, Guard, format_count
@@ -380,6 +381,8 @@ class DependentsReader:
         has_read = False
         if not record or isinstance(record.get("uuid"), NullReference):
             return has_read
+        # The guards of one call ask for the same lists.
+        client = at_one_moment(self.reader.client)
         for reading in reversed(self.readings):
             planned = [call.operation for call in calls if call.operation in reading.operations]
             if not planned or not (reading.is_due or reading.record.get("uuid") != record.get("uuid")):
@@ -387,7 +390,7 @@ class DependentsReader:
             has_read = True
             choice = self.context.params.get(reading.guard.option)
             value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
-            found = reading.guard.find(self.reader.client, record, value)
+            found = reading.guard.find(client, record, value)
             reading.record, reading.found, reading.is_outdated = record, found, False
             reading.guard.require_permission(planned[0], found, choice)
             warnings = [f"{self.label}: {warning}." for warning in (*found.warnings, found.unknown) if warning]

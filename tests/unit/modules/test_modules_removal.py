@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -41,6 +42,16 @@ def run_empty_host(sim: Simulator) -> ModuleRunner:
 def get_local_storage(sim: Simulator) -> Any:
     """Return the uuid of the local storage."""
     return next(each["uuid"] for each in sim.records("primarystorage") if each["type"] == "LocalStorage")
+
+
+@pytest.mark.parametrize("options", [{"evacuate": True}, {"force": True, "destroy_local_storage": True}])
+def test_guards_of_a_removal_share_their_reads(sim: Simulator, options: dict[str, Any]) -> None:
+    """Each of them read the VMs near the host and the storages."""
+    sim.reset(clusters=1, hosts=3, vms=7)
+    ran = ModuleRunner(sim)("kvm_host", {**REMOVED_HOST, **options}, check=True)
+    assert ran.calls == []
+    reads = Counter(f"{entry['operation']} {entry['query']}" for entry in ran.log if entry["method"] == "GET")
+    assert {read: times for read, times in reads.items() if times > 1} == {}
 
 
 def test_volume_of_no_vm_may_be_lost_with_a_host(run_empty_host: ModuleRunner, sim: Simulator) -> None:
