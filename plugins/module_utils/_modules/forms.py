@@ -43,7 +43,7 @@ _EXAMPLES = {
 # Words that users expect as names of options, and the options that they may mean.
 _OTHER_WORDS = {
     "cpu": ("cpu_num",),
-    "host": ("name",),
+    "host": ("hosts", "name"),
     "hostname": ("name", "management_ip"),
     "ip": ("management_ip", "static_ip", "query"),
     "ip_address": ("management_ip", "static_ip", "query"),
@@ -56,7 +56,7 @@ _OTHER_WORDS = {
     "token": ("api_token",),
     "url": ("base_url",),
     "user": ("username", "account"),
-    "vm": ("name",),
+    "vm": ("vms", "name"),
     "wait_timeout": ("wait_for",),
 }
 _SECONDS = ("timeout", "interval")

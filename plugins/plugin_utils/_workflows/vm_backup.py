@@ -277,7 +277,8 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         "VMs",
         next={
             "entries": [*entries, *others],
-            **count_turn(given["turn"], has_more=bool(running) or len(not_open) > len(others)),
+            # Core before 2.19 makes a string of a number in a template.
+            **count_turn(int(given["turn"]), has_more=bool(running) or len(not_open) > len(others)),
             "copies": [copy.describe() for copy in running],
             "movers": [mover for mover in given["asked"] if mover not in list_lost(given["movers"])],
             **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),

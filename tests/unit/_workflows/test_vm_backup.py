@@ -91,7 +91,7 @@ def turn(
 ) -> dict[str, Any]:
     """Take a turn, and return what the role does next."""
     movers = [{"item": "localhost", "running": list(running)}]
-    given = {"turn": 1, "items": items, "entries": entries, "looked": looked, "movers": movers, "asked": []}
+    given = {"turn": "1", "items": items, "entries": entries, "looked": looked, "movers": movers, "asked": []}
     after: dict[str, Any] = step(work, "turn", given, **variables).result["next"]
     return after
 
