@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import pwd
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -20,9 +23,16 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.process 
 from ansible_collections.virtinfra.manager.plugins.modules.backup_point import MODULE
 from backup.site import Site
 
-from support.collection import COMMON_MEMBERS, module, shape_differences
+from support.collection import COMMON_MEMBERS, ROOT, module, shape_differences
 from support.kvm_host import MIB, run_command
 from support.playbook_runner import PlaybookRunner, Run
+
+# What runs with the Python of a data mover: its modules, and the rooms that they import.
+MOVER_CODE = [
+    *(ROOT / "plugins" / "module_utils" / "_backup").glob("*.py"),
+    *(ROOT / "plugins" / "modules").glob("backup_*.py"),
+    ROOT / "plugins" / "module_utils" / "_python.py",
+]
 
 
 class Mover:
@@ -251,12 +261,20 @@ def test_a_mover_that_lacks_everything(tmp_path: Path, mover: Mover, bare_python
     assert message.endswith(f"Install {name_packages(OS_RELEASE)}")
 
 
+@pytest.mark.parametrize("path", [*MOVER_CODE], ids=lambda path: path.stem)
+def test_python_3_9_knows_the_syntax(path: Path) -> None:
+    """Also where no Python 3.9 is installed."""
+    ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+
+
 def test_python_3_9_runs_the_modules(site: Site, mover: Mover) -> None:
     """It is that of RHEL 9. Without libnbd, the module that copies finds the Python of the platform."""
-    found = sorted(Path.home().glob(".pyenv/versions/3.9.*/bin/python"))
+    # nox gives its sessions another home.
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    found = shutil.which("python3.9") or next(map(str, home.glob(".pyenv/versions/3.9.*/bin/python")), None)
     if not found:
         pytest.skip("no Python 3.9 on this machine")
-    mover.python = str(found[0])
+    mover.python = found
     site.vm.write(0, 0, MIB)
     with site.vm.opened() as infos:
         assert mover.run("backup_point", options_for(site, infos))["changed"]

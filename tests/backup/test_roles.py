@@ -95,7 +95,7 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
     refused: list[tuple[str, dict[str, Any]]] = [
         ("a restore needs a stopped VM", {}),
         ("must be the name of the VM, vm-1", {"stop": True, "confirm": "vm-2"}),
-        ("has not the point 20200101T000000Z", {"point": "20200101T000000Z"}),
+        ("does not have the point 20200101T000000Z", {"point": "20200101T000000Z"}),
         ("is not attached to vm-1", {"stop": True, "map": {volume: site.sim.records("vm")[1]["rootVolumeUuid"]}}),
     ]
     for message, variables in refused:
