@@ -417,7 +417,7 @@ def integration_of_values(session: nox.Session) -> None:
 def report(session: nox.Session) -> None:
     """Test the pages of the capacity report and of the simulator in Chromium or Chrome."""
     if not any(map(shutil.which, BROWSERS)):
-        session.skip(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH.")
+        session.error(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH. Install chromium")
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)
     run_pytest(session, "tests/browser")
 
