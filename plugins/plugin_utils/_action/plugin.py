@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import ansible.constants
@@ -128,6 +128,11 @@ class ActionModule(ActionBase):
                     " strategy linear"
                 )
 
+    @cached_property
+    def _profiles(self) -> Profiles:
+        """The profiles as this task reads them."""
+        return Profiles.from_loader(self._loader)
+
     def _complete_options(self, full_name: str, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the task with those of its profile. ``variables`` are those of its environment."""
         options = self._task.args
@@ -136,7 +141,7 @@ class ActionModule(ActionBase):
         arguments = mark_nulls(options, spec.parameters)
         if arguments.get("profile") is None and VARIABLE in variables:
             arguments = {**arguments, "profile": variables[VARIABLE]}
-        return Profiles.from_loader(self._loader).complete(arguments)
+        return self._profiles.complete(arguments)
 
     def _remove_unsupported_defaults(self, spec: ModuleSpec) -> dict[str, Any]:
         """Return the options of the task without defaults of the action group that the module does not support.
@@ -223,7 +228,7 @@ class ActionModule(ActionBase):
                     run_objects,
                     self._find_defaults,
                     shows_diff=self._task.diff,
-                    profiles=Profiles.from_loader(self._loader),
+                    profiles=self._profiles,
                     given=arguments,
                 ),
                 run_workflow=partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file),

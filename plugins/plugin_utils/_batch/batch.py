@@ -42,8 +42,6 @@ from .._run.profiles import Profiles
 from .polling import JobPoller
 from .reads import JoinedReads
 
-NO_PROFILES = Profiles()
-
 # How many objects a message names.
 MAX_NAMED = 5
 
@@ -122,7 +120,7 @@ def run_objects(
     find_defaults: Callable[[str], Mapping[str, Any]],
     context: ModuleContext,
     shows_diff: bool = False,
-    profiles: Profiles = NO_PROFILES,
+    profiles: Profiles | None = None,
     given: Container[str] = (),
 ) -> dict[str, Any]:
     """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
@@ -132,6 +130,7 @@ def run_objects(
     InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and
     TaskInterrupted if calls may still be running.
     """
+    profiles = profiles or Profiles()
     name, spec = _choose_module(context.params["module"])
     defaults = find_defaults(name)
     common = _combine_common(context.params, spec, defaults, profiles, given)

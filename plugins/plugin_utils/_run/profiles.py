@@ -8,7 +8,7 @@ import shlex
 import stat
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,13 @@ class _Encrypted(str):
 
 @dataclass(frozen=True)
 class Profiles:
-    """The profiles of the user. ``decrypt`` decrypts a text of Ansible Vault; None if there are no vault passwords."""
+    """The profiles of the user, each of which is read once. Make others for another task: the file may change.
+
+    ``decrypt`` decrypts a text of Ansible Vault; None if there are no vault passwords.
+    """
 
     decrypt: Decrypt | None = None
+    _known: dict[str, Profile] = field(default_factory=dict)
 
     @classmethod
     def from_loader(cls, loader: Any) -> Profiles:
@@ -92,14 +96,17 @@ class Profiles:
         """Return options with those of a profile, if there is a name, that the options do not replace."""
         if not name:
             return dict(options)
-        profile = self._read(str(name))
+        name = str(name)
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        profile = self._known[name]
         given = {option for option, value in options.items() if value is not None}
         needed = drop_replaced(dict.fromkeys(OPTION_KEYS), options).keys() - given
         values = profile.get_values(option for option in OPTION_KEYS if option in needed and option in known)
         # Credentials of the environment may be for another service.
         unused = {*CREDENTIALS} - given if any(option in values for option in CREDENTIALS) else ()
         blanks = {option: "" for option in unused if option in known}
-        return {**options, **blanks, **values, "profile": str(name)}
+        return {**options, **blanks, **values, "profile": name}
 
     def _read(self, name: str) -> Profile:
         """Return a profile of the file. Raise InvalidOptions if the file or the profile cannot be used."""

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,15 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import read_options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import create_services
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import commands
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.memory import edit_secrets
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.profiles import Profiles, locate_profiles
+
+from simulator.launch import Simulator
+from support.module_runner import run_module
 
 SECRET = "s3cret of the profile"
 URL = "https://manager.example.com"
@@ -316,6 +321,27 @@ def test_encrypted_file_and_encrypted_value(file: ProfilesFile, tmp_path: Path) 
         assert "event sources do not have" in file.refusal()
         with pytest.raises(InvalidOptions, match="cannot be decrypted: "):
             Profiles.from_loader(DataLoader()).complete({"profile": "prod"})
+
+
+def test_a_profile_is_decrypted_once_for_a_batch(file: ProfilesFile, sim: Simulator) -> None:
+    """The objects of a batch may name it, too: five objects decrypted it seven times."""
+    decrypted: list[bytes] = []
+
+    def decrypt(content: bytes) -> bytes:
+        decrypted.append(content)
+        profile = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+        return yaml.safe_dump({"profiles": {"prod": profile}}).encode()
+
+    file.write_text("$ANSIBLE_VAULT;1.1;AES256\n")
+    profiles = Profiles(decrypt)
+    given = {"module": "vm", "common": {"profile": "prod", "state": "present"}, "profile": "prod"}
+    objects = [{"name": f"vm-{number}", "profile": "prod"} for number in range(1, 6)]
+    options = profiles.complete({**given, "objects": objects})
+    ran = run_module(
+        "batch", options, run_objects=partial(run_objects, lambda name: {}, profiles=profiles, given=options)
+    )
+    assert ran.result["counts"]["unchanged"] == 5, ran.result
+    assert len(decrypted) == 1
 
 
 def test_a_profile_needs_only_its_own_vault_password(file: ProfilesFile) -> None:
