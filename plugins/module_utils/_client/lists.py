@@ -169,6 +169,21 @@ def _choose_sort(operation: Operation) -> str | None:
     return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
 
 
+class ReadAhead:
+    """How many pages of a list are read before they are needed, at most as many as there are connections.
+
+    A page takes more memory than its hosts, so more are only read ahead if the service is slower than their user.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.pages, self._most = 1, most
+
+    def note(self, used: float, waited: float) -> None:
+        """Note for how many seconds a page was used, and for how many the next one was waited for."""
+        if waited > used / 2:
+            self.pages = min(2 * self.pages, self._most)
+
+
 def _read_pages(
     client: Client, operation: Operation, params: Record, connections: int, limit: int | None
 ) -> Iterator[Page]:
@@ -193,19 +208,16 @@ def _read_pages(
     if connections > 1 and total is not None and size == start < total:
         _check_page_count(operation.name, 1, len(records), total, limit)
         with ThreadPoolExecutor(connections) as pool:
-            starts, ahead = iter(range(size, total, size)), 1
-            pending = deque(pool.submit(read_page, first) for first in islice(starts, ahead))
+            starts, ahead = iter(range(size, total, size)), ReadAhead(connections)
+            pending = deque(pool.submit(read_page, first) for first in islice(starts, ahead.pages))
             given = time.monotonic()
             yield records, total
             while pending:
                 requested, reading = time.monotonic(), pending.popleft()
                 busy = time.process_time()
-                pending += (pool.submit(read_page, first) for first in islice(starts, ahead - len(pending)))
+                pending += (pool.submit(read_page, first) for first in islice(starts, ahead.pages - len(pending)))
                 records, total = reading.result()
-                # A page takes more memory than its hosts, so more are only read ahead if the service is the slower one.
-                idle = time.monotonic() - requested - (time.process_time() - busy)
-                if idle > (requested - given) / 2:
-                    ahead = min(2 * ahead, connections)
+                ahead.note(requested - given, time.monotonic() - requested - (time.process_time() - busy))
                 given = time.monotonic()
                 yield records, total
                 start += len(records)

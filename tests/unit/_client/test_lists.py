@@ -20,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import lists as _pagination
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
+    ReadAhead,
     combine_finders,
     find_by_attribute,
     get_by_uuid,
@@ -393,6 +394,18 @@ def test_record_with_a_uuid_is_not_counted_twice() -> None:
         pytest.raises(VirtinfraError, match=rf"^QueryHost returned only 3 of 4 records: {INCOMPLETE}"),
     ):
         list_by_pages(client_of(service), 2)
+
+
+def test_more_pages_are_read_ahead_of_a_slow_service() -> None:
+    """A service that is faster than the user of the pages is not asked for more."""
+    ahead = ReadAhead(6)
+    ahead.note(used=1.0, waited=0.4)
+    assert ahead.pages == 1
+    for pages in (2, 4, 6, 6):
+        ahead.note(used=1.0, waited=0.6)
+        assert ahead.pages == pages
+    ahead.note(used=1.0, waited=0.0)
+    assert ahead.pages == 6
 
 
 def test_list_without_a_total_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
