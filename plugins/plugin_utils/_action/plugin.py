@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import ansible.constants
@@ -81,6 +81,7 @@ class ActionModule(ActionBase):
         name = self._task.action.rpartition(".")[2]
         full_name = f"virtinfra.manager.{name}"
         self._label = self._name_task(task_vars or {})
+        self._profiles = Profiles.from_loader(self._loader)
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
         spec = load_spec(name)
@@ -127,11 +128,6 @@ class ActionModule(ActionBase):
                     f"strategy {strategy} ignores run_once, so each host of the play would process all objects. Use the"
                     " strategy linear"
                 )
-
-    @cached_property
-    def _profiles(self) -> Profiles:
-        """The profiles as this task reads them."""
-        return Profiles.from_loader(self._loader)
 
     def _complete_options(self, full_name: str, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the task with those of its profile. ``variables`` are those of its environment."""
