@@ -504,7 +504,7 @@ def measure(session: nox.Session, core: str, *arguments: str) -> None:
 
 @nox.session(name="chaos-short")
 def chaos_short(session: nox.Session) -> None:
-    """Run tasks against a failing service, for about three minutes."""
+    """Run tasks against a failing service, for about five minutes."""
     play_chaos(session, "--short")
 
 

@@ -81,7 +81,7 @@ LONG: dict[str, Part] = {
 def main() -> None:
     """Run the parts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--short", action="store_true", help="run the short form, which takes about three minutes")
+    parser.add_argument("--short", action="store_true", help="run the short form, which takes about five minutes")
     parser.add_argument("--only", metavar="TEXT", default="", help="run only the parts whose names contain this text")
     arguments = parser.parse_args()
     parts = {name: part for name, part in (SHORT if arguments.short else LONG).items() if arguments.only in name}

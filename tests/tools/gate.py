@@ -41,21 +41,21 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "integration-2.16": 450,
-    "functional-2.21": 320,
-    "eda": 150,
+    "integration-2.16": 460,
+    "functional-2.21": 450,
+    "chaos-short": 270,
+    "backup": 240,
+    "eda": 190,
+    "unit": 160,
+    "ansible-lint": 65,
     "functional-2.19": 60,
-    "functional-2.22": 110,
-    "unit": 120,
-    "chaos-short": 150,
-    "backup": 100,
-    "sanity-2.21": 90,
-    "proofs": 45,
-    "unit-requests-2.28": 35,
-    "ansible-lint": 55,
-    "integration-2.19": 35,
-    "targets": 35,
+    "sanity-2.21": 60,
+    "functional-2.22": 55,
+    "integration-2.19": 50,
     "artifact": 30,
+    "unit-requests-2.28": 30,
+    "docs-site": 30,
+    "proofs": 30,
 }
 USUAL = 30
 
