@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,14 +78,15 @@ PLAY = {"inventory_hostname": "host-1", "playbook_dir": "/", **create_play({"hos
 class Work:
     """A role with its variables, the options of the new service, and the variables of a run before.
 
-    ``repeats`` says whether the role does its work each time.
-    ``chosen`` are the members of records that the role chooses again when it runs again.
+    ``play`` are the variables of the play, and ``repeats`` says whether the role does its work each time. ``chosen``
+    are the members of records that the role chooses again when it runs again.
     """
 
     role: str
     variables: Mapping[str, Any]
     service: Mapping[str, Any]
     earlier: Mapping[str, Any] | None = None
+    play: Mapping[str, Any] = field(default_factory=lambda: PLAY)
     repeats: bool = False
     chosen: tuple[str, ...] = ()
 
@@ -104,7 +105,7 @@ WORKS = (
     Work("notifications", {**NOTIFICATIONS, "state": "absent", "force": True}, {}, NOTIFICATIONS),
     Work("host_evacuation", {"hosts": ["host-1"]}, DRAINED, chosen=CHOSEN_HOSTS),
     Work("host_removal", {"uuid": HOST}, DRAINED, chosen=CHOSEN_HOSTS),
-    Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, chosen=("mac",)),
+    Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, play=ONBOARDING, chosen=("mac",)),
     Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),
 )
 
@@ -142,8 +143,7 @@ class Stage:
             values["tasks"] = str(self._folder / "tasks.yml")
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
-        play = ONBOARDING if self.work.role == "host_onboarding" else PLAY
-        run = partial(self._run, self.work.role, {**play, **prefixed}, **{**LIMITS, **options})
+        run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
         return _maintain(run) if self.work.role == "host_maintenance" else run()
 
     def read(self) -> State:

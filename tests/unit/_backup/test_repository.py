@@ -287,7 +287,7 @@ def test_a_run_takes_vms_that_no_other_run_has(repository: Repository) -> None:
     assert runs.take(other, {}, [VM], (), predict=True)[1][0].silent > 1000
     assert runs.take("2" * 32, owner, [VM], (), predict=False) == ([VM], [])
     assert runs.take(other, {}, [VM], (), predict=True)[1][0].silent < 1000
-    # Without its VMs, it is told so.
+    # A run whose VMs another one has taken over sees at its next turn that it has none.
     assert runs.take(other, {}, [VM], ["2" * 32], predict=False) == ([VM], [])
     assert runs.take("2" * 32, owner, [VM], (), predict=False)[0] == []
     assert [runs.forget(other, predict) for predict in (True, False, False)] == [True, True, False]
