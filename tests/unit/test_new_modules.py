@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -31,11 +32,21 @@ def list_missing_places(name: str) -> Iterator[str]:
         yield "meta/runtime.yml: its name in the action group"
     if f"virtinfra.manager.{name}:" not in read(f"tests/integration/targets/{name}/tasks/main.yml"):
         yield f"tests/integration/targets/{name}/: aliases, meta/main.yml and tasks/main.yml"
+    yield from _list_states_without_task(name)
     if f"`{name}`" not in read("README.md").partition("\n## Modules\n")[2].partition("\n## ")[0]:
         yield "README.md: its name in the list of modules"
     if name not in read("tests/tools/docs_site.py").replace('"', " ").split():
         yield "tests/tools/docs_site.py: its subject on the site, in SUBJECTS"
     yield from _list_missing_tests(name)
+
+
+def _list_states_without_task(name: str) -> Iterator[str]:
+    """Yield each state that no task of the target has; the default one needs no option."""
+    option = load_spec(name).options.get("state", {})
+    tasks = read(f"tests/integration/targets/{name}/tasks/main.yml")
+    for state in option.get("choices", ()) if tasks else ():
+        if state != option.get("default") and not re.search(rf"\bstate: {state}\b", tasks):
+            yield f"tests/integration/targets/{name}/tasks/main.yml: a task with state: {state}"
 
 
 def _list_missing_tests(name: str) -> Iterator[str]:

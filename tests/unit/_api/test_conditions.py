@@ -347,7 +347,7 @@ def test_documented_values_are_those_of_documented_fields() -> None:
 
 def test_documented_values_are_those_on_the_pages_of_modules() -> None:
     wrong = [
-        f"{kind.record}.{field}: {values} in the document"
+        f"FIELD_VALUES of _api/records.py must have these values of {kind.record}.{field}: {' '.join(values)}"
         for kind in LISTED_TYPES.values()
         for field in RECORD_FIELDS[kind.record]
         if (values := tuple(list_values(kind.record, field))) and values != FIELD_VALUES.get(kind.record, {}).get(field)

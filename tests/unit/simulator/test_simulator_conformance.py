@@ -467,6 +467,9 @@ def params_of(name: str, caller: Caller) -> dict[str, Any]:
         (scenario for scenario in SCENARIOS if (scenario.module, scenario.operation) == ("api", name)), None
     )
     if scenario is None:
+        needed = sorted(key for key, parameter in operations()[name].parameters.items() if parameter.required)
+        if needed:
+            pytest.fail(f"PARAMS needs a line for {name}, with {', '.join(needed)}", pytrace=False)
         return {}
     for kind, uuid, members in scenario.prepare:
         caller.sim.change(kind, uuid, **members)
