@@ -160,7 +160,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "a job of nobody": (
             {"virtinfra.manager.job_wait": {"jobs": [{"uuid": "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"}]}},
-            "the service does not know job 5d1f.*, or no longer knows it",
+            r"the service does not know job 5d1f.*, or no longer knows it\. Check the id; .*",
         ),
     }
 

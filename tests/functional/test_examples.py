@@ -119,7 +119,9 @@ def vars_file_of_the_guide(folder: Path) -> str:
     """Return the shortest vars files of all playbooks of roles as one, with their files in a folder."""
     guide = (ROOT / "docs" / "docsite" / "rst" / "guide_roles.rst").read_text(encoding="utf-8")
     section = guide.partition("\nThe shortest variables\n")[2]
-    text = textwrap.dedent(section.partition(".. code-block:: yaml+jinja\n")[2].partition("\nTake over")[0])
+    text = textwrap.dedent(
+        section.partition(".. code-block:: yaml+jinja\n")[2].partition("\nIn your own playbooks\n")[0]
+    )
     assert sorted(re.findall("^# (\\w+)$", text, re.MULTILINE)) == sorted((*OF_ROLES, *WITH_DISKS))
     return re.sub(r"/etc/virtinfra\b|/var/www/html\b", str(folder), text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -357,3 +358,35 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
 
     check(ROLES, texts, make)
     assert (tmp_path / "capacity.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("playbook", "variables", "message"),
+    [
+        ("restore_vms", {"vm_restore_vms": {"web": "blue"}}, "vm_restore_vms must be a list, not {'web': 'blue'}"),
+        (
+            "back_up_vms",
+            {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_keep": 7},
+            "vm_backup_keep must be a mapping, not 7",
+        ),
+        (
+            "power_vms",
+            {"vm_power_state": "off", "vm_power_groups": []},
+            "value of vm_power_state must be one of: running, stopped, got: off",
+        ),
+        (
+            "shut_down_site",
+            {"site_shutdown_file": "/srv/site.json", "site_shutdown_group": []},
+            "the role site_shutdown has no variable site_shutdown_group. Did you mean site_shutdown_groups?",
+        ),
+    ],
+)
+def test_mistakes_with_playbooks(
+    playbook_runner: PlaybookRunner, playbook: str, variables: dict[str, Any], message: str
+) -> None:
+    """A wrong variable is named by the one task that fails, without the description of all variables."""
+    arguments = ["-e", json.dumps(variables)]
+    environment = {"VIRTINFRA_BASE_URL": "http://127.0.0.1:9", "VIRTINFRA_SESSION_ID": "none"}
+    (failed,) = playbook_runner.playbook(f"virtinfra.manager.{playbook}", arguments, environment)
+    assert failed.result["msg"] == message
+    assert "argument_spec_data" not in failed.result

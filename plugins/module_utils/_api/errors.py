@@ -436,9 +436,11 @@ class JobNotFound(VirtinfraError):
     description = "The service does not know the job, or no longer knows it."
 
     def __init__(self, job: Any, reason: str = "") -> None:
-        super().__init__(
-            reason or f"the service does not know job {job.uuid}, or no longer knows it", job=job.build_handle()
+        unknown = (
+            f"the service does not know job {job.uuid}, or no longer knows it. Check the id; if it is right, read the"
+            " object to see what the job did"
         )
+        super().__init__(reason or unknown, job=job.build_handle())
         self.job = job
         if reason:
             self.code, self.description = OutcomeUnknown.code, OutcomeUnknown.description

@@ -553,9 +553,19 @@ ERROR = {"error": {"code": "SYS.1006", "details": "no"}}
         (200, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
         (503, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
         (400, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
-        (404, b"", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
+        (
+            404,
+            b"",
+            "unknown",
+            f"the service does not know job {JOB}, or no longer knows it. Check the id; if it is right",
+        ),
         (404, ERROR, "failed", r"ChangeHostState failed \(SYS\.1006\): no"),
-        (404, b"unable to find job", "unknown", f"the service does not know job {JOB}, or no longer knows it"),
+        (
+            404,
+            b"unable to find job",
+            "unknown",
+            f"the service does not know job {JOB}, or no longer knows it. Check the id; if it is right",
+        ),
     ],
 )
 def test_outcomes_of_a_poll(status: int, body: Any, state: str, message: str | None) -> None:

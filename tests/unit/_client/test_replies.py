@@ -27,6 +27,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.replies 
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.response import Response
 
 JOB = "5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c"
+NOT_KNOWN_MESSAGE = (
+    f"the service does not know job {JOB}, or no longer knows it. Check the id; if it is right, read the object to see"
+    " what the job did"
+)
 OTHER = "b" * 32
 CALL = "ChangeHostState"
 ERROR = b'{"error": {"code": "SYS.1006", "details": "no"}}'
@@ -229,7 +233,7 @@ def test_job_in_the_response_to_getapijob() -> None:
     assert extract_reply(row, request, Response(202, {}, b"{}"), "service", False, "session_id") == {}
     with pytest.raises(JobNotFound) as caught:
         extract_reply(row, request, Response(404, {}, b"unable to find job"), "service", False, "session_id")
-    assert caught.value.message == f"the service does not know job {JOB}, or no longer knows it"
+    assert caught.value.message == NOT_KNOWN_MESSAGE
     assert caught.value.result == {"job": handle_of(JOB, "")}
 
 
@@ -297,7 +301,7 @@ def test_calls() -> None:
 
 NOT_KNOWN = (
     JobNotFound,
-    f"the service does not know job {JOB}, or no longer knows it",
+    NOT_KNOWN_MESSAGE,
     None,
     0.0,
     {"job": {**handle_of(JOB, CALL), "job_uuid": JOB, "state": "unknown"}},
