@@ -9,6 +9,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
 from ...module_utils._api.records import Record
+from ...module_utils._client.lists import extract_records
 from ...module_utils._masking.terminal import escape_controls
 from .report import Entry, Outcome, Report
 from .site import Site, select
@@ -22,7 +23,8 @@ MOVABLE = ("Running", "Paused")
 # What permits that VMs stay on a host.
 REMEDY = "Set host_evacuation_unmovable to keep to leave them where they are."
 
-# For how many VMs the service is asked at the same time where they can go.
+# What the service is asked for each VM, and for how many VMs at the same time.
+QUESTION = "GetVmMigrationCandidateHosts"
 QUESTIONS = 20
 
 
@@ -150,7 +152,7 @@ def _ask(site: Site, vms: Sequence[Record]) -> tuple[dict[str, Record], set[str]
     except VirtinfraError as failure:
         raise SeveralFailed(f"No VM was migrated. {failure}", failure.error) from failure
     objects = [{"params": {"vmInstanceUuid": uuid}} for uuid in movable]
-    answers = site.batch("api", objects, QUESTIONS, operation="GetVmMigrationCandidateHosts")
+    answers = site.batch("api", objects, QUESTIONS, operation=QUESTION)
     local = {storage["uuid"] for storage in storages if storage["type"] == "LocalStorage"}
     return dict(zip(movable, answers, strict=True)), local
 
@@ -253,7 +255,11 @@ def read_targets(vm: Record, answer: Record | None, local_storages: Collection[s
         return "its root volume is on local storage", []
     if answer is None or answer.get("failed"):
         return str((answer or {}).get("msg", "the service was not asked which hosts can take it")), []
-    offered = [host["uuid"] for host in answer["reply"].get("inventories") or () if host["uuid"] != vm["host_uuid"]]
+    try:
+        targets = extract_records(answer["reply"], QUESTION)
+    except VirtinfraError as failure:
+        return str(failure), []
+    offered = [host["uuid"] for host in targets if host["uuid"] != vm["host_uuid"]]
     return None if offered else "no other host can take it", offered
 
 

@@ -30,9 +30,6 @@ MANAGEMENT = "ManagementNetwork"
 # For more interfaces of existing hosts, all service types are read with one request.
 FEW = 10
 
-# More rows than services have: the default limit is 20.
-MAX_ROWS = 100000
-
 # The options of kvm_host in a message about those that are missing, each of which a variable of the role sets.
 MISSING = re.compile(r" (?=(?:management_ip|cluster|username|password)(?:, | and | to add it))")
 
@@ -176,10 +173,9 @@ def _serve(site: Site, steps: Sequence[Step], concurrency: int) -> None:
 def _read_services(site: Site) -> dict[Pair, Record]:
     """Return all service types of the service. Without them the module reads those of each host."""
     try:
-        reply = site.read("api", operation="GetHostNicServiceTypeStatistic", params={"limit": MAX_ROWS})["reply"]
+        rows = site.read_service_types()
     except VirtinfraError:
         return {}
-    rows = reply.get("serviceTypeStatistics") or ()
     return {(row.get("hostUuid"), row.get("interfaceName"), row.get("vlanId") or 0): row for row in rows}
 
 

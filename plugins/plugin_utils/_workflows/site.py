@@ -12,7 +12,9 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
+from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
+from ...module_utils._client.lists import extract_records, require_members
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
@@ -21,6 +23,9 @@ from .variables import Play
 
 # The states of VMs that were removed but are still listed.
 GONE = ("Destroyed", "Expunging")
+
+# More rows than services have: the default limit is 20.
+MAX_SERVICE_TYPES = 100000
 
 # How many changes a task with the differences shows.
 MAX_DIFFS = 20
@@ -114,6 +119,14 @@ class Site:
         others = len(self._diffs) - MAX_DIFFS
         more = [{"prepared": f"and {others} more changes\n"}] if others > 0 else []
         return [*self._diffs[:MAX_DIFFS], *more]
+
+    def read_service_types(self) -> list[Record]:
+        """Return the service types of the interfaces of all hosts. Raise VirtinfraError."""
+        row = get_operation("GetHostNicServiceTypeStatistic")
+        reply = self.read("api", operation=row.name, params={"limit": MAX_SERVICE_TYPES})["reply"]
+        records = extract_records(reply, row.name, *row.result)
+        require_members(records, row.name, "hostUuid", "interfaceUuid")
+        return records
 
     def select_vms(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""

@@ -27,19 +27,16 @@ HOST_STATES = {
 }
 STATES = {"Enabled": "enabled", "Disabled": "disabled"}
 
-# The modules that read the records, with their options. The service types of all interfaces are one list.
-READS: dict[str, tuple[str, Record]] = {
-    "hosts": ("resource_info", {"resource_type": "host"}),
-    "clusters": ("resource_info", {"resource_type": "cluster"}),
-    "platforms": ("resource_info", {"resource_type": "platform"}),
-    "topics": ("resource_info", {"resource_type": "topic"}),
-    "subscribers": ("resource_info", {"resource_type": "subscriber"}),
-    "endpoints": ("sns_endpoint_info", {}),
-    "services": ("api", {"operation": "GetHostNicServiceTypeStatistic", "params": {"limit": 100000}}),
+# What reads the records.
+READS: dict[str, Callable[[Site], list[Any]]] = {
+    "hosts": lambda site: _list(site, "host"),
+    "clusters": lambda site: _list(site, "cluster"),
+    "platforms": lambda site: _list(site, "platform"),
+    "topics": lambda site: _list(site, "topic"),
+    "subscribers": lambda site: _list(site, "subscriber"),
+    "endpoints": lambda site: site.read("sns_endpoint_info")["endpoints"],
+    "services": Site.read_service_types,
 }
-
-# The members of results that contain records.
-LISTS = ("resources", "hosts", "endpoints", "subscribers", "serviceTypeStatistics")
 
 # Records without which objects can be described.
 OPTIONAL = ("clusters", "services", "subscribers")
@@ -50,13 +47,18 @@ ENDPOINT_TYPES = {"snmp": "snmp", "workchat": "workchat", "wecom": "workchat"}
 
 def read_objects(site: Site) -> dict[str, list[Object] | None]:
     """Return the objects of a service, as ``build_site`` does."""
-    return build_site({name: _read(site, module, options) for name, (module, options) in READS.items()})
+    return build_site({name: _read(site, read) for name, read in READS.items()})
 
 
-def _read(site: Site, module: str, options: Record) -> Record:
-    """Return the result of a module, also a failed one."""
+def _list(site: Site, kind: str) -> list[Any]:
+    resources: list[Any] = site.read("resource_info", resource_type=kind)["resources"]
+    return resources
+
+
+def _read(site: Site, read: Callable[[Site], list[Any]]) -> Record:
+    """Return the records, or the failure in the form of a module's result."""
     try:
-        return site.read(module, **options)
+        return {"records": read(site)}
     except VirtinfraError as failure:
         return {"failed": True, "msg": str(failure), "error": failure.error}
 
@@ -68,7 +70,7 @@ def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
     object has a key that identifies it, a name for messages, its uuid, the options of its entry, and the problem for
     which the roles cannot describe it, or None. ``results`` are those of READS, by name.
     """
-    records = {name: _list_records(results.get(name) or {}) for name in READS}
+    records = {name: (results.get(name) or {}).get("records") for name in READS}
     builders: dict[str, tuple[tuple[str, ...], Callable[..., list[Object]]]] = {
         "host": (("hosts", "clusters"), _build_hosts),
         "service": (("services", "hosts"), _build_services),
@@ -89,13 +91,6 @@ def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
         if not _is_left_out(name, results)
     ]
     return site
-
-
-def _list_records(result: Mapping[str, Any]) -> list[Record] | None:
-    """Return the records in the result of a module, None if it has failed."""
-    members = {**result, **(result.get("reply") or {})}
-    lists = (members[name] for name in LISTS if isinstance(members.get(name), list))
-    return None if result.get("failed") else next(lists, None)
 
 
 def _is_left_out(name: str, results: Mapping[str, Any]) -> bool:

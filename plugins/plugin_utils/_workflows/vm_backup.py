@@ -445,14 +445,14 @@ def _name_leaked(site: Site, vms: Sequence[Record]) -> None:
     """Warn of scratch volumes of these VMs that belong to no CBT task. Nothing but a person removes them."""
     used = {uuid for task in _read_tasks(site) for uuid in task.get("scratch_volumes") or ()}
     try:
-        reply = site.read("api", operation="QueryVolume", params={"q": [f"name~={SCRATCH_NAMES}"]})["reply"]
+        volumes = site.read("resource_info", resource_type="volume", query=[f"name~={SCRATCH_NAMES}"])["resources"]
     except VirtinfraError as failure:
         site.warn(f"Scratch volumes that remained could not be looked for: {failure}")
         return
     ours = {f"{SCRATCH_FOR}{volume['uuid']}" for vm in vms for volume in vm.get("all_volumes") or ()}
     leaked = [
         f"{volume.get('name')} ({volume['uuid']})"
-        for volume in reply.get("inventories") or ()
+        for volume in volumes
         if volume.get("description") in ours and volume["uuid"] not in used
     ]
     if leaked:

@@ -160,6 +160,16 @@ def test_a_migration_that_fails_does_not_stop_the_others(service: Simulator, wor
     assert run(work, hosts=["host-1"]).outcomes == ["changed"]
 
 
+@pytest.mark.parametrize("garbage", ["types", "missing"])
+def test_an_answer_that_is_no_list_of_hosts(service: Simulator, work: WorkflowRunner, garbage: str) -> None:
+    service.fault("garbage", operation="GetVmMigrationCandidateHosts", garbage=garbage)
+    ran = run(work, hosts=["host-1"], unmovable="keep")
+    assert sorted(ran.outcomes) == ["changed", "changed", "skipped"]
+    (reason,) = filter(None, (entry["error"] for entry in ran.report))
+    assert "GetVmMigrationCandidateHosts" in reason
+    assert run(work, hosts=["host-1"]).outcomes == ["changed"]
+
+
 def test_moves_are_listed_without_control_characters(service: Simulator, work: WorkflowRunner) -> None:
     service.change("vm", service.records("vm")[0]["uuid"], name="vm\x1b[2J")
     ran = run(work, hosts=["host-1"])

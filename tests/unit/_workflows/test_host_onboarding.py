@@ -221,6 +221,16 @@ def test_requests_do_not_grow_with_the_hosts(service: Simulator, work: WorkflowR
     assert [entry["services"] for entry in other.report] == [entry["services"] for entry in ran.report]
 
 
+@pytest.mark.parametrize("garbage", ["types", "missing"])
+def test_service_types_that_are_no_records(service: Simulator, work: WorkflowRunner, garbage: str) -> None:
+    """Without the list of all service types, the module reads those of each host."""
+    hosts = [new_host(number, services=SERVICES) for number in range(1, 12)]
+    run(work, *hosts)
+    service.fault("garbage", operation="GetHostNicServiceTypeStatistic", garbage=garbage)
+    again = run(work, *hosts)
+    assert (again.outcomes, again.calls) == (["unchanged"] * 11, [])
+
+
 def test_failed_services_leave_a_new_host_disabled(service: Simulator, work: WorkflowRunner) -> None:
     """The error has all interfaces that failed. The next run continues with the rest."""
     missing = {"interface": "eth9", "service_types": []}

@@ -48,6 +48,14 @@ def test_only_failures_count_on_request(sim: Simulator, work: WorkflowRunner) ->
     assert ran.message == f"1 of {len(ran.report)} objects could not be checked"
 
 
+def test_service_types_that_are_no_records(sim: Simulator, work: WorkflowRunner) -> None:
+    sim.fault("garbage", "GetHostNicServiceTypeStatistic", garbage="types", count=None)
+    ran = compare(sim, work)
+    (failed,) = (entry for entry in ran.report if entry["outcome"] == "failed")
+    assert (failed["kind"], failed["name"]) == ("records", "services")
+    assert "GetHostNicServiceTypeStatistic" in failed["error"]
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [

@@ -34,13 +34,13 @@ def endpoint(number: int, name: str, kind: str = "WorkChat") -> dict[str, Any]:
 def results(**others: Any) -> dict[str, Any]:
     """Return the results of the modules for a service with two hosts."""
     return {
-        "hosts": {"resources": [host(2), host(1)]},
-        "clusters": {"resources": [{"uuid": "c" * 32, "name": "cluster-1"}]},
-        "services": {"reply": {"serviceTypeStatistics": []}},
-        "subscribers": {"resources": []},
-        "endpoints": {"endpoints": []},
-        "topics": {"resources": []},
-        "platforms": {"resources": []},
+        "hosts": {"records": [host(2), host(1)]},
+        "clusters": {"records": [{"uuid": "c" * 32, "name": "cluster-1"}]},
+        "services": {"records": []},
+        "subscribers": {"records": []},
+        "endpoints": {"records": []},
+        "topics": {"records": []},
+        "platforms": {"records": []},
         **others,
     }
 
@@ -56,10 +56,10 @@ def read(content: str) -> Any:
 
 
 def test_order_of_records_does_not_matter() -> None:
-    given = results(endpoints={"endpoints": [endpoint(1, "b"), endpoint(2, "a")]})
+    given = results(endpoints={"records": [endpoint(1, "b"), endpoint(2, "a")]})
     reverse = copy.deepcopy(given)
-    reverse["hosts"]["resources"].reverse()
-    reverse["endpoints"]["endpoints"].reverse()
+    reverse["hosts"]["records"].reverse()
+    reverse["endpoints"]["records"].reverse()
     assert contents(given) == contents(reverse)
     assert list(read(contents(given)[HOSTS])[GROUP]["hosts"]) == ["host-1", "host-2"]
 
@@ -67,7 +67,7 @@ def test_order_of_records_does_not_matter() -> None:
 def test_texts_that_could_be_templates_are_tagged() -> None:
     override = "#jinja2: variable_start_string:'['\n[ 1 ]"
     for text in ("{{ 1 }}", "{% if x %}", "{{{'a': 1}}}", override, "a: b # c", "['\\x7b\\x7b']"):
-        content = contents(results(hosts={"resources": [host(1, text)]}))[HOSTS]
+        content = contents(results(hosts={"records": [host(1, text)]}))[HOSTS]
         (variables,) = read(content)[GROUP]["hosts"].values()
         assert variables["host_onboarding_name"] == text
         assert "host_onboarding_name: !unsafe" in content
@@ -81,7 +81,7 @@ def test_plain_texts_keep_their_type() -> None:
     controls = [f"a{chr(number)}b" for number in (*range(32), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0xFEFF, 0xFFFF)]
     for text in (*numbers, *words, *signs, *controls):
         topic = {"uuid": "1" * 32, "name": text, "description": text, "state": "Enabled"}
-        content = contents(results(topics={"resources": [topic]}))[NOTIFICATIONS]
+        content = contents(results(topics={"records": [topic]}))[NOTIFICATIONS]
         (entry,) = read(content)["notifications_topics"]
         assert (entry["name"], entry["description"]) == (text, text)
         assert "!unsafe " not in content.replace("!unsafe x", "")
@@ -90,7 +90,7 @@ def test_plain_texts_keep_their_type() -> None:
 def test_text_that_no_file_can_contain_is_a_problem_of_its_object() -> None:
     names = ("topic-1", "a\ud800b", "topic-3")
     topics = [{"uuid": str(number) * 32, "name": name, "state": "Enabled"} for number, name in enumerate(names, 1)]
-    given = results(topics={"resources": topics})
+    given = results(topics={"records": topics})
     entries = read(contents(given)[NOTIFICATIONS])["notifications_topics"]
     assert [entry["name"] for entry in entries] == ["topic-1", "topic-3"]
     problems = {topic["uuid"]: topic["problem"] for topic in build_site(given)["topic"] or () if topic["problem"]}
@@ -100,20 +100,20 @@ def test_text_that_no_file_can_contain_is_a_problem_of_its_object() -> None:
 def test_inventory_names_are_unique_and_safe() -> None:
     names = ["all", "localhost", GROUP, "127.0.0.1", "a,b", "-x", "same", "SAME", "web[1:3]", "web-1"]
     records = [host(number, name) for number, name in enumerate(names, 1)]
-    hosts = read(contents(results(hosts={"resources": records}))[HOSTS])[GROUP]["hosts"]
+    hosts = read(contents(results(hosts={"records": records}))[HOSTS])[GROUP]["hosts"]
     assert len(hosts) == len(names)
     assert [name for name in hosts if len(name) != 32] == ["web-1"]
 
 
 def test_masked_texts_are_left_out() -> None:
     topic = {"uuid": "1" * 32, "name": "t", "description": "password=********", "state": "Enabled"}
-    (entry,) = read(contents(results(topics={"resources": [topic]}))[NOTIFICATIONS])["notifications_topics"]
+    (entry,) = read(contents(results(topics={"records": [topic]}))[NOTIFICATIONS])["notifications_topics"]
     assert entry == {"name": "t", "state": "enabled"}
 
 
 def test_placeholders_of_urls_have_different_names() -> None:
     chats = [endpoint(1, "a b"), endpoint(2, "a-b"), endpoint(3, "{{ x }}"), endpoint(4, "\u4e2d")]
-    entries = read(contents(results(endpoints={"endpoints": chats}))[NOTIFICATIONS])["notifications_endpoints"]
+    entries = read(contents(results(endpoints={"records": chats}))[NOTIFICATIONS])["notifications_endpoints"]
     assert {entry["name"]: entry["url"] for entry in entries} == {
         "a b": f"{{{{ vault_notifications_url_{1:032x} | default(omit) }}}}",
         "a-b": f"{{{{ vault_notifications_url_{2:032x} | default(omit) }}}}",
@@ -123,9 +123,9 @@ def test_placeholders_of_urls_have_different_names() -> None:
 
 
 def test_endpoints_with_one_name_are_problems() -> None:
-    site = build_site(results(endpoints={"endpoints": [endpoint(1, "a"), endpoint(2, "a"), endpoint(3, "b")]}))
+    site = build_site(results(endpoints={"records": [endpoint(1, "a"), endpoint(2, "a"), endpoint(3, "b")]}))
     assert [bool(item["problem"]) for item in site["endpoint"] or ()] == [True, True, False]
-    twins = results(endpoints={"endpoints": [endpoint(1, "a"), endpoint(2, "a")]})
+    twins = results(endpoints={"records": [endpoint(1, "a"), endpoint(2, "a")]})
     assert read(contents(twins)[NOTIFICATIONS])["notifications_endpoints"] == []
 
 
@@ -143,7 +143,7 @@ def test_failed_reads_leave_out_the_files_that_need_them() -> None:
 
 
 def test_host_state_without_equivalent_is_a_problem() -> None:
-    given = results(hosts={"resources": [host(1, state="Odd")]})
+    given = results(hosts={"records": [host(1, state="Odd")]})
     assert read(contents(given)[HOSTS])[GROUP]["hosts"] == {}
     (row,) = [entry for entry in plan_drift(build_site(given), {}) if entry["kind"] == "host"]
     assert (row["outcome"], row["error"]) == ("skipped", "the state Odd has no equivalent in the role")

@@ -144,6 +144,13 @@ def test_leftovers_are_ended_first(service: Simulator, work: WorkflowRunner) -> 
     assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"] * 2, 0)
 
 
+def test_volumes_that_are_no_records(service: Simulator, work: WorkflowRunner) -> None:
+    service.fault("garbage", operation="QueryVolume", garbage="types", count=None)
+    ended = plan(work, state="ended")
+    assert ended.result["failed_count"] == 0
+    assert any("QueryVolume" in warning for warning in ended.warnings)
+
+
 def test_tasks_of_other_products_stay(service: Simulator, work: WorkflowRunner) -> None:
     """Neither the prefix nor the description alone makes a task ours."""
     sessions = enable(work, service, 3)
