@@ -13,6 +13,7 @@ from .._api.errors import (
     InvalidOptions,
     NotFound,
     ReadExecutedAsChange,
+    TransportError,
     Unchangeable,
     Unsupported,
     VirtinfraError,
@@ -283,10 +284,10 @@ def find_bandwidth_limits(client: Client, desired: Record) -> Record:
     if reply.keys().isdisjoint(get_operation("GetNicQos").result):
         raise Unsupported("the response to GetNicQos has no bandwidth")
     limits = {name: reply.get(name) for name in ("outboundBandwidth", "inboundBandwidth")}
-    return {
-        "uuid": uuid,
-        **{name: value if isinstance(value, int) and value >= 0 else None for name, value in limits.items()},
-    }
+    for name, value in limits.items():
+        if type(value) not in (int, type(None)):
+            raise TransportError(f"the response to GetNicQos has {name} of a wrong type", transient=False)
+    return {"uuid": uuid, **{name: None if value is None or value < 0 else value for name, value in limits.items()}}
 
 
 # ------------------------------------------------------------------------------------------------ the life of a VM

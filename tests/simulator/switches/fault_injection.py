@@ -38,6 +38,15 @@ WRONG_TYPES = {
     "nics": {"a": 1},
     "slaveNames": 2,
     "candidateNics": False,
+    "serviceTypeStatistics": "none",
+    "volumeInfos": "none",
+    "volumeCbtBackupInfos": [1],
+    "results": "none",
+    "outboundBandwidth": "fast",
+    "inboundBandwidth": [],
+    "connected": "perhaps",
+    "webhookResp": 1,
+    "valid": "perhaps",
 }
 
 

@@ -529,6 +529,16 @@ def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
     assert not ran.changed
 
 
+@pytest.mark.parametrize("limit", ["10", [], True, {}])
+def test_limits_of_a_wrong_type(run: ModuleRunner, sim: Simulator, seeded: Seeded, limit: Any) -> None:
+    """They do not count as none: the limit that is to be removed exists."""
+    reply = {"outboundBandwidth": limit, "inboundBandwidth": -1}
+    sim.fault("other_response", operation="GetNicQos", reply=reply)
+    ran = run("vm_nic_qos", {"uuid": seeded("vmnic", 1), "direction": "out"})
+    assert ran.message.endswith(": the response to GetNicQos has outboundBandwidth of a wrong type")
+    assert not ran.changed
+
+
 def test_read_of_a_limit_that_is_executed_as_a_change(run: ModuleRunner) -> None:
     """The failure is reported if the job that the read started does not fail."""
 

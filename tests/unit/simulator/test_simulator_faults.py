@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import requests
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 
 from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
 from simulator.state.store import seeded_uuid
+from simulator.switches.fault_injection import WRONG_TYPES
 
 PATH = f"hosts/{seeded_uuid('host', 1)}/actions"
 BODY = {"changeHostState": {"stateEvent": "disable"}}
@@ -21,6 +23,11 @@ MINE = {"X-Job-UUID": JOB}
 @pytest.fixture
 def api(sim: Simulator) -> HttpClient:
     return HttpClient(sim)
+
+
+def test_garbage_has_the_members_of_all_replies() -> None:
+    members = {name for row in OPERATIONS.values() for name in row.result}
+    assert members - set(WRONG_TYPES) == set()
 
 
 def test_drop_before_does_not_execute_the_request(api: HttpClient) -> None:
