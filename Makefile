@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 NOX := .venv/bin/nox
-SESSIONS ?= style typing unit proofs targets validate-modules docs-check demo
+SESSIONS ?= static unit proofs demo
 SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1
@@ -16,7 +16,7 @@ help:
 	@echo "make demo-backup  a full backup, an increment and a restore, with QEMU and libnbd"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
 	@echo "make setup      create .venv with nox, which runs all other commands"
-	@echo "make test       the checks to run before each commit, about two minutes; make test SESSIONS='style typing' runs those"
+	@echo "make test       the checks to run before each commit, about two minutes; make test SESSIONS='static demo' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
 	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"
@@ -44,7 +44,7 @@ bench: $(NOX)
 	@$(NOX) -s bench
 
 release: $(NOX)
-	@$(NOX) -s release -- $(VERSION)
+	@$(NOX) -s release -- version $(VERSION)
 
 clean:
 	rm -rf .venv .nox .cache .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache changelogs/.plugin-cache.yaml tests/output

@@ -3,7 +3,7 @@
 Without names it runs all default sessions, except those that have passed with the same files and, unless CI is set,
 those whose Python is not installed. `nox --parallel` prints the whole output of each session. Here it goes to
 .cache/gate/NAME.log; the terminal shows when a session ends, how far the others are, and the decisive lines of those
-that failed.
+that failed, or of their parts that failed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOX = (sys.executable, "-m", "nox")
 
 # How many sessions run at a time. Those that often wait count half.
 AT_A_TIME = 2
-OFTEN_WAITING = {"chaos-short", "eda", "integration-2.16", "unit-requests-2.28"}
+OFTEN_WAITING = {"chaos-short", "core-2.16", "eda"}
 
 STOP_TIMEOUT = 10.0
 
@@ -41,21 +41,17 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "integration-2.16": 460,
-    "functional-2.21": 450,
-    "chaos-short": 270,
+    "core-2.21": 520,
+    "core-2.16": 510,
+    "chaos-short": 350,
     "backup": 240,
     "eda": 190,
+    "core-2.19": 150,
     "unit": 160,
-    "ansible-lint": 65,
-    "functional-2.19": 60,
-    "sanity-2.21": 60,
-    "functional-2.22": 55,
-    "integration-2.19": 50,
-    "artifact": 30,
-    "unit-requests-2.28": 30,
-    "docs-site": 30,
-    "proofs": 30,
+    "lint": 80,
+    "core-2.22": 50,
+    "proofs": 50,
+    "package": 50,
 }
 USUAL = 30
 
@@ -72,6 +68,12 @@ DECISIVE = (
         ),
         slice(10),
     ),
+)
+# What tests/tools/parts.py prints before and after the output of a part.
+PART = re.compile(
+    r"^nox > Part (?P<name>\S+) begins\n(?P<output>.*?)"
+    r"^nox > Part (?P=name) (?P<result>passed|failed) in (?P<seconds>\d+) s(?:: )?(?P<reason>[^\n]*)$",
+    re.MULTILINE | re.DOTALL,
 )
 LAST_LINES = 40
 LONGEST_LINE = 500
@@ -119,7 +121,7 @@ class Session:
         self.started = self.last_shown = time.monotonic()
         self.result = "running"
         skip = () if self.is_named or "CI" in os.environ else ("--no-error-on-missing-interpreters",)
-        command = (*NOX, "--session", self.name, *skip, "--no-dependencies", "--report", str(self.report))
+        command = (*NOX, "--session", self.name, *skip, "--report", str(self.report))
         with self.log.open("wb") as output:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
@@ -137,7 +139,8 @@ class Session:
             self.result = "failed"
         else:
             self.result = "skipped" if reported.get("result") == "skipped" else "passed"
-        show(f"{self.result:8} {self.name} in {self.seconds:.0f} s")
+        parts = ", ".join(f"{part['name']} {part['seconds']} s" for part in PART.finditer(read_log(self.log)))
+        show(f"{self.result:8} {self.name} in {self.seconds:.0f} s{parts and f': {parts}'}")
 
     def show_progress(self) -> None:
         """Print how long the session has been running, and what it printed last, if that is due."""
@@ -170,9 +173,24 @@ def last_line(log: Path) -> str:
     return "".join(filter(str.isprintable, lines[-1]))[:SHOWN_LENGTH] if lines else "starting"
 
 
-def decisive_lines(log: str) -> list[str]:
-    """Return the lines of a log that say why the session failed."""
-    text = ESCAPES.sub("", log)
+def read_log(log: Path) -> str:
+    """Return the text of a log without escapes."""
+    return ESCAPES.sub("", log.read_text(encoding="utf-8", errors="replace"))
+
+
+def describe_failure(log: str) -> list[str]:
+    """Return the lines of a log that say why the session failed, for each of its parts that failed."""
+    failed = [part for part in PART.finditer(log) if part["result"] == "failed"]
+    if not failed:
+        return decisive_lines(log)
+    lines = []
+    for part in failed:
+        lines += [f"part {part['name']}: {part['reason'][:LONGEST_LINE]}", *decisive_lines(part["output"])]
+    return lines
+
+
+def decisive_lines(text: str) -> list[str]:
+    """Return the lines of an output that show a failure."""
     found = sorted(
         (match.start(match.lastindex or 0), match[match.lastindex or 0])
         for pattern, kept in DECISIVE
@@ -236,8 +254,7 @@ def summarize(sessions: list[Session], seconds: float) -> None:
     for session in sessions:
         if session.result == "failed":
             print(f"\nFAILED {session.name}; its whole output: {session.log}")
-            log = session.log.read_text(encoding="utf-8", errors="replace")
-            for line in [*decisive_lines(log), *filter(None, [session.reason])]:
+            for line in [*describe_failure(read_log(session.log)), *filter(None, [session.reason])]:
                 print(f"    {line}")
     sys.stdout.flush()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,11 @@ if "--list" in sys.argv:
     sys.exit()
 name, report = sys.argv[2], sys.argv[-1]
 open("started.log", "a").write(name + "\\n")
+if name == "parted":
+    print("nox > Part units begins\\nFAILED test_a.py::test_expected\\nnox > Part units passed in 12 s")
+    print("nox > Part types begins\\nplugins/a.py:1: error: why\\nnox > Part types failed in 3 s: CommandFailed")
+    json.dump({"sessions": [{"result": "failed", "reason": "failed: types"}]}, open(report, "w"))
+    sys.exit(1)
 print("TASK [one]\\nfatal: [host]: expected\\nnoise\\nTASK [two]\\nfatal: [host]: FAILED! => {")
 print("    \\"msg\\": 1\\n}\\nPLAY RECAP")
 print("ERROR: Command failed\\nFAILED - RETRYING\\nTASK [of the next target]\\nfatal: [host]: expected")
@@ -75,6 +81,16 @@ def test_summary_has_the_result_of_each_session_and_the_reason_of_a_failure(gate
         "",
     ]
     assert (gate / ".cache" / "gate" / "failing.log").read_text(encoding="utf-8").count("noise") == 101
+
+
+def test_failure_is_shown_by_part(gate: Path) -> None:
+    output, dummy = start(gate, "parted").communicate()
+    assert re.search(r"failed   parted in \d+ s: units 12 s, types 3 s\n", output)
+    assert output.partition("FAILED parted")[2].splitlines()[1:] == [
+        "    part types: CommandFailed",
+        "    plugins/a.py:1: error: why",
+        "    failed: types",
+    ]
 
 
 def test_longest_sessions_of_last_time_start_first(gate: Path) -> None:
