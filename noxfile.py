@@ -67,18 +67,24 @@ RELEASED_CODE = ("plugins/", "extensions/", "tests/simulator/")
 # Where all integration targets run, these tests are left out: both run all modules and roles.
 PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
-HOSTILE_VALUES = "hostile_values"
 
-# What `make gate` runs of the functional tests with an older core: modules in the controller and in a process of their
-# own, hidden values, commands for inventories, and the protocol. CI runs all of them with each core.
+# What `make gate` runs of the functional tests with an older core: values of the service that would be templates,
+# hidden values, commands for inventories, and the protocol, in the controller and in module processes. CI runs all of
+# them with each core.
 WITH_OLDER_CORE = (
-    *(f"tests/functional/test_{name}.py" for name in ("inventory_commands", "keywords", "masked_outputs")),
+    *(
+        f"tests/functional/test_{name}.py"
+        for name in ("hostile_results", "inventory_commands", "inventory_hostile", "masked_outputs")
+    ),
     PROTOCOL,
 )
 # What `make gate` runs with the oldest core, in which encrypted values are objects and blocks say less about what has
-# failed in them, beside the integration targets.
-WITH_OLDEST_CORE = tuple(
-    f"tests/functional/test_{name}.py" for name in ("encrypted_values", "masked_outputs", "role_host_maintenance")
+# failed in them, beside the integration targets of modules and inventories. One playbook contains all roles, whose
+# targets only CI runs: their decisions are in Python, and unit tests play the workflows.
+ALL_ROLES = f"{EXAMPLES}::test_vars_files_of_the_guide"
+WITH_OLDEST_CORE = (
+    *(f"tests/functional/test_{name}.py" for name in ("encrypted_values", "masked_outputs", "role_host_maintenance")),
+    ALL_ROLES,
 )
 # What `make gate` runs with the next core, which masks values in its output itself.
 WITH_NEXT_CORE = tuple(
@@ -345,15 +351,19 @@ def sanity_of_oldest_python(session: nox.Session) -> None:
         ansible_test(session, "sanity", "--test", "import", "--python", oldest_python())
 
 
-def sanity_of_newest_core(session: nox.Session) -> None:
-    """Run ansible-test sanity without what validate-modules, and another core with every Python, run.
+def sanity_in_gate(session: nox.Session) -> None:
+    """Run ansible-test sanity without what other sessions run: validate-modules, and what depends on the Python.
 
-    pylint takes longer than all other tests. It checks what is released, and CI the other files with other cores; ruff
-    has rules of pylint for all files.
+    pylint takes as long as all other tests. Only CI runs it; ruff has rules of pylint for all files.
     """
     skipped = choose_tests(session, "--skip-test", "validate-modules", "compile", "import", "pylint")
     ansible_test(session, "sanity", "--python", "default", *skipped)
-    if skipped:
+
+
+def sanity_of_newest_core(session: nox.Session) -> None:
+    """Run the same, and pylint on what is released; CI checks the other files with other cores."""
+    sanity_in_gate(session)
+    if "--test" not in session.posargs:
         ansible_test(session, "sanity", "--python", "default", "--test", "pylint", *RELEASED_CODE)
 
 
@@ -374,9 +384,9 @@ def integration(session: nox.Session, *targets: str) -> None:
     ansible_test(session, "integration", "--continue-on-error", *(() if session.posargs else targets))
 
 
-def integration_of_values(session: nox.Session) -> None:
-    """Run the integration target of hostile values; the functional tests cover the others."""
-    integration(session, HOSTILE_VALUES)
+def integration_without_roles(session: nox.Session) -> None:
+    """Run the integration targets of modules and inventories."""
+    integration(session, "--exclude", "role_.*")
 
 
 def runner(session: nox.Session) -> None:
@@ -507,18 +517,17 @@ core_session(
     "2.16",
     {
         "functional": functional_of_oldest_core,
-        "integration": integration,
+        "integration": integration_without_roles,
         "runner": runner_of_another_core,
         "http": http_client,
     },
-    {"sanity": sanity_with_one_python},
+    {"functional": functional_of_another_core, "integration": integration, "sanity": sanity_with_one_python},
     *OLDEST_REQUESTS,
 )
 core_session(
     "2.19",
     {
         "functional": functional_of_older_core,
-        "integration": integration_of_values,
         "sanity": sanity_of_oldest_python,
         "runner": runner,
     },
@@ -526,8 +535,8 @@ core_session(
 )
 core_session(
     NEWEST,
-    {"functional": functional_of_newest_core, "sanity": sanity_of_newest_core, "runner": runner_of_another_core},
-    {"integration": integration},
+    {"functional": functional_of_newest_core, "sanity": sanity_in_gate, "runner": runner_of_another_core},
+    {"integration": integration, "sanity": sanity_of_newest_core},
 )
 core_session(
     "2.22",

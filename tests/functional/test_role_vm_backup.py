@@ -15,7 +15,7 @@ from support.playbook_runner import PlaybookRunner, Run
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
 
 # With 30 VMs the test takes a minute, and more on a machine that does other work.
-MANY = 12 if FACTOR == 1 else 30
+MANY = 8 if FACTOR == 1 else 30
 
 Report = dict[str, dict[str, Any]]
 

@@ -41,17 +41,17 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "core-2.21": 520,
-    "core-2.16": 510,
+    "core-2.21": 470,
     "chaos-short": 350,
+    "core-2.16": 270,
     "backup": 240,
     "eda": 190,
-    "core-2.19": 150,
     "unit": 160,
+    "core-2.19": 110,
     "lint": 80,
     "core-2.22": 50,
-    "proofs": 50,
     "package": 50,
+    "proofs": 50,
 }
 USUAL = 30
 
