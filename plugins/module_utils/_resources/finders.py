@@ -10,7 +10,7 @@ from .._api.records import (
     is_same_value,
 )
 from .._api.references import format_option_name
-from .._api.resource_types import RESOURCE_TYPES
+from .._api.resource_types import RESOURCE_TYPES, ResourceType
 from .._client.client import Client
 from .._client.lists import (
     combine_finders,
@@ -49,23 +49,40 @@ def find_by_query(
     return _find_by_first_key(find, keys)
 
 
-def find_by_cursor(resource_type: str, *keys: str, among: Callable[[Record], bool] = bool) -> Finder:
-    """Return a finder that reads all records of a cursor query, because the syntax of its filters is not documented."""
+def find_by_type(name: str, *keys: str) -> Finder:
+    """Return a finder of an existing object of a type in RESOURCE_TYPES by the first of ``keys`` that is given."""
+    resource_type = RESOURCE_TYPES[name]
 
     def find(client: Client, key: str, value: str) -> list[Record]:
-        records = [record for page, total in paginate_cursor(client, resource_type) for record in page]
-        return [record for record in records if is_same_value(value, record.get(key)) and among(record)]
+        return list(filter(resource_type.is_usable, read_by_key(client, resource_type, key, value)))
 
     return _find_by_first_key(find, keys)
 
 
-def find_by_type(name: str, *keys: str) -> Finder:
-    """Return a finder of an existing object of a type in RESOURCE_TYPES, with its query or with a cursor query."""
-    resource_type = RESOURCE_TYPES[name]
-    return combine_finders(
-        find_by_query(resource_type.query, *keys, among=resource_type.is_usable),
-        find_by_cursor(resource_type.cursor_type, *keys, among=resource_type.is_usable),
+def read_by_key(client: Client, resource_type: ResourceType, key: str, value: str) -> list[Record]:
+    """Return the records of a type whose ``key`` (API name) has a value, those of deleted objects included."""
+
+    def query_records() -> list[Record]:
+        if key == "uuid":
+            return get_by_uuid(client, resource_type.query, value)
+        return find_by_attribute(client, resource_type.query, key, value)
+
+    records = read_records(client, resource_type, query_records)
+    return [record for record in records if is_same_value(value, record.get(key))]
+
+
+def read_records(
+    client: Client, resource_type: ResourceType, query_records: Callable[[], list[Record]]
+) -> list[Record]:
+    """Return the records that queries return or, where these cannot be used, all records of the type.
+
+    The latter come from the cursor query, the syntax of whose filters is not documented, so the caller selects among
+    them. Which of both is used, `combine_finders` decides.
+    """
+    read = combine_finders(
+        lambda dummy, none: query_records(), lambda dummy, none: list_by_cursor(client, resource_type.cursor_type)
     )
+    return read(client, {})
 
 
 def list_by_cursor(client: Client, resource_type: str) -> list[Record]:

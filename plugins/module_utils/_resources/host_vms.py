@@ -42,7 +42,7 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
     host that could take it. With the ``choice`` any, the effects are not determined.
     """
     try:
-        near = read_vms_near_host(client, {"hostUuid": host["uuid"]})
+        near = read_vms_near_host(client, host["uuid"])
     except (Unsupported, ApiError) as failure:
         return Dependents(
             warnings=[f"cannot check which VMs the maintenance would stop: {explain_unreadable(failure)}"]
@@ -77,7 +77,7 @@ def _remember(vms: Iterable[Record], dependents: Iterable[Dependent]) -> dict[st
 def _find_local_vms(client: Client, vms: list[Record]) -> tuple[list[Record], list[str]]:
     """Return the VMs whose root volume is on local storage, and a warning if this is not known for some."""
     try:
-        storages = read_local_storages(client, {})
+        storages = read_local_storages(client)
     except (Unsupported, ApiError) as failure:
         return [], [f"cannot check which VMs have local storage and would be stopped: {explain_unreadable(failure)}"]
     local = [vm for vm in vms if find_root_storage(vm) in storages]
@@ -105,8 +105,7 @@ def review_vms(client: Client, host: Record, before: Dependents) -> list[Depende
 
 
 def _read_vms(client: Client, vms: Iterable[Dependent]) -> list[Record]:
-    uuids = [vm.uuid for vm in vms]
-    return read_vms_with_uuids(client, {"uuids": uuids}) if uuids else []
+    return read_vms_with_uuids(client, [vm.uuid for vm in vms])
 
 
 def _determine_effect(vm: Record, host: str) -> str:
@@ -126,7 +125,7 @@ def _find_stopped_since(
     known = {vm.uuid for vm in before.objects}
     return [
         _to_dependent(vm, STOPPED)
-        for vm in read_vms_near_host(client, {"hostUuid": host["uuid"]})
+        for vm in read_vms_near_host(client, host["uuid"])
         if vm.get("state") in (*STOPPED_STATES, *states)
         and vm.get("uuid") not in known
         and before.seen.get(str(vm.get("uuid"))) != vm.get("lastOpDate")
@@ -160,7 +159,7 @@ def find_vms_left_in_maintenance(client: Client, host: Record, dummy: object) ->
 def _find_stopped(client: Client, host: Record, select: Callable[[Record], bool]) -> Dependents:
     """Return the VMs that run on a host, or may run there, and that a function selects, as stopped with it."""
     try:
-        near = read_vms_near_host(client, {"hostUuid": host["uuid"]})
+        near = read_vms_near_host(client, host["uuid"])
     except (Unsupported, ApiError) as failure:
         return Dependents(unknown=f"cannot check which VMs run on the host: {explain_unreadable(failure)}")
     vms = [_stop(vm) for vm in near if runs_on(vm, host["uuid"]) and select(vm)]
@@ -211,7 +210,7 @@ def find_vms_on_host(client: Client, host: Record, evacuate: bool | None) -> Dep
     """
     storages: set[str] = set()
     with suppress(Unsupported, ApiError):
-        storages = read_local_storages(client, {})
+        storages = read_local_storages(client)
     return _find_stopped(
         client, host, lambda vm: find_root_storage(vm) not in storages and (not evacuate or _stays(vm, host))
     )
@@ -244,12 +243,12 @@ def find_local_objects(client: Client, host: Record, dummy: object) -> Dependent
     A VM is on the host if it runs there, or if it ran there last.
     """
     try:
-        near = read_vms_near_host(client, {"hostUuid": host["uuid"]})
+        near = read_vms_near_host(client, host["uuid"])
     except (Unsupported, ApiError) as failure:
         return Dependents(unknown=f"cannot check which VMs are on the host: {explain_unreadable(failure)}")
     vms = [vm for vm in near if is_on(vm, host["uuid"])]
     try:
-        storages = read_local_storages(client, {})
+        storages = read_local_storages(client)
     except (Unsupported, ApiError) as failure:
         reason = f"cannot check which volumes are on the host: {explain_unreadable(failure)}"
         return Dependents(unknown=reason) if vms else Dependents(warnings=[reason])

@@ -63,7 +63,7 @@ def require_migration_target(client: Client, vm: Record, host: str | NullReferen
     refusal = f"the VM cannot migrate to the host {host!r}"
     warnings: list[str] = []
     try:
-        if find_root_storage(vm) in read_local_storages(client, {}):
+        if find_root_storage(vm) in read_local_storages(client):
             raise Unchangeable(
                 f"{refusal}, because its root volume is on local storage. Omit host.", {host: "hostUuid"}
             )

@@ -125,7 +125,7 @@ def _find_missing_host(client: Client, place: Record, vm: Record) -> Unchangeabl
 
 def _is_on_local_storage(client: Client, vm: Record) -> bool:
     """Return whether the root volume of a VM is on the disks of a host. Raise Unsupported if it cannot be read."""
-    return find_root_storage(vm) in read_local_storages(client, {})
+    return find_root_storage(vm) in read_local_storages(client)
 
 
 def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:

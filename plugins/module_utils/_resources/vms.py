@@ -23,7 +23,6 @@ from .._api.operations import get_operation
 from .._api.records import (
     Record,
     complete_record,
-    is_same_value,
     normalize_address,
     normalize_addresses,
     parse_timestamp,
@@ -55,7 +54,7 @@ from .._engine.plan import (
     replace_record,
 )
 from .cbt_tasks import list_scratch_volumes, list_vms_of_task
-from .finders import explain_unreadable, list_by_cursor
+from .finders import explain_unreadable, list_by_cursor, read_by_key
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
@@ -139,13 +138,12 @@ def _query_nics(client: Client, desired: Record) -> list[Record]:
 
 
 def _list_vms_of_nics(client: Client, desired: Record) -> list[Record]:
-    vms = list_by_cursor(client, VM.cursor_type)
-    if "uuid" in desired:
-        return _select_nics(vms, desired)
-    return _select_nics([vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]], desired)
+    return _select_nics(list_by_cursor(client, VM.cursor_type), desired)
 
 
 def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
+    if "uuid" not in desired:
+        vms = [vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]]
     usable_vms = list(filter(VM.is_usable, vms))
     if not usable_vms and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
@@ -316,7 +314,8 @@ def find_vm(client: Client, desired: Record) -> Record | None:
     With ``dataVolumes`` delete, ``volumesToRemove`` are its data volumes, and as long as one of them exists, a removed
     VM has a record. Raise NotFound for another destroyed VM, and Unchangeable for a template.
     """
-    vm = _select_vm(_read_vms_by_key(client, desired), desired)
+    key = "uuid" if "uuid" in desired else "name"
+    vm = _select_vm(read_by_key(client, VM, key, desired[key]), desired)
     if vm is not None:
         _refuse_template(client, vm)
     if desired.get("dataVolumes") != "delete":
@@ -361,20 +360,6 @@ def _select_vm(vms: list[Record], desired: Record) -> Record | None:
 def _build_destroyed(vm: Record) -> NotFound:
     remedy = "Set recover: true to recover it."
     return NotFound(f"the VM {vm.get('uuid')} is destroyed", remedy, check_mode_remedy=remedy)
-
-
-def _query_vms_by_key(client: Client, desired: Record) -> list[Record]:
-    if "uuid" in desired:
-        return get_by_uuid(client, "QueryVmInstance", desired["uuid"])
-    return find_by_attribute(client, "QueryVmInstance", "name", desired["name"])
-
-
-def _list_vms_by_key(client: Client, desired: Record) -> list[Record]:
-    key = "uuid" if "uuid" in desired else "name"
-    return [vm for vm in list_by_cursor(client, VM.cursor_type) if is_same_value(desired[key], vm.get(key))]
-
-
-_read_vms_by_key = combine_finders(_query_vms_by_key, _list_vms_by_key)
 
 
 def _refuse_template(client: Client, vm: Record) -> None:

@@ -21,14 +21,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import l
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
     ReadAhead,
-    combine_finders,
     find_by_attribute,
     get_by_uuid,
     paginate,
     paginate_cursor,
     query,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import find_by_cursor, find_by_query
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import find_by_query, find_by_type
 from conftest import ClientFactory, client_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -638,29 +637,30 @@ def test_a_name_with_an_operator_is_found_among_many(sim: Simulator, client: Cli
     assert len(sim.log()) == 1
 
 
-def test_two_with_the_same_name(sim: Simulator, client: Client) -> None:
+@pytest.mark.parametrize("companions", ["present", "404"])
+def test_two_with_the_same_name(sim: Simulator, client: Client, companions: str) -> None:
     other = HOST[:-1] + "2"
     sim.change("host", other, name="host-1")
-    for read in (find_by_query("QueryHost", "uuid", "name"), find_by_cursor("host", "uuid", "name")):
-        with pytest.raises(AmbiguousMatch, match=f"2 objects have the name 'host-1': {HOST}, {other}") as caught:
-            read(client, {"name": "host-1"})
-        assert sorted(caught.value.result["uuids"]) == [HOST, other]
-        assert (read(client, {"name": "host-1", "uuid": other}) or {})["uuid"] == other
+    sim.configure(companions=companions)
+    read = find_by_type("host", "uuid", "name")
+    with pytest.raises(AmbiguousMatch, match=f"2 objects have the name 'host-1': {HOST}, {other}") as caught:
+        read(client, {"name": "host-1"})
+    assert sorted(caught.value.result["uuids"]) == [HOST, other]
+    assert (read(client, {"name": "host-1", "uuid": other}) or {})["uuid"] == other
 
 
-def test_readers_take_the_first_key_that_is_given(client: Client) -> None:
-    for read in (
-        find_by_query("QueryHost", "uuid", "managementIp", "name"),
-        find_by_cursor("host", "uuid", "managementIp", "name"),
-    ):
-        assert (read(client, {"managementIp": "10.0.0.12", "name": "host-1"}) or {})["name"] == "host-2"
-        assert read(client, {"name": "none"}) is None
-        assert read(client, {}) is None
+@pytest.mark.parametrize("companions", ["present", "404"])
+def test_readers_take_the_first_key_that_is_given(sim: Simulator, client: Client, companions: str) -> None:
+    sim.configure(companions=companions)
+    read = find_by_type("host", "uuid", "managementIp", "name")
+    assert (read(client, {"managementIp": "10.0.0.12", "name": "host-1"}) or {})["name"] == "host-2"
+    assert read(client, {"name": "none"}) is None
+    assert read(client, {}) is None
 
 
 def test_the_next_finder_is_used(sim: Simulator, client: Client, new_client: ClientFactory) -> None:
     sim.configure(companions="404")
-    read = combine_finders(find_by_query("QueryHost", "name"), find_by_cursor("host", "name"))
+    read = find_by_type("host", "name")
     assert (read(client, {"name": "host-2"}) or {})["name"] == "host-2"
     with pytest.raises(
         Unsupported, match=r"QueryHost, or path_prefix is wrong .*hosts\); CursorQuery needs api_token \("

@@ -315,6 +315,15 @@ def test_vms_that_cannot_be_read_prevent_the_removal(run: ModuleRunner, sim: Sim
     assert any("cannot check which VMs are on the host" in warning for warning in ran.warnings)
 
 
+def test_vms_of_no_known_host_that_cannot_be_read_prevent_the_removal(run: ModuleRunner, sim: Simulator) -> None:
+    """Their query is the last of three: nobody knows which VMs the removal would destroy with the local storage."""
+    clear_host(sim)
+    refusal = {"code": "ID.1002", "details": "permission denied"}
+    sim.fault("fail", "QueryVmInstance", error=refusal, skip=2, count=None)
+    message = run.refused("kvm_host", {"name": "host-1", "state": "absent"})
+    assert "DeleteHost was not called: cannot check which VMs are on the host: QueryVmInstance failed" in message
+
+
 def test_first_call_without_a_wait(run: ModuleRunner, sim: Simulator) -> None:
     clear_host(sim, "vm-1")
     ran = run("kvm_host", {"name": "host-1", "state": "absent", "evacuate": True}, wait=False)
