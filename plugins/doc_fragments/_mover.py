@@ -24,6 +24,13 @@ options:
     description: How many MiB the task reads in a second at most. V(0) sets no limit.
     type: int
     default: 0
+  run:
+    description:
+      - The run of M(virtinfra.manager.backup_run) that has taken the VM. The task ends soon after the run gives the VM
+        back, and when nothing was heard of it for two minutes.
+      - Without it, a task that copies volumes takes the VM itself while it works, and fails if another run has it. A
+        task with C(async) takes none.
+    type: str
 """
 
     REPOSITORY = r"""

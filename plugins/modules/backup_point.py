@@ -17,7 +17,7 @@ description:
     repository that has the checkpoint from which the session's bitmap counts. A bitmap that was lost never fails a
     backup.
   - While a task runs, C(.progress.json) in the folder of the VM says how far it is.
-    M(virtinfra.manager.backup_point_info) returns it.
+    M(virtinfra.manager.backup_point_info) returns it. A task without C(async) shows it, at least twice a minute.
   - A session is a danger for its VM while it is open. So disable the task in any case, for example in the C(always)
     of a block.
 requirements:
@@ -275,6 +275,7 @@ MODULE = MoverModule(
             "options": {rule: {"type": "int"} for rule in ("last", "daily", "weekly", "monthly")},
         },
         "points": {"type": "list", "elements": "str"},
+        "run": {"type": "str"},
     },
     constraints={
         "mutually_exclusive": [("vm", "vm_uuid"), ("keep", "points")],

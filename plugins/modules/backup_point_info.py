@@ -162,7 +162,8 @@ running:
     point: {description: The point., type: str, sample: 20261127T021500Z}
     volume_uuid: {description: The volume that is read or written., type: str, sample: a0000007000040008000000000000001}
     step:
-      description: "What is done: V(full), V(incremental), V(compared), V(restore), or V(verify)."
+      description: "What is done: V(full), V(incremental), V(compared), V(restore),
+        V(check) of the files before a restore, or V(verify)."
       type: str
       sample: incremental
     bytes_done: {description: How many bytes of the step are done., type: int, sample: 524288}
@@ -172,6 +173,20 @@ running:
     host: {description: The name of the data mover., type: str, sample: mover-1}
     process: {description: The process id., type: int, sample: 4711}
     updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+runs:
+  description: The runs of M(virtinfra.manager.backup_run) that have taken the VMs.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    run: {description: The uuid of the run., type: str, sample: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d}
+    owner: {description: What it says about itself., type: dict, sample: {host: controller-1}}
+    vm_uuids:
+      description: The uuids of all VMs that it has.
+      type: list
+      elements: str
+      sample: [a0000004000040008000000000000001]
+    silent_seconds: {description: How long ago it has shown for the last time that it works., type: int, sample: 12}
 space:
   description: The space in the file system of the repository.
   returned: success

@@ -15,6 +15,8 @@ description:
   - It makes one connection to each export, because an export ends with its first connection.
   - It writes what differs, and then reads the volumes again. A second run after an interruption completes it.
   - The next backup of a volume that was written believes no bitmap of it.
+  - While it works, it shows how far it is, at least twice a minute. It does not show it with C(async) and with
+    O(directory).
 requirements:
   - libnbd 1.12 or newer for the platform's Python (package python3-libnbd), with O(volumes) only
   - qemu-img and qemu-nbd (package qemu-utils on Debian and Ubuntu, qemu-img on RHEL and Fedora, qemu-tools and qemu-img
@@ -178,7 +180,7 @@ point:
           sample: true
 volumes:
   description: What became of each volume.
-  returned: success, and a failure after the point was found
+  returned: always, empty if the task failed before the point was found
   type: list
   elements: dict
   contains:
@@ -221,11 +223,13 @@ MODULE = MoverModule(
         "check": {"type": "bool", "default": True},
         "verify": {"type": "bool", "default": True},
         "rate_limit": {"type": "int", "default": 0},
+        "run": {"type": "str"},
     },
     constraints={
         "mutually_exclusive": [("volumes", "directory")],
         "required_one_of": [("volumes", "directory")],
     },
+    nothing={"volumes": []},
 )
 
 

@@ -44,7 +44,9 @@ options:
     description: What other runs see of this one, for example the controller's name and the process id.
     type: dict
   vm_uuids:
-    description: The uuids of the VMs. It is required with O(state=present). Those that other runs have are not taken.
+    description:
+      - The uuids of the VMs to take, instead of those that the run has. Those that other runs have are not taken.
+      - Without it, the task only shows that the run still works. It fails if the run has no VMs.
     type: list
     elements: str
   ended:
@@ -107,7 +109,8 @@ running:
     point: {description: The point., type: str, sample: 20261127T021500Z}
     volume_uuid: {description: The volume that is read or written., type: str, sample: a0000007000040008000000000000001}
     step:
-      description: "What is done: V(full), V(incremental), V(compared), V(restore), or V(verify)."
+      description: "What is done: V(full), V(incremental), V(compared), V(restore),
+        V(check) of the files before a restore, or V(verify)."
       type: str
       sample: incremental
     bytes_done: {description: How many bytes of the step are done., type: int, sample: 524288}
@@ -137,7 +140,6 @@ MODULE = MoverModule(
         "vm_uuids": {"type": "list", "elements": "str"},
         "ended": {"type": "list", "elements": "str"},
     },
-    constraints={"required_if": [("state", "present", ("vm_uuids",))]},
 )
 
 

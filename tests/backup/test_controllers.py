@@ -76,7 +76,7 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
     assert code == 2, output
     host = os.uname().nodename
     for entry in report:
-        assert entry["error"].startswith(f"Another run of the role copies the VM: process {first.pid} on {host}"), (
+        assert entry["error"].startswith(f"Another run copies or restores the VM: process {first.pid} on {host}"), (
             output
         )
     code, output, report = site.run_role("vm_backup", **EVERYTHING, state="ended")

@@ -6,16 +6,19 @@ import ast
 import json
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup import connection
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_running
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import Meter
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.parts import OS_RELEASE, name_packages
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
@@ -24,7 +27,7 @@ from ansible_collections.virtinfra.manager.plugins.modules.backup_point import M
 from backup.site import Site
 
 from support.collection import COMMON_MEMBERS, ROOT, module, shape_differences
-from support.kvm_host import MIB, run_command
+from support.kvm_host import MIB, run_command, wait_until
 from support.playbook_runner import PlaybookRunner, Run
 
 # What runs with the Python of a data mover: its modules, and the rooms that they import.
@@ -114,6 +117,47 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
     assert site.vm.end_exports() == [0]
     assert site.holds(stamp)
     assert not mover.run("backup_restore", {**restore, "volumes": site.vm.export()})["changed"]
+
+
+def test_progress_is_shown(site: Site, mover: Mover) -> None:
+    """So is that of a task that works alone. It gives the VM back, and another task cannot have it meanwhile."""
+    site.vm.write(0, 0, 3 * MIB)
+    with site.vm.opened() as infos:
+        copied = mover.play({"virtinfra.manager.backup_point": options_for(site, infos, rate_limit=1)})
+    stamp = copied.results[0]["point"]["point"]
+    volume = site.vm.volumes[0].uuid
+    line = rf"\[localhost\] virtinfra.manager.backup_point: .*: full of volume {volume}: \d+% of 3.0 MiB, .*/s"
+    assert re.search(line, copied.output), copied.output
+    site.vm.stop()
+    options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "volumes": site.vm.export(), "rate_limit": 1}
+    restored = mover.play({"virtinfra.manager.backup_restore": options})
+    assert re.search(rf"{site.vm.uuid}: restore of volume {volume}: \d+% of 3.0 MiB, .*/s", restored.output)
+    assert restored.results[0]["volumes"][0]["state"] == "unchanged"
+    assert list((site.root / ".runs").glob("*.json")) == []
+    taking = {"repository": str(site.root), "run": "1" * 32, "owner": {"host": "a"}, "vm_uuids": [site.vm.uuid]}
+    assert mover.run("backup_run", taking)["taken"] == [site.vm.uuid]
+    site.vm.end_exports()
+    refused = mover.run("backup_restore", {**options, "volumes": site.vm.export(), "point": stamp})
+    assert refused["msg"].startswith("Another run copies or restores the VM")
+    ended = mover.run("backup_restore", {**options, "run": "2" * 32})
+    assert "the run 22222222222222222222222222222222 has no VMs" in ended["msg"]
+
+
+def test_a_task_that_is_stopped_does_not_write_any_more(site: Site, mover: Mover) -> None:
+    site.vm.write(0, 0, 12 * MIB)
+    site.back_up()
+    site.vm.stop()
+    options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "volumes": site.vm.export(), "rate_limit": 1}
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(mover.play, {"virtinfra.manager.backup_restore": options})
+        wait_until(lambda: "restore" in [each["step"] for each in list_running(site.repository, [site.vm.uuid])], 60)
+        # As the end of its task does.
+        for run in (site.root / ".runs").glob("*.json"):
+            run.unlink()
+        (result,) = running.result().results
+    assert (result["msg"].startswith("the run "), "has ended, and this task with it" in result["msg"]) == (True, True)
+    assert [volume["state"] for volume in result["volumes"]] == ["incomplete"]
+    assert site.vm.end_exports() == [0]
 
 
 def test_a_failed_restore_says_what_became_of_each_volume(site: Site, mover: Mover) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from pathlib import Path
@@ -11,11 +12,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup import r
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.copying import Counts
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
     RestoreTask,
     build_targets,
     restore,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.runs import LONGEST_SILENCE, Runs
 from backup.conftest import SiteFactory
 from backup.site import QEMU, Site, modes, stamp_of
 
@@ -252,3 +255,29 @@ def test_a_restore_and_a_backup_at_once(site: Site) -> None:
     site.vm.start()
     with site.folder.locked(shared=True), pytest.raises(BackupFailure, match="another task works on"):
         site.back_up(wish=Wish("full"))
+
+
+def test_a_task_ends_with_its_run(tmp_path: Path) -> None:
+    """A change of the file is a sign of life, whatever the clocks say."""
+    runs, now = Runs(Repository(str(tmp_path))), 0.0
+    check, never = runs.watch("1" * 32, lambda: now), runs.watch(None)
+    runs.take("1" * 32, {}, ["2" * 32], (), False)
+    file = tmp_path / ".runs" / f"{'1' * 32}.json"
+    for now in (1.0, 100.0):
+        check()
+        os.utime(file, (now, now))
+    now = 101.0
+    check()
+    now = 101.0 + LONGEST_SILENCE
+    check()
+    now += 1
+    with pytest.raises(BackupFailure, match="the controller was silent for 120 s"):
+        check()
+    assert runs.touch("1" * 32, False) == ["2" * 32]
+    check()
+    runs.forget("1" * 32, False)
+    with pytest.raises(BackupFailure, match="has ended, and this task with it"):
+        check()
+    never()
+    with pytest.raises(BackupFailure, match=r"has no VMs in .* any more"):
+        runs.touch("1" * 32, False)

@@ -105,8 +105,9 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
 
     code, output, predicted = site.run_role("vm_backup_restore", "--check", **{**wanted, "stop": True})
     assert (code, {entry["outcome"] for entry in predicted}) == (0, {"changed"}), output
-    code, output, report = site.run_role("vm_backup_restore", **wanted, stop=True, start=False)
+    code, output, report = site.run_role("vm_backup_restore", **wanted, stop=True, start=False, rate_limit=1)
     assert code == 0, output
+    assert re.search(rf"{vm['uuid']}: (restore|verify) of volume {volume}: \d+% of \d\.\d MiB, .*/s", output), output
     restored = next(entry for entry in report if entry["volume"] == volume)
     assert (restored["outcome"], restored["verified"]) == ("changed", True)
     assert restored["snapshot_group"].startswith("before-restore-")

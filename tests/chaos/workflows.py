@@ -146,6 +146,11 @@ class Stage:
         run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
         return _maintain(run) if self.work.role == "host_maintenance" else run()
 
+    def repair(self) -> None:
+        """Do what an operator does after a failure: enable the host that could not leave its maintenance."""
+        if self.work.role == "host_maintenance":
+            self.sim.change("host", HOST, state="Enabled")
+
     def read(self) -> State:
         """Return the state of the service, with one placeholder for all uuids that were new since the start."""
         text = json.dumps(drop_dates(wait_until_settled(self.sim)))
@@ -258,6 +263,8 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
         return
     sim.clear_faults()
     sim.configure(session_expired=False, token_expired=False)
+    if has_failed:
+        stage.repair()
     for problem in ("it does not converge", "it is not idempotent"):
         again = stage.run()
         difference = compare(wanted, stage.read())

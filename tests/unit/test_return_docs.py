@@ -26,6 +26,7 @@ FREE = {
     # A mapping from user IDs to remarks, and the same as a list of records.
     *("sns_endpoint.endpoint.at_person_list", "sns_endpoint_info.endpoints.at_person_list"),
     # What a run says about itself.
+    "backup_point_info.runs.owner",
     "backup_run.others.owner",
     # The guide Errors describes the errors of all modules.
     *("host_network_info.hosts.error", "job_info.jobs.error.causes", "job_wait.jobs.error.causes"),

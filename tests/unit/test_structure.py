@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup import runs
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import mover
 
 from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
 
@@ -347,7 +349,12 @@ def test_every_module_has_its_action(subtests: pytest.Subtests) -> None:
 
 
 def test_every_action_has_its_module() -> None:
-    assert sorted(path.stem for path in (PLUGINS / "action").glob("*.py")) == MODULES
+    of_movers = {f"backup_{name}" for name in ("point", "restore")}
+    assert {path.stem for path in (PLUGINS / "action").glob("*.py")} == {*MODULES, *of_movers}
+    for name in of_movers:
+        action = import_module(f"ansible_collections.virtinfra.manager.plugins.action.{name}")
+        assert action.ActionModule is mover.MoverAction
+    assert mover.PATIENCE == runs.LONGEST_SILENCE
 
 
 def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> None:
@@ -363,8 +370,7 @@ def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> No
 
 
 def test_a_module_of_the_mover_is_no_module_of_the_api() -> None:
-    """It has no action, which would run it in the controller, and does not get the connection of the action group."""
-    assert [name for name in MOVER_MODULES if (PLUGINS / "action" / f"{name}.py").exists()] == []
+    """It does not get the connection of the action group."""
     for name in MOVER_MODULES:
         assert "action_group" not in module(name).documentation["attributes"]
         assert module(name).options.keys().isdisjoint({"base_url", "session_id"})

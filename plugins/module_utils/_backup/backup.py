@@ -22,12 +22,13 @@ from .meter import MIB, Meter
 from .plan import Export, VolumePlan, Wish, choose_dirty_context, plan_volume
 from .repository import PARTIAL, Repository, VmFolder
 from .retention import Retention, choose_kept, choose_named, order_for_deletion
+from .runs import Runs
 from .space import check_space
 
 
 @dataclass(frozen=True)
 class BackupTask:
-    """What a task asks for. ``keep`` is for what is deleted afterwards.
+    """What a task asks for. ``keep`` is for what is deleted afterwards. It ends with ``run``, of which it is a part.
 
     It waits ``patience`` seconds for another task that works on the VM: a copy whose controller was killed notices only
     when its session ends that nobody waits for it.
@@ -40,6 +41,7 @@ class BackupTask:
     compression: str = NONE
     rate_limit: int = 0
     min_free_percent: int = 10
+    run: str | None = None
     keep: Mapping[str, int | None] = field(default_factory=dict)
     patience: float = 20.0
 
@@ -294,8 +296,13 @@ class _Backup:
         return sum(count_bytes(volume.extents) for volume in volumes if volume.plan.mode != COMPARED)
 
     def _create_meter(self) -> Meter:
-        root, percent = self._repository.root, self._task.min_free_percent
-        return Meter(self._folder.progress, self._task.rate_limit * MIB, lambda: check_space(root, 0, percent))
+        is_wanted = Runs(self._repository).watch(self._task.run)
+
+        def check() -> None:
+            is_wanted()
+            check_space(self._repository.root, 0, self._task.min_free_percent)
+
+        return Meter(self._folder.progress, self._task.rate_limit * MIB, check)
 
     def _begin(self, meter: Meter, stamp: str, volume: _Volume, step: str, total: int) -> None:
         labels = {"vm_uuid": self._task.vm_uuid, "point": stamp, "volume_uuid": volume.export.volume_uuid}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
@@ -16,13 +17,14 @@ def write_private_file(path: Path, text: str) -> None:
         file.write(text)
 
 
-def hash_file(path: Path, stop: Event | None = None) -> str:
-    """Return the SHA-256 of a file. Another thread can ``stop`` it; then the sum is worthless."""
+def hash_file(path: Path, stop: Event | None = None, count: Callable[[int], None] = lambda length: None) -> str:
+    """Return the SHA-256 of a file. Another thread can ``stop`` it; then the sum is worthless. ``count`` gets bytes."""
     digest = hashlib.sha256()
     buffer = memoryview(bytearray(_BLOCK))
     with path.open("rb", buffering=0) as file:
         while not (stop and stop.is_set()) and (length := file.readinto(buffer)):
             digest.update(buffer[:length])
+            count(length)
     return digest.hexdigest()
 
 

@@ -12,11 +12,12 @@ from .images import QemuImg
 from .manifest import Point
 from .meter import read_progress
 from .repository import Repository, VmFolder
+from .runs import Runs
 from .space import read_space
 
 
 def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None) -> dict[str, Any]:
-    """Return the points, the newest whole checkpoint of each volume, the tasks that run, and the free space.
+    """Return the points, the newest whole checkpoint of each volume, tasks and runs that work, and the free space.
 
     ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
     """
@@ -29,8 +30,13 @@ def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: Qe
         checkpoints += _list_checkpoints(repository, folder)
     free, total = read_space(repository.root)
     space = {"free_bytes": free, "total_bytes": total}
-    running = list_running(repository, uuids)
-    return {"points": points, "checkpoints": checkpoints, "running": running, "space": space}
+    work = {"running": list_running(repository, uuids), "runs": list_runs(repository, uuids)}
+    return {"points": points, "checkpoints": checkpoints, **work, "space": space}
+
+
+def list_runs(repository: Repository, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the runs that have taken some of these VMs."""
+    return [run.describe() for run in Runs(repository).find(vm_uuids)]
 
 
 def list_running(repository: Repository, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:

@@ -6,8 +6,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,15 @@ class Meter:
             "process": os.getpid(),
             "updated": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
+
+
+@contextmanager
+def ending(meter: Meter) -> Iterator[None]:
+    """Remove the file of a meter afterwards."""
+    try:
+        yield
+    finally:
+        meter.end()
 
 
 def read_progress(path: Path) -> dict[str, Any] | None:

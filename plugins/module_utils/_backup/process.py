@@ -26,13 +26,15 @@ class MoverModule:
     """A module that runs on the data mover.
 
     ``run`` gets the options, whether it only predicts, and qemu-img. It returns the result, or raises BackupFailure.
-    ``parts`` returns what it needs of the machine for these options.
+    ``parts`` returns what it needs of the machine for these options. ``nothing`` is in the result of a failure before
+    anything was done.
     """
 
     run: Callable[[Params, bool, QemuImg], dict[str, Any]]
     parts: Callable[[Params], Sequence[str]]
     options: Mapping[str, Any]
     constraints: Mapping[str, Any] = field(default_factory=dict)
+    nothing: Mapping[str, Any] = field(default_factory=dict)
 
 
 def execute(spec: MoverModule, params: Params, predict: bool, run_command: RunCommand) -> dict[str, Any]:
@@ -44,11 +46,11 @@ def execute(spec: MoverModule, params: Params, predict: bool, run_command: RunCo
 
 def _run(spec: MoverModule, params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:
     if message := describe_missing(spec.parts(params)):
-        return {"failed": True, "changed": False, "msg": message}
+        return {"failed": True, "changed": False, **spec.nothing, "msg": message}
     try:
         return spec.run(params, predict, qemu)
     except BackupFailure as failure:
-        return {"failed": True, "changed": False, "msg": str(failure), **failure.result}
+        return {"failed": True, "changed": False, **spec.nothing, "msg": str(failure), **failure.result}
     except OSError as error:
         return {"failed": True, "changed": False, "msg": str(error)}
     except Exception as mistake:

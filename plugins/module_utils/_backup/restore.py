@@ -15,9 +15,10 @@ from .failures import BackupFailure
 from .files import hash_file, sync_file, sync_folder
 from .images import QemuImg, open_image
 from .manifest import Point, VolumeCopy, is_stamp
-from .meter import MIB, Meter
+from .meter import MIB, Meter, ending
 from .plan import Export
 from .repository import Repository, VmFolder
+from .runs import Runs
 from .space import check_space
 
 # What became of a volume: the words in results.
@@ -29,7 +30,10 @@ RESTORED = "restored"
 
 @dataclass(frozen=True)
 class RestoreTask:
-    """What a task asks for. ``targets`` are pairs of an export and the uuid of the volume whose copy it gets."""
+    """What a task asks for. ``targets`` are pairs of an export and the uuid of the volume whose copy it gets.
+
+    It ends with ``run``, of which it is a part.
+    """
 
     vm_uuid: str
     point: str | None = None
@@ -41,6 +45,7 @@ class RestoreTask:
     check: bool = True
     verify: bool = True
     rate_limit: int = 0
+    run: str | None = None
 
 
 @dataclass
@@ -92,12 +97,16 @@ def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: b
     Raise BackupFailure; its ``result`` says what became of each volume.
     """
     folder = repository.vm(task.vm_uuid)
-    with folder.locked(shared=True):
+    meter = Meter(None if predict else folder.progress, task.rate_limit * MIB, Runs(repository).watch(task.run))
+    with folder.locked(shared=True), ending(meter):
         points = folder.read_points()
         point = _choose_point(folder, points, task.point)
         copies = _choose_copies(point, task)
         for copy_of_volume in copies:
-            _check_chain(folder, points, point, copy_of_volume, task.check)
+            if problem := folder.find_problem(points, point.stamp, copy_of_volume.volume_uuid):
+                raise BackupFailure(f"the point {point.stamp} is not whole: {problem}")
+        if task.check:
+            _check_files(folder, points, point, copies, meter)
         outcome = RestoreOutcome(point.describe(), _list_volumes(task, copies))
         try:
             if task.directory is not None:
@@ -105,7 +114,7 @@ def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: b
             elif predict:
                 _mark(outcome.volumes, RESTORED)
             else:
-                _Volumes(repository, folder, point, task, outcome).restore()
+                _Volumes(repository, folder, point, task, outcome, meter).restore()
         except BackupFailure as failure:
             failure.result.update(volumes=outcome.describe(), changed=outcome.is_changed)
             raise
@@ -147,13 +156,16 @@ def _choose_copies(point: Point, task: RestoreTask) -> list[VolumeCopy]:
     return copies
 
 
-def _check_chain(folder: VmFolder, points: Sequence[Point], point: Point, volume: VolumeCopy, check: bool) -> None:
-    """Raise BackupFailure if a copy cannot be restored."""
-    if problem := folder.find_problem(points, point.stamp, volume.volume_uuid):
-        raise BackupFailure(f"the point {point.stamp} is not whole: {problem}")
-    if check:
-        for path, expected in list_chain(folder, points, point.stamp, volume.volume_uuid):
-            if hash_file(path) != expected:
+def _check_files(
+    folder: VmFolder, points: Sequence[Point], point: Point, copies: Iterable[VolumeCopy], meter: Meter
+) -> None:
+    """Raise BackupFailure if a file that a copy needs is damaged."""
+    for volume in copies:
+        files = list(list_chain(folder, points, point.stamp, volume.volume_uuid))
+        labels = {"vm_uuid": folder.vm_uuid, "point": point.stamp, "volume_uuid": volume.volume_uuid}
+        meter.begin(sum(path.stat().st_size for path, dummy in files), step="check", **labels)
+        for path, expected in files:
+            if hash_file(path, count=meter.count) != expected:
                 raise BackupFailure(f"{path} is damaged: its checksum is not that of the manifest")
 
 
@@ -189,11 +201,16 @@ class _Volumes:
     """A restore into the exports of a stopped VM, with one connection for each, because it ends the export."""
 
     def __init__(
-        self, repository: Repository, folder: VmFolder, point: Point, task: RestoreTask, outcome: RestoreOutcome
+        self,
+        repository: Repository,
+        folder: VmFolder,
+        point: Point,
+        task: RestoreTask,
+        outcome: RestoreOutcome,
+        meter: Meter,
     ) -> None:
         self._repository, self._folder, self._point, self._task = repository, folder, point, task
-        self._outcome = outcome
-        self._meter = Meter(folder.progress, task.rate_limit * MIB)
+        self._outcome, self._meter = outcome, meter
 
     def restore(self) -> None:
         """Compare all sizes, then write volume after volume."""
@@ -205,8 +222,6 @@ class _Volumes:
                     self._restore_volume(target, volume)
             except BackupFailure as failure:
                 raise BackupFailure(self._describe_failure(failure)) from failure
-            finally:
-                self._meter.end()
 
     def _compare_sizes(self, targets: Sequence[Connection]) -> None:
         """Raise BackupFailure if a volume has another size than its copy."""

@@ -10,7 +10,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,9 @@ from .manifest import check_uuid, is_uuid
 from .repository import Repository
 
 FOLDER = ".runs"
+
+# After how many seconds without a sign of life of its run a task ends that works for it.
+LONGEST_SILENCE = 120.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,50 @@ class Runs:
             write_private_file(new, json.dumps({"owner": owner, "vm_uuids": taken}))
             new.replace(path)
         return taken, others
+
+    def touch(self, run: str, predict: bool) -> list[str]:
+        """Show that a run still works, and return its VMs. Raise BackupFailure if it has none any more."""
+        path = self._locate(run)
+        try:
+            if not predict:
+                os.utime(path)
+            return list(json.loads(path.read_text(encoding="utf-8"))["vm_uuids"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise BackupFailure(f"the run {run} has no VMs in {self._folder.parent} any more") from error
+
+    def watch(self, run: str | None, clock: Callable[[], float] = time.monotonic) -> Callable[[], None]:
+        """Return a function that raises BackupFailure when a task of a run must end, without a run never.
+
+        The run has given its VMs back, or its controller is silent: it was stopped, so nobody waits for the task, and
+        nobody knows that it writes. The times of the file count only as a change, because clocks can differ.
+        """
+        path = self._locate(run) if run else None
+        seen: int | None = None
+        since = clock()
+
+        def check() -> None:
+            nonlocal seen, since
+            if path is None:
+                return
+            try:
+                changed = path.stat().st_mtime_ns
+            except FileNotFoundError:
+                raise BackupFailure(f"the run {run} has ended, and this task with it") from None
+            except OSError:
+                return
+            if changed != seen:
+                seen, since = changed, clock()
+            elif clock() - since > LONGEST_SILENCE:
+                raise BackupFailure(
+                    f"the controller was silent for {LONGEST_SILENCE:.0f} s, so the run {run} has ended, and this task"
+                    " with it"
+                )
+
+        return check
+
+    def find(self, vm_uuids: Collection[str]) -> list[OtherRun]:
+        """Return the runs that have some of these VMs."""
+        return [run for run in self._read() if not set(vm_uuids).isdisjoint(run.vm_uuids)]
 
     def has(self, run: str) -> bool:
         """Return whether a run has taken VMs, or may have."""

@@ -36,10 +36,13 @@ def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) ->
 
 def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[str, Any]:
     """Take VMs for a run, or give them back."""
-    repository, run, vm_uuids = Repository(params["repository"]), params["run"], params["vm_uuids"] or []
+    repository, run, vm_uuids = Repository(params["repository"]), params["run"], params["vm_uuids"]
     runs = Runs(repository)
     if params["state"] == "absent":
         return {"changed": runs.forget(run, predict), "taken": [], "others": [], "running": []}
+    if params["vm_uuids"] is None:
+        taken = runs.touch(run, predict)
+        return {"changed": False, "taken": taken, "others": [], "running": list_running(repository, taken)}
     had = runs.has(run)
     taken, others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
     return {
@@ -58,7 +61,7 @@ def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str
         targets=build_targets(params["volumes"] or ()),
         directory=params["directory"],
         image_format=params["format"],
-        **{name: params[name] for name in ("only_different", "allow_larger", "check", "verify", "rate_limit")},
+        **{name: params[name] for name in ("only_different", "allow_larger", "check", "verify", "rate_limit", "run")},
     )
     outcome = restore(Repository(params["repository"]), task, qemu, predict)
     return {
@@ -78,7 +81,7 @@ def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> Backup
         exports=[Export.from_info(info) for info in params["volumes"]],
         wish=Wish(params["mode"], params["base_checkpoint"]),
         keep=keep,
-        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent")},
+        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent", "run")},
     )
 
 

@@ -45,6 +45,7 @@ from .._workflows.run import run_workflow
 from .environment import patch_environ
 from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
+from .label import name_task
 from .locks import RunLock
 from .secrets import register_secrets
 
@@ -80,7 +81,7 @@ class ActionModule(ActionBase):
         super().run(tmp, task_vars)
         name = self._task.action.rpartition(".")[2]
         full_name = f"virtinfra.manager.{name}"
-        self._label = self._name_task(task_vars or {})
+        self._label = name_task(self._task, task_vars or {})
         self._profiles = Profiles.from_loader(self._loader)
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
@@ -252,11 +253,6 @@ class ActionModule(ActionBase):
                 return {"failed": True, "msg": f"Task timeout exceeded. {stop}", "timedout": period, **stop.result}
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
         return {**outcome.result, **warnings}
-
-    def _name_task(self, task_vars: Mapping[str, Any]) -> str:
-        """Return a label with the inventory host, the host that the task is delegated to, and the task's name."""
-        host, delegate = task_vars.get("inventory_hostname"), self._task.delegate_to
-        return f"[{host} -> {delegate}] {self._task.get_name()}" if delegate else f"[{host}] {self._task.get_name()}"
 
     def _show_progress(self, line: str) -> None:
         display.display(f"{self._label}: {line}")

@@ -78,8 +78,8 @@ def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
         if vm_uuid in other["vm_uuids"]:
             owner = other["owner"]
             return (
-                f"Another run of the role copies the VM: process {owner.get('process')} on {owner.get('host')}, which"
-                f" was heard of {other['silent_seconds']} s ago. Run the role once at a time for a VM."
+                f"Another run copies or restores the VM: process {owner.get('process')} on {owner.get('host')}, which"
+                f" was heard of {other['silent_seconds']} s ago. Wait until it has ended."
             )
     return None
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
+from uuid import uuid4
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_plan import has_session, replace_address
+from .._run.owner import describe_owner
+from .backup_plan import find_other_run, has_session, list_ended, replace_address
 from .backup_report import Made
 from .report import Entry, Report
 from .site import Site
@@ -18,6 +20,9 @@ from .site import Site
 MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
 
 NOTHING = "Nothing was changed."
+
+# What became of a volume if the data mover has not said it.
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Settings:
     to_directory: str | None
     allow_larger: bool
     host_address: Mapping[str, str]
+    rate_limit: int
     timeout: int
 
     def check(self) -> None:
@@ -48,6 +54,8 @@ class Settings:
                 " Omit vm_backup_restore_volumes, vm_backup_restore_map, vm_backup_restore_stop and"
                 " vm_backup_restore_start"
             )
+        if self.rate_limit < 0:
+            raise InvalidOptions(f"vm_backup_restore_rate_limit must be at least 0, not {self.rate_limit}")
 
 
 def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -77,10 +85,15 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     point = choose_point(listed["points"], vm, settings)
     if vm is None:
         lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
-        return Report("volumes", next={"vm": None, "point": point, "targets": [], "lines": lines})
-    refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed["running"], settings)
+        return Report("volumes", next={"vm": None, "point": point, "targets": [], "lines": lines, "runs": []})
+    ended = list_ended({"others": listed["runs"]})
+    refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
-    return Report("volumes", next={"vm": vm, "point": point, "targets": targets, "lines": describe(vm, point, targets)})
+    # The point may be that of another VM, whose folder says how far the restore is.
+    vms = list(dict.fromkeys((point["vm_uuid"], vm["uuid"])))
+    run = {"run": str(uuid4()), "owner": describe_owner(), "vm_uuids": vms, "ended": ended}
+    lines = describe(vm, point, targets)
+    return Report("volumes", next={"vm": vm, "point": point, "targets": targets, "lines": lines, "runs": [run]})
 
 
 def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings) -> Record:
@@ -108,8 +121,8 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
     return newest
 
 
-def refuse_busy(vm: Record, tasks: Sequence[Record], running: Sequence[Record], settings: Settings) -> None:
-    """Raise InvalidOptions if the VM runs, or something reads or writes its volumes."""
+def refuse_busy(vm: Record, tasks: Sequence[Record], listed: Record, ended: Sequence[str], settings: Settings) -> None:
+    """Raise InvalidOptions if the VM runs, or something reads or writes its volumes. Runs that have ended do not."""
     accepted = ("Stopped", "Running") if settings.stop else ("Stopped",)
     if vm["state"] not in accepted:
         hint = "" if settings.stop else " Stop it, or set vm_backup_restore_stop"
@@ -119,9 +132,14 @@ def refuse_busy(vm: Record, tasks: Sequence[Record], running: Sequence[Record], 
             raise InvalidOptions(
                 f"a backup session of {vm['name']} is open: the CBT task {task['name']}. {NOTHING} End it"
             )
-    for each in running:
+    if other := find_other_run([run for run in listed["runs"] if run["run"] not in ended], str(vm["uuid"])):
+        raise InvalidOptions(f"{other} {NOTHING}")
+    for each in listed["running"]:
         if each["vm_uuid"] == vm["uuid"]:
-            raise InvalidOptions(f"another task copies or restores {vm['name']}: the point {each['point']}. {NOTHING}")
+            raise InvalidOptions(
+                f"another task copies or restores {vm['name']}: the point {each['point']}. {NOTHING} Wait"
+                " until it has ended; without its controller, it ends within two minutes"
+            )
 
 
 def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record]:
@@ -174,10 +192,12 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Stop the VM if asked, take a snapshot group, and export the volumes. Raise VirtinfraError if that fails."""
     settings, planned = Settings(**options), given["plan"]
     vm, point = planned["vm"], planned["point"]
+    if problem := find_other_work(planned["runs"], given["taken"]):
+        raise VirtinfraError(f"{problem} {NOTHING}")
     common = {"repository": settings.repository, "vm_uuid": point["vm_uuid"], "point": point["point"]}
-    common |= {"only_different": settings.only_different, "allow_larger": settings.allow_larger}
+    common |= {name: getattr(settings, name) for name in ("only_different", "allow_larger", "rate_limit")}
     if vm is None:
-        work = {**common, "volumes": None, "directory": settings.to_directory}
+        work = {**common, "volumes": None, "directory": settings.to_directory, "run": None}
         return Report("volumes", next={"work": [work], "snapshot_group": None})
     if site.check_mode:
         return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=True)
@@ -190,8 +210,19 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     infos = match_exports(exported.get("volume_infos") or (), planned["targets"])
     host = vm.get("host_uuid") or vm.get("last_host_uuid")
     infos = [replace_address(info, host, settings.host_address) for info in infos]
-    work = {**common, "volumes": infos, "directory": None}
+    work = {**common, "volumes": infos, "directory": None, "run": planned["runs"][0]["run"]}
     return Report("volumes", next={"work": [work], "snapshot_group": group}, has_changed=True)
+
+
+def find_other_work(runs: Sequence[Record], results: Sequence[Record]) -> str | None:
+    """Return why the VM is not that of this run, None if it is. ``results`` are those of backup_run for ``runs``."""
+    for run, result in zip(runs, results, strict=True):
+        if problem := find_failure(result):
+            return f"The VM could not be taken for this run: {problem.rstrip('.')}."
+        others = (find_other_run(result["others"], uuid) for uuid in run["vm_uuids"])
+        if other := next(filter(None, others), None):
+            return other
+    return None
 
 
 def _do(site: Site, module: str, target: Record, **options: Any) -> Record:
@@ -232,7 +263,9 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
     vm, results = planned["vm"], given.get("restored") or []
     problems = list(filter(None, [find_failure(given["begun"]), *map(find_failure, results)]))
-    if vm and not site.check_mode and (given["begun"].get("next") or given["begun"].get("failed")):
+    has_begun = given["begun"].get("next") or given["begun"].get("failed")
+    # The exports of a VM that another run has taken are not those of this one.
+    if vm and has_begun and not (site.check_mode or find_other_work(planned["runs"], given["taken"])):
         uuids = [target["uuid"] for target in planned["targets"]]
         (ended,) = site.batch("cbt_volume_export", [{"vm": vm["uuid"], "volumes": uuids}], 1, state="absent")
         if ended["failed"]:
@@ -241,9 +274,8 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         (started,) = site.batch("vm", [{"uuid": vm["uuid"]}], 1, state="running", wait_timeout=settings.timeout)
         if started["failed"]:
             problems.append(f"The VM is restored, but could not be started: {started['msg']}")
-    volumes = next((result["volumes"] for result in results if result.get("volumes")), None)
-    entries = build_entries(planned, volumes, problems, begun.get("snapshot_group"), site.check_mode)
-    return Report("volumes", entries)
+    rows = list_volumes(planned["targets"], results, site.check_mode)
+    return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
 
 
 def find_failure(result: Record) -> str | None:
@@ -253,19 +285,28 @@ def find_failure(result: Record) -> str | None:
     return None
 
 
-def build_entries(
-    planned: Record, volumes: Sequence[Record] | None, problems: Sequence[str], group: str | None, predicts: bool
-) -> list[Entry]:
-    """Return an entry for each volume. ``volumes`` is what backup_restore returned, None if it did not run."""
-    vm, point = planned["vm"], planned["point"]
-    rows = volumes or [
-        {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": "untouched"}
-        for each in planned["targets"]
+def list_volumes(targets: Sequence[Record], results: Sequence[Record], predicts: bool) -> Sequence[Record]:
+    """Return what became of each volume: what backup_restore returned, or what is known without it."""
+    if volumes := next((result["volumes"] for result in results if result.get("volumes")), None):
+        return list(volumes)
+    state = "restored" if predicts else "untouched"
+    if any("volumes" not in result for result in results):
+        # It is no result of the module: its process was killed, or its machine is unreachable.
+        state = UNKNOWN
+    return [
+        {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": state}
+        for each in targets
     ]
+
+
+def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[str], group: str | None) -> list[Entry]:
+    """Return an entry for each volume."""
+    vm, point = planned["vm"], planned["point"]
     entries = []
     for row in rows:
-        state = "restored" if predicts and volumes is None else row["state"]
-        error = " ".join([*problems, describe_half(row, group)]).strip() if problems else None
+        state = row["state"]
+        sentences = [f"{problem.rstrip('.')}." for problem in problems]
+        error = " ".join([*sentences, describe_half(row, group)]) if problems else None
         members = {
             "vm": vm["name"] if vm else point["vm_name"],
             "vm_uuid": vm["uuid"] if vm else point["vm_uuid"],
@@ -286,11 +327,10 @@ def build_entries(
 
 def describe_half(row: Record, group: str | None) -> str:
     """Return what a failure has left of a volume."""
-    if row["state"] == "incomplete":
+    if row["state"] in ("incomplete", UNKNOWN):
         revert = f", or set the VM back to the snapshot group {group}" if group else ""
-        return (
-            f"This volume is half written, and the VM was not started. Run the role again, which completes it{revert}."
-        )
+        extent = "may be half written" if row["state"] == UNKNOWN else "is half written"
+        return f"This volume {extent}, and the VM was not started. Run the role again, which completes it{revert}."
     return {"restored": "This volume is restored.", "unchanged": "This volume has the content already."}.get(
         row["state"], "This volume was not overwritten."
     )

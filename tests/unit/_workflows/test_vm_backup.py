@@ -328,14 +328,14 @@ def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> 
     uuid = session["vm"]["uuid"]
     planned = plan(work, {**EMPTY, "others": [make_run(uuid)]}, vms=[uuid])
     (entry,) = planned.result["next"]["entries"]
-    assert "Another run of the role copies the VM: process" in entry["error"]
+    assert "Another run copies or restores the VM: process" in entry["error"]
     assert (planned.calls, statuses(service)) == ([], ["Running"])
     step(work, "end", {"items": [session]})
     given = {"turn": 1, "items": [session], "entries": [], "looked": [], "asked": ["localhost"]}
     given["movers"] = [{"item": "localhost", "others": [make_run(uuid)]}]
     refused = step(work, "turn", given)
     assert (refused.calls, refused.result["next"]["has_more"]) == ([], False)
-    assert "Another run of the role" in refused.result["next"]["entries"][0]["error"]
+    assert "Another run copies" in refused.result["next"]["entries"][0]["error"]
 
 
 def test_runs_that_have_ended_lose_their_vms(service: Simulator, work: WorkflowRunner) -> None:

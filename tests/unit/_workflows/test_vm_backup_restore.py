@@ -33,7 +33,25 @@ def list_points(service: Simulator, number: int = 0, **members: Any) -> dict[str
     vm = service.records("vm")[number]
     volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in vm["allVolumes"]]
     point = {"vm_uuid": vm["uuid"], "vm_name": vm["name"], "point": STAMP, "whole": True, "problems": []}
-    return {"points": [{**point, "volumes": volumes, **members}], "running": []}
+    return {"points": [{**point, "volumes": volumes, **members}], "running": [], "runs": []}
+
+
+def taken(planned: dict[str, Any], *others: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what backup_run returned for the runs of a plan."""
+    return [{"taken": run["vm_uuids"], "others": list(others)} for run in planned["runs"]]
+
+
+def other_run(service: Simulator, **members: Any) -> dict[str, Any]:
+    """Return a run on another machine that has taken vm-1."""
+    owner = {"host": "controller-2", "machine": "elsewhere", "process": 4711, "began": "1"}
+    uuids = [service.records("vm")[0]["uuid"]]
+    return {
+        "run": "5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d",
+        "owner": owner,
+        "vm_uuids": uuids,
+        "silent_seconds": 5,
+        **members,
+    }
 
 
 def plan(service: Simulator, work: WorkflowRunner, **variables: Any) -> WorkflowRun:
@@ -45,13 +63,18 @@ def test_a_restore_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
     planned = plan(service, work).result["next"]
     assert f"The point {STAMP} of vm-1 overwrites these volumes of vm-1:" in planned["lines"]
     assert step(work, "confirm", {"plan": planned}).result["failed_count"] == 0
-    begun = step(work, "begin", {"plan": planned})
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
     assert begun.calls == ["CreateVolumeSnapshotGroup", "ExportNbdVolumes"]
     (work_item,) = begun.result["next"]["work"]
     assert [info["source"] for info in work_item["volumes"]] == [target["source"] for target in planned["targets"]]
     written = {"target": "t", "size": 1, "bytes_written": 5, "verified": True}
     volumes = [{**written, "volume_uuid": target["source"], "state": "restored"} for target in planned["targets"]]
-    given = {"plan": planned, "begun": begun.result, "restored": [{"failed": False, "volumes": volumes}]}
+    given = {
+        "plan": planned,
+        "taken": taken(planned),
+        "begun": begun.result,
+        "restored": [{"failed": False, "volumes": volumes}],
+    }
     ended = step(work, "end", given, start=True)
     assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
     assert {entry["outcome"] for entry in ended.report} == {"changed"}
@@ -61,8 +84,10 @@ def test_a_restore_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
 def test_check_mode_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
     planned = plan(service, work, check=True).result["next"]
     step(work, "confirm", {"plan": planned}, check=True, confirm=None)
-    begun = step(work, "begin", {"plan": planned}, check=True)
-    ended = step(work, "end", {"plan": planned, "begun": begun.result, "restored": []}, check=True)
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)}, check=True)
+    ended = step(
+        work, "end", {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": []}, check=True
+    )
     assert (begun.calls, begun.result["next"]["work"], ended.calls) == ([], [], [])
     assert {entry["outcome"] for entry in ended.report} == {"changed"}
 
@@ -77,7 +102,8 @@ def test_what_is_refused(service: Simulator, work: WorkflowRunner) -> None:
     broken = list_points(service, whole=False, problems=["a file is missing"])
     running = {**list_points(service), "running": [{"vm_uuid": first["uuid"], "point": STAMP}]}
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("does not have a point", {"points": [], "running": []}, {}),
+        ("does not have a point", {"points": [], "running": [], "runs": []}, {}),
+        ("process 4711 on controller-2", {**list_points(service), "runs": [other_run(service)]}, {}),
         ("does not have the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
         ("is not whole: a file is missing", broken, {}),
         ("another task copies or restores vm-1", running, {}),
@@ -103,7 +129,7 @@ def test_never_into_a_vm_that_does_not_stand_still(service: Simulator, work: Wor
     planned = plan(service, work).result["next"]
     service.change("vm", planned["vm"]["uuid"], state=state)
     assert f"vm-1 is {state}" in plan(service, work).message
-    begun = step(work, "begin", {"plan": planned})
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
     assert (f"it is {state}" in begun.message, begun.calls) == (True, [])
 
 
@@ -111,15 +137,43 @@ def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
     service: Simulator, work: WorkflowRunner
 ) -> None:
     planned = plan(service, work).result["next"]
-    begun = step(work, "begin", {"plan": planned})
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
     written = {"volume_uuid": planned["targets"][0]["source"], "target": "t", "size": 1, "state": "incomplete"}
     failed = {"failed": True, "msg": "the export was cut.", "volumes": [written]}
-    ended = step(work, "end", {"plan": planned, "begun": begun.result, "restored": [failed]}, start=True)
+    ended = step(
+        work, "end", {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [failed]}, start=True
+    )
     assert ended.calls == ["UnexportNbdVolumes"]
     (entry,) = ended.report
     assert entry["outcome"] == "failed"
     for part in ("the export was cut.", "half written", "Run the role again", begun.result["next"]["snapshot_group"]):
         assert part in entry["error"]
+
+
+def test_a_mover_that_does_not_say_what_it_has_written(service: Simulator, work: WorkflowRunner) -> None:
+    """Its process was killed, or its machine cannot be reached: the volume is not called untouched."""
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    lost = {"unreachable": True, "msg": "no route to host"}
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [lost]}
+    (entry, *dummy) = step(work, "end", given, start=True).report
+    assert (entry["outcome"], entry["state"]) == ("failed", "unknown")
+    assert "no route to host. This volume may be half written, and the VM was not started." in entry["error"]
+    refused = {**given, "restored": [{"failed": True, "changed": False, "msg": "no qemu-img.", "volumes": []}]}
+    (entry, *dummy) = step(work, "end", refused).report
+    assert (entry["state"], "was not overwritten" in entry["error"]) == ("untouched", True)
+
+
+def test_a_vm_that_another_run_has(service: Simulator, work: WorkflowRunner) -> None:
+    """Its exports stay, since they are those of the other run. A run that has ended does not count."""
+    planned = plan(service, work).result["next"]
+    others = taken(planned, other_run(service))
+    begun = step(work, "begin", {"plan": planned, "taken": others})
+    assert ("process 4711 on controller-2" in begun.message, begun.calls) == (True, [])
+    ended = step(work, "end", {"plan": planned, "taken": others, "begun": begun.result, "restored": []})
+    assert (ended.calls, {entry["state"] for entry in ended.report}) == ([], {"untouched"})
+    silent = {**list_points(service), "runs": [other_run(service, silent_seconds=5000)]}
+    assert step(work, "plan", {"listed": silent}).result["next"]["runs"][0]["ended"] == [other_run(service)["run"]]
 
 
 def test_a_vm_that_was_made_again(service: Simulator, work: WorkflowRunner) -> None:
@@ -138,7 +192,7 @@ def test_files_need_no_vm(service: Simulator, work: WorkflowRunner) -> None:
     listed = list_points(service, vm_name="gone")
     variables: dict[str, Any] = {"vm": "gone", "to_directory": "/srv/files", "confirm": None}
     planned = step(work, "plan", {"listed": listed}, **variables)
-    begun = step(work, "begin", {"plan": planned.result["next"]}, **variables)
+    begun = step(work, "begin", {"plan": planned.result["next"], "taken": []}, **variables)
     assert begun.result["next"]["work"][0]["directory"] == "/srv/files"
     assert (planned.calls, begun.calls) == ([], [])
     assert "does not touch the VM" in step(work, "select", **variables, stop=True).message

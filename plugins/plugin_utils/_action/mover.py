@@ -1,0 +1,135 @@
+"""Run a task on a data mover for hours: show how far it is, and let it end soon after the controller has.
+
+Without async, nothing would be shown until its end, a connection that is silent for hours can be lost, and the process
+would go on after a controller that was stopped, without anybody who knows that it still writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+
+from ...module_utils._http.hooks import Clock
+from ...module_utils._masking.terminal import escape_controls
+from .._run.owner import describe_owner
+from .._workflows.backup_plan import find_other_run, list_ended
+from .._workflows.backup_progress import choose_pause, describe_progress
+from .label import name_task
+
+display = Display()
+
+RUN = "virtinfra.manager.backup_run"
+
+CLOCK = Clock()
+
+# For how many seconds a task goes on that does not hear of this process, so that a connection may come back.
+PATIENCE = 120.0
+
+# The seconds after which a task is ended whatever it does, and for which a process without progress counts as alive.
+LONGEST, LONGEST_UNKNOWN = 30 * 24 * 3600, 900.0
+
+# What async adds to the result of a module.
+OF_ASYNC = (
+    *("ansible_job_id", "ansible_parsed", "results_file", "started", "finished"),
+    *("stdout", "stdout_lines", "stderr", "stderr_lines"),
+)
+
+
+class MoverAction(ActionBase):
+    """Runs a module on a data mover, and shows its progress while it copies volumes."""
+
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the result of the module."""
+        super().run(tmp, task_vars)
+        self._variables = task_vars
+        options = self._task.args
+        vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
+        copies = options.get("volumes") and options.get("repository") and vm.get("uuid")
+        if self._task.async_val or self._task.check_mode or not copies:
+            result: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val)
+            return result
+        if options.get("run"):
+            return self._run(options, vm)
+        return self._run_alone({**options, "run": str(uuid4())}, vm)
+
+    def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the VM, run the task, and give it back."""
+        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner())
+        if ended := list_ended(taken):
+            taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(), ended=ended)
+        try:
+            if taken.get("failed"):
+                return taken
+            if other := find_other_run(taken["others"], str(vm["uuid"])):
+                return {"failed": True, "changed": False, "volumes": [], "msg": other}
+            return self._run(options, vm)
+        finally:
+            self._take(options, state="absent")
+
+    def _take(self, options: Mapping[str, Any], **given: Any) -> dict[str, Any]:
+        arguments = {"repository": options["repository"], "run": options["run"], **given}
+        result: dict[str, Any] = self._execute_module(RUN, arguments, task_vars=self._variables)
+        return result
+
+    def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
+        """Start the task, and look at it until it has ended."""
+        if (touched := self._take(options)).get("failed"):
+            return touched
+        started = self._start(options)
+        job, began = started.get("ansible_job_id"), CLOCK.monotonic()
+        if started.get("failed") or not job:
+            return started
+        heard = known = began
+        pause = choose_pause(None, 0)
+        while True:
+            CLOCK.sleep(pause)
+            now = CLOCK.monotonic()
+            try:
+                if result := self._look(job):
+                    return result
+                progress = next(iter(self._take(options).get("running") or ()), None)
+                heard, known = now, now if progress else known
+            except AnsibleConnectionFailure:
+                if now - heard > PATIENCE:
+                    raise
+                progress = None
+            if now - known > LONGEST_UNKNOWN:
+                return {
+                    "failed": True,
+                    "changed": True,
+                    "msg": "The task on the data mover has ended without a result.",
+                }
+            self._show(describe_progress({"name": vm.get("name") or vm["uuid"]}, progress))
+            pause = choose_pause(progress, now - began)
+
+    def _start(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        self._task.async_val = LONGEST
+        try:
+            started: dict[str, Any] = self._execute_module(
+                module_args=dict(options), task_vars=self._variables, wrap_async=True
+            )
+        finally:
+            self._task.async_val = 0
+        return started
+
+    def _look(self, job: str) -> dict[str, Any]:
+        """Return the result of the task, nothing while it works."""
+        folder = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
+        arguments = {"jid": job, "_async_dir": folder}
+        name = "ansible.legacy.async_status"
+        result: dict[str, Any] = self._execute_module(name, {**arguments, "mode": "status"}, task_vars=self._variables)
+        if not result.get("finished"):
+            return {}
+        self._execute_module(name, {**arguments, "mode": "cleanup"}, task_vars=self._variables)
+        return {name: value for name, value in result.items() if name not in OF_ASYNC}
+
+    def _show(self, line: str) -> None:
+        if not self._task.no_log:
+            display.display(f"{name_task(self._task, self._variables or {})}: {escape_controls(line)}")
