@@ -157,7 +157,11 @@ ROLES: dict[str, dict[str, Any]] = {
         "vm_power_groups": [{"name": "all", "query": ["platform=Linux"]}],
         "vm_power_grace_timeout": 1,
     },
-    "vm_backup": {"vm_backup_query": ["platform=Linux"], "vm_backup_copy_tasks": "FOLDER/tasks.yml"},
+    "vm_backup": {
+        "vm_backup_query": ["platform=Linux"],
+        "vm_backup_copy_tasks": "FOLDER/tasks.yml",
+        "vm_backup_repository": "FOLDER",
+    },
     "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",

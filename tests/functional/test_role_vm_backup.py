@@ -44,7 +44,8 @@ def copier(tmp_path: Path) -> Path:
 
 def run_role(playbook_runner: PlaybookRunner, *arguments: str, **variables: Any) -> tuple[Run, Report]:
     """Run the role for all VMs, and return its report by the names of the VMs."""
-    given = {"vm_backup_query": ["name~=vm-%"], **{f"vm_backup_{name}": value for name, value in variables.items()}}
+    options = {"query": ["name~=vm-%"], "repository": str(playbook_runner.folder), **variables}
+    given = {f"vm_backup_{name}": value for name, value in options.items()}
     role = {"ansible.builtin.include_role": {"name": "virtinfra.manager.vm_backup"}}
     run = playbook_runner.play(role, vars=given, ignore_errors=False, arguments=arguments)
     return run, {entry["vm"]: entry for entry in run.get_fact("vm_backup_report")}
@@ -168,3 +169,28 @@ def test_no_session_stays_open_if_the_mover_cannot_copy(
     assert run.code == 2, run.output
     assert all("The data mover gone cannot be used" in entry["error"] for entry in report.values())
     assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped", "vm-2": "Stopped"}, [])
+
+
+def test_two_controllers_with_tasks_of_the_user(
+    service: Simulator, playbook_runner: PlaybookRunner, copier: Path, tmp_path: Path
+) -> None:
+    """The second one fails the VM that the first one has, and neither opens nor ends its session."""
+    (vm, other, *dummy) = service.records("vm")
+    run = "5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d"
+    owner = {"host": "controller-2", "machine": "elsewhere", "process": 4711, "began": "1", "patience": 900}
+    taking = {"repository": str(tmp_path), "run": run, "owner": owner, "vm_uuids": [vm["uuid"]]}
+    assert playbook_runner.run_module("backup_run", taking).result["taken"] == [vm["uuid"]]
+    played, report = run_role(
+        playbook_runner, vms=f"{vm['name']},{other['name']}", query=[], copy_tasks=str(copier), repository=str(tmp_path)
+    )
+    assert played.code == 2
+    assert "process 4711 on controller-2" in report[vm["name"]]["error"]
+    assert run in report[vm["name"]]["error"]
+    assert (statuses(service).get(vm["name"]), statuses(service)[other["name"]]) == (None, "Stopped")
+    ending = {"repository": str(tmp_path), "run": "1" * 32, "vm_uuids": [vm["uuid"]], "ended": [run]}
+    playbook_runner.run_module("backup_run", ending)
+    playbook_runner.run_module("backup_run", {"repository": str(tmp_path), "run": "1" * 32, "state": "absent"})
+    played, report = run_role(
+        playbook_runner, vms=vm["name"], query=[], copy_tasks=str(copier), repository=str(tmp_path)
+    )
+    assert (played.code, report[vm["name"]]["outcome"]) == (0, "full"), played.output

@@ -17,7 +17,7 @@ from ansible.utils.display import Display
 from ...module_utils._http.hooks import Clock
 from ...module_utils._masking.terminal import escape_controls
 from .._run.owner import describe_owner
-from .._workflows.backup_plan import find_other_run, list_ended
+from .._workflows.backup_plan import SILENCE, find_other_run, list_ended
 from .._workflows.backup_progress import choose_pause, describe_progress
 from .label import name_task
 
@@ -61,9 +61,9 @@ class MoverAction(ActionBase):
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Take the VM, run the task, and give it back."""
-        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner())
+        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE))
         if ended := list_ended(taken):
-            taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(), ended=ended)
+            taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE), ended=ended)
         try:
             if taken.get("failed"):
                 return taken

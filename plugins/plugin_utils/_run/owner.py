@@ -11,14 +11,21 @@ from typing import Any
 PROC = Path("/proc")
 
 
-def describe_owner() -> dict[str, Any]:
+def describe_owner(patience: int) -> dict[str, Any]:
     """Return the process of this run, which is the parent of its workers.
 
     ``machine`` is the same for two processes if one of them can see whether the other one runs: containers of a machine
-    have process ids of their own. ``began`` distinguishes the process from a later one with its id.
+    have process ids of their own. ``began`` distinguishes the process from a later one with its id. For
+    ``patience`` seconds the run may be silent until others that cannot see its process count it as ended.
     """
     process = os.getppid()
-    return {"host": socket.gethostname(), "machine": _identify_machine(), "process": process, "began": _began(process)}
+    return {
+        "host": socket.gethostname(),
+        "machine": _identify_machine(),
+        "process": process,
+        "began": _began(process),
+        "patience": patience,
+    }
 
 
 def has_ended(owner: Mapping[str, Any]) -> bool | None:

@@ -11,7 +11,7 @@ from .._run.owner import has_ended
 
 AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
 
-# For how many seconds a run on another machine may be silent until it is believed to have ended.
+# For how many seconds a run on another machine may be silent, beside what it waits for, until it counts as ended.
 SILENCE = 900
 
 # The types of volumes that a backup session contains.
@@ -67,7 +67,7 @@ def list_ended(taking: Record) -> list[str]:
     ended = []
     for other in taking.get("others") or ():
         known = has_ended(other["owner"])
-        if known or (known is None and other["silent_seconds"] > SILENCE):
+        if known or (known is None and other["silent_seconds"] > other["owner"].get("patience", SILENCE)):
             ended.append(str(other["run"]))
     return ended
 
@@ -79,7 +79,9 @@ def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
             owner = other["owner"]
             return (
                 f"Another run copies or restores the VM: process {owner.get('process')} on {owner.get('host')}, which"
-                f" was heard of {other['silent_seconds']} s ago. Wait until it has ended."
+                f" was heard of {other['silent_seconds']} s ago. Wait until it has ended. If it was killed, it counts"
+                f" as ended after {owner.get('patience', SILENCE)} s, or when backup_run gets its uuid,"
+                f" {other['run']}, in ended."
             )
     return None
 

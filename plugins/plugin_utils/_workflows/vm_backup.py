@@ -13,6 +13,7 @@ from .._run.owner import describe_owner
 from .backup_plan import (
     AUTO,
     FULL,
+    SILENCE,
     Choice,
     Mover,
     Space,
@@ -74,8 +75,11 @@ class Settings:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if not (self.query or self.vms):
             raise InvalidOptions("give vm_backup_query or vm_backup_vms")
-        if self.state == "present" and not (self.repository or self.copy_tasks):
-            raise InvalidOptions("give vm_backup_repository, the folder of the restore points on the data mover")
+        if self.state == "present" and not self.repository:
+            raise InvalidOptions(
+                "give vm_backup_repository, the folder on the data mover with the restore points, in which runs see"
+                " each other"
+            )
         if not (self.mover and self.task_prefix):
             raise InvalidOptions("vm_backup_mover and vm_backup_task_prefix must not be empty")
         for name in ("concurrency", "per_host", "timeout"):
@@ -116,10 +120,11 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
         "VMs",
         next={
             "vm_uuids": [vm["uuid"] for vm in selection.objects],
-            "movers": settings.mover if settings.repository and not settings.copy_tasks else [],
+            "movers": settings.mover if settings.repository else [],
             "repository": settings.repository,
             "run": str(uuid4()),
-            "owner": describe_owner(),
+            # A turn that opens a session waits for a job, and tasks of a user are part of a turn.
+            "owner": describe_owner(settings.timeout + SILENCE),
         },
     )
 
@@ -147,7 +152,7 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     settings = Settings(**options)
     takings = {result["item"]: result for result in given.get("taken") or ()}
     movers = [
-        Mover.from_results(result, takings[result["item"]], settings.min_free_percent)
+        Mover.from_results(result, takings[result["item"]], 0 if settings.copy_tasks else settings.min_free_percent)
         for result in given.get("movers") or ()
     ]
     selection = _select(site, settings)
@@ -203,8 +208,6 @@ def _choose(
             entries.append(build_members(vm, skipped=f"The VM is {vm['state']}. A backup session needs a running VM."))
     running = [vm for vm in vms if vm["state"] == "Running"]
     usable = [mover for mover in movers if mover.problem is None]
-    if settings.copy_tasks:
-        usable = [Mover(name) for name in settings.mover]
     if not usable:
         problem = " ".join(str(mover.problem) for mover in movers)
         return [], [*entries, *(build_members(vm, error=problem) for vm in running)]

@@ -11,7 +11,7 @@ from uuid import uuid4
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
-from .backup_plan import find_other_run, has_session, list_ended, replace_address
+from .backup_plan import SILENCE, find_other_run, has_session, list_ended, replace_address
 from .backup_report import Made
 from .report import Entry, Report
 from .site import Site
@@ -91,7 +91,7 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     targets = choose_targets(point, vm, settings)
     # The point may be that of another VM, whose folder says how far the restore is.
     vms = list(dict.fromkeys((point["vm_uuid"], vm["uuid"])))
-    run = {"run": str(uuid4()), "owner": describe_owner(), "vm_uuids": vms, "ended": ended}
+    run = {"run": str(uuid4()), "owner": describe_owner(settings.timeout + SILENCE), "vm_uuids": vms, "ended": ended}
     lines = describe(vm, point, targets)
     return Report("volumes", next={"vm": vm, "point": point, "targets": targets, "lines": lines, "runs": [run]})
 

@@ -13,7 +13,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner impor
 
 
 def test_a_process_that_runs_has_not_ended() -> None:
-    described = describe_owner()
+    described = describe_owner(900)
     assert described["process"] == os.getppid()
     assert has_ended(described) is False
     # A later process has got its id.
@@ -22,13 +22,13 @@ def test_a_process_that_runs_has_not_ended() -> None:
 
 def test_a_process_of_another_machine_is_not_known() -> None:
     for unknown in ({"machine": "another"}, {"process": None}, {"process": "1"}):
-        assert has_ended({**describe_owner(), **unknown}) is None
+        assert has_ended({**describe_owner(900), **unknown}) is None
     assert has_ended({}) is None
 
 
 def test_a_process_that_was_killed_has_ended_before_it_is_waited_for() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        described = {**describe_owner(), "process": process.pid, "began": owner._began(process.pid)}
+        described = {**describe_owner(900), "process": process.pid, "began": owner._began(process.pid)}
         assert has_ended(described) is False
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
@@ -40,7 +40,7 @@ def test_a_process_that_was_killed_has_ended_before_it_is_waited_for() -> None:
 def test_a_controller_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The id of the process is all that is known, as on macOS."""
     monkeypatch.setattr(owner, "PROC", tmp_path)
-    described = describe_owner()
+    described = describe_owner(900)
     assert (described["machine"], described["began"]) == (described["host"], None)
     assert has_ended(described) is False
 
@@ -50,4 +50,4 @@ def test_a_process_of_another_user_has_not_ended(monkeypatch: pytest.MonkeyPatch
         raise PermissionError
 
     monkeypatch.setattr(os, "kill", refuse)
-    assert has_ended({**describe_owner(), "process": 1}) is False
+    assert has_ended({**describe_owner(900), "process": 1}) is False

@@ -318,7 +318,7 @@ def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: Workfl
 
 def make_run(vm_uuid: str, silent: int = 5, **owner: Any) -> dict[str, Any]:
     """Return another run that has a VM, as backup_run returns it."""
-    known = {**describe_owner(), **owner}
+    known = {**describe_owner(900), **owner}
     return {"run": "0" * 32, "owner": known, "vm_uuids": [vm_uuid], "silent_seconds": silent}
 
 
@@ -349,6 +349,7 @@ def test_runs_that_have_ended_lose_their_vms(service: Simulator, work: WorkflowR
         ({"began": "1"}, True),
         ({"machine": "another", "silent": 899}, False),
         ({"machine": "another", "silent": 901}, True),
+        ({"machine": "another", "silent": 901, "patience": 15_300}, False),
     ]
     for options, expected in cases:
         result = {"item": "mover-1", "others": [make_run("a", **options)]}
