@@ -26,10 +26,8 @@ options:
     default: 0
   run:
     description:
-      - The run of M(virtinfra.manager.backup_run) that has taken the VM. The task ends soon after the run gives the VM
-        back, and when nothing was heard of it for two minutes.
-      - Without it, a task that copies volumes takes the VM itself while it works, and fails if another run has it. A
-        task with C(async) takes none.
+      - The run of M(virtinfra.manager.backup_run) that has the VM. The task ends with it, and when it is silent for two
+        minutes. Without it, a task without C(async) takes the VM itself.
     type: str
 """
 
