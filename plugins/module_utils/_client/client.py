@@ -24,7 +24,6 @@ from .._api.errors import (
 )
 from .._api.operation import Operation, Request, move_to_prefix, parse_version
 from .._api.operations import get_operation
-from .._api.resource_types import find_changed_types
 from .._http.access_keys import AccessKey
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
@@ -46,6 +45,7 @@ from .jobs import (
     format_job_path,
     generate_uuid,
 )
+from .known_names import KnownNames
 from .replies import (
     apply_poll,
     apply_response,
@@ -67,9 +67,6 @@ SESSION_EXPIRED = "ID.1001"
 # The fact with which code the service answers the poll of an id that it does not know; NO_CODE without an ErrorCode.
 UNKNOWN_JOB, NO_CODE = "unknown_job", "none"
 
-# For how many seconds a task trusts a name that it has looked up itself. Each check costs a request.
-FRESH_SECONDS = 1.0
-
 # A session that no service has created.
 UNKNOWN_SESSION = "0" * 32
 
@@ -84,16 +81,6 @@ SESSION_OPTIONS = (
 Params = Mapping[str, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-class NameCheck(NamedTuple):
-    """A name whose uuid a task uses: when the task looked it up, and whether it is still that of the same object.
-
-    A name that an earlier task looked up has the time minus infinity.
-    """
-
-    looked_up: float
-    is_current: Callable[[], bool]
 
 
 class CallOptions(NamedTuple):
@@ -127,9 +114,8 @@ READ_AND_MASK = CallOptions(read_only=True, mask_replies=True)
 class Client:
     """The client of one task or inventory, which `open_session_client`, or `open_client` in sessions.py, creates.
 
-    ``sessions`` provides the session, ``facts`` is what is known about the server, and ``names`` remembers names.
-    ``jobs`` are the jobs of the calls that were sent, in this order. ``name_checks`` are those of names that the task
-    has replaced by uuids.
+    ``sessions`` provides the session, ``facts`` is what is known about the server, and ``names`` what is known about
+    names. ``jobs`` are the jobs of the calls that were sent, in this order.
     """
 
     def __init__(
@@ -142,7 +128,7 @@ class Client:
         names: NameStore,
     ) -> None:
         self.connection, self.options, self.hooks = connection, options, hooks
-        self.sessions, self.facts, self.names = sessions, facts, names
+        self.sessions, self.facts, self.names = sessions, facts, KnownNames(names, hooks.clock)
         self.wait = WaitPolicy(hooks, options.wait_timeout, options.wait_interval)
         if connection.service_version:
             parse_version(connection.service_version)
@@ -153,7 +139,6 @@ class Client:
         self.jobs: list[Job] = []
         # The login with an account is an operation below the prefix.
         self.prefix = PathPrefix(facts, is_known=sessions.credential == "account")
-        self.name_checks: list[NameCheck] = []
 
     def __enter__(self) -> Client:
         return self
@@ -164,11 +149,13 @@ class Client:
             pool.shutdown(wait=False, cancel_futures=True)
         if self._connections is not self.hooks.connections:
             self._connections.close()
-        _forget_changed_names(self)
+        # Tasks may have looked up names while the calls ran, which have changed them since.
+        for job in self.jobs:
+            self.names.note_change(get_operation(job.operation), is_over=job.state not in (RUNNING, UNKNOWN))
 
     def with_own_connections(self) -> Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
-        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names)
+        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names.store)
 
     def with_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
@@ -233,7 +220,7 @@ class Client:
         """
         # The operation and its substitute get the same job id, so the service does not perform the call twice if it was
         # performed in spite of a refusal.
-        if not is_resend and get_operation(name).is_write and has_outdated_names(self):
+        if not is_resend and get_operation(name).is_write and not self.names.verify():
             raise OutdatedName(f"{name} was not sent, because another object has the name now")
         send = partial(self._start_job, params, label, job_uuid or generate_uuid(), job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
@@ -242,7 +229,7 @@ class Client:
         operation, request, auth = self.build_request(name, params)
         if self.options.read_only and operation.is_write:
             raise InvalidOptions(f"{name} changes something and is not sent in check mode")
-        self.names.forget(find_changed_types(operation))
+        self.names.note_change(operation)
         prefix = self.connection.path_prefix
         job = Job(uuid, format_job_path(uuid, prefix), name, label, auth=auth, sent_uuid=uuid, is_guessed=True)
         job.credential = self.sessions.credential
@@ -393,19 +380,6 @@ def _poll_below_prefix(client: Client, job: Job, location: str) -> bool:
         return False
     job.update(replace(moved, is_guessed=job.is_guessed))
     return True
-
-
-def has_outdated_names(client: Client) -> bool:
-    """Return whether a name whose uuid the task uses has become that of another object since it was looked up."""
-    now = client.hooks.clock.monotonic()
-    return not all(check.is_current() for check in client.name_checks if now - check.looked_up >= FRESH_SECONDS)
-
-
-def _forget_changed_names(client: Client) -> None:
-    """Forget the names that tasks looked up while the calls ran: a call may have changed them since."""
-    for job in client.jobs:
-        change = client.names.suspend if job.state in (RUNNING, UNKNOWN) else client.names.forget
-        change(find_changed_types(get_operation(job.operation)))
 
 
 def _build_bearer(connection: ConnectionOptions) -> str | None:

@@ -24,7 +24,7 @@ from .._api.records import (
 )
 from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
 from .._api.resource_types import REFERS_TO, ResourceType
-from .client import Client, NameCheck
+from .client import Client
 from .lists import (
     PAGE_SIZE,
     Page,
@@ -89,7 +89,7 @@ def _resolve(
         try:
             if holds_null_reference([*owner.values()]):
                 return NullReference(option)
-            return recall_uuid(client, resource_type, name, owner)
+            return resolve_name(client, resource_type, name, owner)
         except VirtinfraError as failure:
             if may_be_missing and isinstance(failure, NotFound):
                 return name
@@ -106,7 +106,7 @@ def _resolve(
     return {**options, **resolved}
 
 
-def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
+def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
     """Return the uuid as `find_uuid` does, but from the names that the client remembers if possible."""
     listed: list[bool] = []
 
@@ -120,14 +120,13 @@ def recall_uuid(client: Client, resource_type: ResourceType, name: str, owner: R
         return {name: find_uuid(client, resource_type, name, owner)}
 
     key = tuple(map(str, owner.values())) or (name,)
-    uuids, is_remembered = client.names.find(resource_type.name, key, look_up)
+    uuids, is_remembered = client.names.store.find(resource_type.name, key, look_up)
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
     if not resource_type.owner:
-        looked_up = -math.inf if is_remembered or any(listed) else client.hooks.clock.monotonic()
         is_current = partial(_is_current, client, resource_type, name, owner, uuids[name])
-        client.name_checks.append(NameCheck(looked_up, is_current))
+        client.names.rely_on(is_remembered or any(listed), is_current)
     return uuids[name]
 
 
@@ -137,14 +136,14 @@ def _recall_list(client: Client, resource_type: ResourceType, owner: Record) -> 
     The list is read when names are looked up for the third time, and only if it takes no more requests than single
     lookups have taken; the result is empty without it.
     """
-    lookups = client.names.count_lookup(resource_type.name)
+    lookups = client.names.store.count_lookup(resource_type.name)
     if lookups < LOOKUPS_BEFORE_LIST:
         return {}, False
-    uuids, is_remembered = client.names.find(
+    uuids, is_remembered = client.names.store.find(
         resource_type.name, (), lambda: _list_uuids(client, resource_type, max_pages=1)
     )
     if 1 < int(uuids.get(_PAGES, 0)) <= lookups:
-        uuids, is_remembered = client.names.find(
+        uuids, is_remembered = client.names.store.find(
             resource_type.name, (_PAGES, ""), lambda: _list_uuids(client, resource_type, max_pages=lookups)
         )
     start = _format_key(owner.values(), "")

@@ -16,8 +16,8 @@ from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, NullReference, Record, to_snake_case
 from .._api.references import list_names
-from .._api.resource_types import REFERS_TO, RESOURCE_TYPES
-from .._client.client import CallOptions, Client, has_outdated_names, open_session_client
+from .._api.resource_types import REFERS_TO
+from .._client.client import CallOptions, Client, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._http.connection import ConnectionOptions
@@ -95,8 +95,7 @@ def _run(task: Task, hooks: Hooks) -> ModuleResult:
         with task.open_client(hooks) as client:
             outcome = _run_with_client(task, client)
             if _is_due_to_outdated_name(outcome, task.params, client):
-                client.names.forget(RESOURCE_TYPES)
-                client.name_checks.clear()
+                client.names.forget()
                 outcome = _run_with_client(task, client)
             outcome = _explain_wrong_prefix(outcome, client)
             outcome.warnings.extend(client.prefix.warnings)
@@ -128,7 +127,7 @@ def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], c
     It has failed, or it has found nothing to remove.
     """
     result = outcome.result
-    if not client.name_checks or result["changed"] or params.get("job_uuid"):
+    if result["changed"] or params.get("job_uuid"):
         return False
     if not result.get("failed") and params.get("state") != ABSENT:
         return False
@@ -136,7 +135,7 @@ def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], c
     if is_outage or any(job.state != FAILED for job in client.jobs):
         return False
     with suppress(VirtinfraError):
-        return has_outdated_names(client)
+        return not client.names.verify()
     return False
 
 

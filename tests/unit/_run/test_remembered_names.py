@@ -15,8 +15,9 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import AmbiguousMatch, NotFound
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import FRESH_SECONDS, CallOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import recall_uuid
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.known_names import FRESH_SECONDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import resolve_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import open_client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
@@ -308,7 +309,7 @@ def count_requests(sim: Simulator, folder: Path) -> CountRequests:
         sim.clear_log()
         hooks = Hooks(Masker(), new_store=FileStore)
         with open_client(ConnectionOptions(sim.url, session_id=sim.session), CallOptions(), hooks) as client:
-            return recall_uuid(client, RESOURCE_TYPES[type_name], name, owner), len(sim.log())
+            return resolve_name(client, RESOURCE_TYPES[type_name], name, owner), len(sim.log())
 
     return count
 
