@@ -106,7 +106,7 @@ class Onboarding:
 
     def build_entry(self) -> Entry:
         """Return the entry of the report."""
-        name, error = self.wanted.name, " ".join(name_variables(self.wanted.name, self.errors)) or None
+        name, error = self.wanted.name, " ".join(describe_errors(self.wanted.name, self.errors)) or None
         outcome = Outcome(is_changed=self.is_changed, error=error)
         is_known = self.wanted.services and self.uuid is not None and error is None
         members = {
@@ -248,6 +248,6 @@ def plan_final_states(hosts: Sequence[Onboarding]) -> list[Step]:
     return [(host, host.build_change(host.wanted.state)) for host in list_active(hosts) if host.wanted.services]
 
 
-def name_variables(name: str, messages: Sequence[str]) -> list[str]:
+def describe_errors(name: str, messages: Sequence[str]) -> list[str]:
     """Return messages about a host without its name, in which options have the names of the variables of the role."""
     return [MISSING.sub(f" {ROLE}_", message.removeprefix(f"host {name}: ")) for message in messages]

@@ -133,10 +133,6 @@ class Site:
         vms = [vm for vm in self.read("vm_info", query=query)["vms"] if vm["state"] not in GONE]
         return select(vms, references)
 
-    def select_hosts(self, query: Sequence[str], references: Sequence[str]) -> Selection:
-        """Return the hosts that meet the conditions and, if there are references, have one of them as uuid or name."""
-        return select(self.read("host_info", query=query)["hosts"], references)
-
 
 def _collect(run_objects: Callable[..., Record], context: ModuleContext) -> list[Record]:
     """Run a batch, and return one result for each object."""

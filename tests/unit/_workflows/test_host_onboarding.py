@@ -13,8 +13,8 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_
     Settings,
     Step,
     count_unserved,
+    describe_errors,
     find_settled,
-    name_variables,
     plan_additions,
     plan_disabling,
     plan_final_states,
@@ -105,9 +105,9 @@ def test_failed_host_is_in_no_later_step() -> None:
     assert second.members["services"] == [{"vlan_id": 100}]
 
 
-def test_messages_name_variables() -> None:
+def test_messages_have_the_names_of_variables() -> None:
     messages = ["host a: give username, password and cluster to add it", "the cluster differs"]
-    assert name_variables("a", messages) == [
+    assert describe_errors("a", messages) == [
         "give host_onboarding_username, host_onboarding_password and host_onboarding_cluster to add it",
         "the cluster differs",
     ]
