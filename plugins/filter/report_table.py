@@ -62,7 +62,7 @@ from ..module_utils._masking.terminal import escape_controls
 
 Entry = Mapping[str, Any]
 
-# How many entries a line names whose reason is no failure.
+# How many entries without a failure a line names.
 MAX_NAMED = 5
 
 # The outcomes whose entries are listed with the reason.

@@ -109,14 +109,14 @@ def _check_ip(label: str, value: str) -> None:
 
 
 def _check_management_address(label: str, value: str) -> None:
-    """Refuse the address of the service itself, and what is no address: the service installs a hypervisor there."""
+    """Refuse the address of the service itself, and what is not an address: the service installs a hypervisor there."""
     if is_localhost(value):
         raise InvalidOptions(
             f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor. Give"
             " the address of the host."
         )
     text = value.strip()
-    # What consists of digits and dots is no name.
+    # A value of digits and dots is not a host name.
     is_name = _HOST_NAME.fullmatch(text) and re.search("[^0-9.]", text)
     if text and not is_name and not _is_ip(text):
         raise InvalidOptions(f"{label} must be an IP address or a host name, not {value!r}")

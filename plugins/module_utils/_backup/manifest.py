@@ -107,7 +107,7 @@ def read_manifest(text: str, vm_uuid: str, stamp: str) -> Point:
     for volume in volumes:
         check_uuid(volume.volume_uuid, "a volume")
         if volume.base is not None and not is_stamp(volume.base):
-            raise BackupFailure(f"its base {volume.base!r} is no point")
+            raise BackupFailure(f"its base {volume.base!r} is not a point")
     return point
 
 

@@ -137,7 +137,7 @@ class Client:
         self._transports: list[Transport] = []
         self._pools: dict[int, ThreadPoolExecutor] = {}
         self.jobs: list[Job] = []
-        # The login with an account is an operation below the prefix.
+        # A login with an account uses the path prefix, so it proves the prefix.
         self.prefix = PathPrefix(facts, is_known=sessions.credential == "account")
 
     def __enter__(self) -> Client:

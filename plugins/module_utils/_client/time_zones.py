@@ -11,7 +11,7 @@ from .._http.access_keys import AccessKey, is_skewed, parse_zone
 from .._http.hooks import ServerFacts
 from .._http.response import Response
 
-# The fact with the offset of the zone from UTC; NO_ZONE if the service accepts the date of none.
+# The fact with the offset of the zone from UTC; NO_ZONE if the service refuses the dates of all zones.
 TIME_ZONE, NO_ZONE = "time_zone", "none"
 
 

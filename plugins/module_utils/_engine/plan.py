@@ -257,7 +257,7 @@ def list_desired_tags(desired: Record, user_tags: Sequence[Record] = ()) -> list
         return sorted(present - tags)
     patterns = desired.get("tagUuids", ())
     kept = {get_tag(row) for row in user_tags if mode == "add" or row.get("tagPatternUuid") in patterns}
-    # Services take two tags for equal that differ in small and capital letters only.
+    # Services treat two tags as equal that differ only in case.
     spelled = {tag.casefold() for tag in tags}
     return sorted(tags | {tag for tag in kept if tag in tags or tag.casefold() not in spelled})
 

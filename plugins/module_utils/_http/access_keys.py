@@ -42,7 +42,7 @@ def parse_zone(text: str | None) -> tzinfo | None:
 
     try:
         return ZoneInfo(text)
-    # A name that the machine does not know is a KeyError, and one that is no path within the data a ValueError.
+    # A name that the machine does not know is a KeyError, and one that is not a path within the data a ValueError.
     except (KeyError, OSError, ValueError):
         raise InvalidOptions(
             "access_key_time_zone must be an offset such as '+08:00', or the name of a time zone that this machine"

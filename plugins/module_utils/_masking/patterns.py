@@ -70,7 +70,7 @@ _COMMAND = _Form(
 )
 
 # user:password@host: in a URL, behind ssh, of an administrator, and of any user if an IP address or a path shows that
-# it is no email address.
+# it is not an email address.
 _LOGIN = _Form(
     ("@",),
     rf"""(://[^\s/?\#@:]{{0,64}}:) [^\s/?\#]{{1,256}} (?=@)

@@ -299,7 +299,7 @@ def _normalize_tags(desired: Record) -> None:
     """Sort the desired user tags, without spaces around them.
 
     Raise InvalidOptions for an empty one, and for two that differ in small and capital letters only, because services
-    take them for equal.
+    treat them as equal.
     """
     if "tags" not in desired:
         del desired["tagsMode"]
@@ -310,7 +310,7 @@ def _normalize_tags(desired: Record) -> None:
     spellings = {tag.casefold(): tag for tag in tags}
     if others := [tag for tag in tags if spellings[tag.casefold()] != tag]:
         raise InvalidOptions(
-            f"tags must not contain both {others[0]!r} and {spellings[others[0].casefold()]!r}, which services take for"
-            " equal"
+            f"tags must not contain both {others[0]!r} and {spellings[others[0].casefold()]!r}, which services treat"
+            " as equal"
         )
     desired["tags"] = tags

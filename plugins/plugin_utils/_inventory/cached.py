@@ -57,7 +57,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class CachedInventory(BaseInventoryPlugin, Cacheable):
-    """An inventory whose records can be cached. A cache that cannot be used is no failure: the service is read."""
+    """An inventory whose records can be cached. If the cache cannot be used, the service is read."""
 
     # Whether the folder of the cache belongs to another user. Set by set_options.
     has_foreign_cache = False

@@ -11,7 +11,7 @@ from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
 from .._jinja.compose import MAGIC
 from .._jinja.references import INDIRECT, find_names, find_words, list_texts
 
-# The variable with the address, which has no prefix and is no field of a record.
+# The variable with the address, which has no prefix and is not a field of a record.
 ADDRESS = "ansible_host"
 
 EXPRESSIONS = ("compose", "groups", "keyed_groups", "hostnames", "include", "exclude")

@@ -230,7 +230,7 @@ def _read_private(path: Path, name: str) -> bytes:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             state = os.fstat(file.fileno())
             if not stat.S_ISREG(state.st_mode):
-                raise InvalidOptions(f"{path} is no regular file")
+                raise InvalidOptions(f"{path} is not a regular file")
             _check_access(path, state)
             return file.read()
     except FileNotFoundError:

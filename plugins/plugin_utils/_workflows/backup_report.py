@@ -57,7 +57,7 @@ class Copy:
 
 @dataclass(kw_only=True)
 class Made(Outcome):
-    """The outcome of a VM in the word of the report."""
+    """The outcome of a VM, named as in the report."""
 
     word: str = ""
 

@@ -76,7 +76,7 @@ def build_entries(problems: Sequence[Record]) -> list[Entry]:
 
 
 def summarize(problems: Sequence[Record]) -> str:
-    """Return that the description is not complete, an empty text if it is."""
+    """Return a sentence about what the description lacks, an empty string if it is complete."""
     is_complete = all(problem["outcome"] != "failed" for problem in problems)
     incomplete = "The description is not complete. Files whose records could not be read were not changed"
     return "" if is_complete else incomplete

@@ -389,7 +389,7 @@ def _finish(site: Site, items: Sequence[Record], copies: Mapping[str, Record], s
     vms = [item["vm"] for item in items]
     try:
         remains: Mapping[str, str | None] = _end_sessions(site, _read_again(site, vms), _read_tasks(site), settings)
-        # The service is asked whether it is so, and not believed.
+        # A successful call does not prove that the session has ended, so the tasks are read again.
         remains = {**remains, **_find_unended(_read_tasks(site), vms, settings, remains)}
     except VirtinfraError as failure:
         unknown = f"It is not known whether the backup session was ended: {failure} Run the role again."

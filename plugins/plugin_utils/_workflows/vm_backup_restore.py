@@ -291,7 +291,7 @@ def list_volumes(targets: Sequence[Record], results: Sequence[Record], predicts:
         return list(volumes)
     state = "restored" if predicts else "untouched"
     if any("volumes" not in result for result in results):
-        # It is no result of the module: its process was killed, or its machine is unreachable.
+        # The module did not return: its process was killed, or its machine is unreachable.
         state = UNKNOWN
     return [
         {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": state}

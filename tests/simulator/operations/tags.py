@@ -19,7 +19,7 @@ def find_tagged_type(kind: str) -> str:
 def add_user_tag(call: Call, resource_type: str, uuid: str, text: str, pattern: str | None = None) -> Record:
     """Attach a user tag to an object; `pattern` is the uuid of the tag pattern from which it is made.
 
-    Raise OperationError if the object has a tag that a database takes for equal, in other letters or accents.
+    Raise OperationError if the object has a tag that a database treats as equal, with other case or accents.
     """
     text, store = text.strip(), call.store
     for other in store["usertag"].all():

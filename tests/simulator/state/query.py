@@ -57,7 +57,7 @@ def parse_as_servers(text: str) -> Condition:
 
 
 def fold(text: str) -> str:
-    """Return the same text for all texts that a database takes for equal: they differ in case or accents only."""
+    """Return the same text for all texts that a database treats as equal: they differ only in case or accents."""
     if text.isascii():
         return text.lower()
     return "".join(char for char in unicodedata.normalize("NFD", text) if not unicodedata.combining(char)).casefold()

@@ -42,7 +42,7 @@ truth = st.booleans()
 
 
 def fold_tag(tag: str) -> str:
-    """Return the same text for all tags that services take for equal."""
+    """Return the same text for all tags that services treat as equal."""
     return fold_with_spaces(tag.strip())
 
 

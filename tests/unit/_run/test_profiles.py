@@ -209,7 +209,7 @@ def test_mounted_secret_of_root_may_be_readable_by_a_group(
 
 def test_named_pipe_is_refused(file: ProfilesFile) -> None:
     os.mkfifo(file.path, 0o600)
-    assert file.refusal() == "FILE is no regular file"
+    assert file.refusal() == "FILE is not a regular file"
 
 
 @pytest.mark.parametrize(
