@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
 import struct
 import subprocess
 import threading
@@ -305,3 +308,53 @@ def test_files_are_private(site: Site) -> None:
     modes_of_files = {path.name: path.stat().st_mode & 0o077 for path in site.folder.path.rglob("*")}
     assert set(modes_of_files.values()) == {0}
     assert subprocess.run(["pgrep", "-f", f"qemu-nbd.*{site.root}"], check=False, capture_output=True).stdout == b""
+
+
+def test_a_copy_gets_no_memory_for_each_request(new_site: SiteFactory) -> None:
+    """The server of the image keeps its buffers: with new ones, each page that is copied is a page fault."""
+    import resource
+
+    site = new_site(128 * MIB)
+    for offset in range(0, 128 * MIB, 32 * MIB):
+        site.vm.write(0, offset, 32 * MIB)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+    site.back_up(verify=False)
+    faults = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+    assert faults < 128 * MIB // resource.getpagesize() // 2
+    assert site.is_right(site.stamps[-1])
+
+
+def test_an_image_that_does_not_reach_the_disk(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no point of it. The system tells the error once, and not to those who open the image later."""
+    errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
+    sync = os.fsync
+
+    def fail_once(descriptor: int) -> None:
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        if path.suffix == ".qcow2" and errors:
+            raise errors.pop()
+        sync(descriptor)
+
+    site.vm.write(0, 0, MIB)
+    monkeypatch.setattr(os, "fsync", fail_once)
+    with pytest.raises(BackupFailure, match=r"\.qcow2 could not be written to the disk: Input/output error"):
+        site.back_up()
+    assert (site.stamps, errors) == ([], [])
+    assert list(site.folder.path.glob("*.partial")) == []
+    site.back_up()
+    assert site.is_right(site.stamps[-1])
+
+
+def test_the_handshake_waits_for_no_acknowledgement(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option lasts for a few packets, so it is set again before each part of the handshake is awaited."""
+    options: list[tuple[Any, ...]] = []
+
+    class Spy(socket.socket):
+        def setsockopt(self, *arguments: Any) -> None:
+            options.append(arguments)
+            super().setsockopt(*arguments)
+
+    monkeypatch.setattr(socket, "socket", Spy)
+    site.back_up()
+    assert options.count((socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)) >= 2
+    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in options

@@ -15,7 +15,7 @@ from .connection import Connection, connect_export, list_data, list_dirty
 from .copying import Counts, compare, copy, copy_differences, list_non_zero
 from .extents import CLUSTER, Extent, align, count_bytes, cut_before, decode_bitmap
 from .failures import BackupFailure, NotEqual
-from .files import hash_file
+from .files import LaterSync, hash_file
 from .images import NONE, QemuImg, open_image
 from .manifest import COMPARED, FULL, INCREMENTAL, Point, VolumeCopy, check_uuid, make_stamp
 from .meter import MIB, Meter
@@ -199,13 +199,18 @@ class _Backup:
                 raise
 
     def _write_point(self, stamp: str, volumes: Sequence[_Volume]) -> Point:
-        """Write the point. The checksum of a file is computed while the next volume is copied, or this one verified."""
+        """Write the point.
+
+        A file is brought to the disk, and its checksum computed, while this volume is verified or the next one copied.
+        """
         self._folder.start_point(stamp)
         meter = self._create_meter()
-        with ThreadPoolExecutor(1) as hashing:
+        with ThreadPoolExecutor(2) as threads:
             try:
-                hashes = [self._write_volume(stamp, volume, meter, hashing) for volume in volumes]
-                sums = [result.result() for result in hashes]
+                written = [self._write_volume(stamp, volume, meter, threads) for volume in volumes]
+                sums = [sha256.result() for sha256, dummy in written]
+                for dummy, synced in written:
+                    synced.result()
             finally:
                 # After a failure, nobody waits for a checksum: the session is still open.
                 self._stop.set()
@@ -219,18 +224,23 @@ class _Backup:
         self._repository.forget_restored(volume.export.volume_uuid for volume in volumes)
         return point
 
-    def _write_volume(self, stamp: str, volume: _Volume, meter: Meter, hashing: ThreadPoolExecutor) -> Future[str]:
-        """Copy a volume and verify it. An increment that differs is made again by comparison."""
-        self._copy(stamp, volume, meter)
+    def _write_volume(
+        self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor
+    ) -> tuple[Future[str], Future[None]]:
+        """Copy a volume and verify it. An increment that differs is made again by comparison.
+
+        Return the checksum of the image, and a result that is there when the image is on the disk.
+        """
+        synced = self._copy(stamp, volume, meter, threads)
         try:
-            sha256 = self._hash_and_verify(stamp, volume, meter, hashing)
+            sha256 = self._hash_and_verify(stamp, volume, meter, threads)
         except NotEqual as failure:
             if volume.plan.mode != INCREMENTAL:
                 raise BackupFailure(f"{failure}. The point was discarded, because it would be wrong") from failure
             self._distrust(volume, failure)
-            self._copy(stamp, volume, meter)
-            sha256 = self._hash_and_verify(stamp, volume, meter, hashing)
-        return sha256
+            synced = self._copy(stamp, volume, meter, threads)
+            sha256 = self._hash_and_verify(stamp, volume, meter, threads)
+        return sha256, synced
 
     def _distrust(self, volume: _Volume, failure: NotEqual) -> None:
         """Plan a comparison instead of the increment that was wrong."""
@@ -242,13 +252,13 @@ class _Backup:
         )
         volume.plan = replace(volume.plan, mode=COMPARED, reason=reason)
 
-    def _copy(self, stamp: str, volume: _Volume, meter: Meter) -> None:
-        """Write the image of a volume."""
+    def _copy(self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor) -> Future[None]:
+        """Write the image of a volume, and begin to bring it to the disk."""
         path, plan = self._image(stamp, volume), volume.plan
         path.unlink(missing_ok=True)
         backing = f"../{plan.base}/{path.name}" if plan.base else None
         self._qemu.create(path, volume.source.size, backing, volume.compression)
-        with open_image(path, writable=True, compression=volume.compression) as target:
+        with LaterSync(path) as sync, open_image(path, True, volume.compression) as target:
             if plan.mode == COMPARED:
                 volume.extents = list_non_zero(volume.source, target, volume.source.size)
             self._begin(meter, stamp, volume, plan.mode, count_bytes(volume.extents))
@@ -256,11 +266,12 @@ class _Backup:
                 volume.counts = copy_differences(volume.source, target, volume.extents, meter)
             else:
                 volume.counts = copy(volume.source, target, volume.extents, plan.mode == FULL, meter)
+        return threads.submit(sync.run)
 
-    def _hash_and_verify(self, stamp: str, volume: _Volume, meter: Meter, hashing: ThreadPoolExecutor) -> Future[str]:
+    def _hash_and_verify(self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor) -> Future[str]:
         """Compare the image with the volume. What both say is zero is not read. Raise NotEqual."""
         path = self._image(stamp, volume)
-        sha256 = hashing.submit(hash_file, path, self._stop)
+        sha256 = threads.submit(hash_file, path, self._stop)
         if self._task.verify:
             with open_image(path) as image:
                 extents = list_non_zero(image, volume.source, volume.source.size)

@@ -36,8 +36,16 @@ _READS_AS_ZERO = 2
 _IS_DIRTY = 1
 
 # A firewall may forget a connection that is idle while other volumes are copied.
-_KEEP_ALIVE = ((socket.SO_KEEPALIVE, 1),)
-_KEEP_ALIVE_TIMES = ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 20), (socket.TCP_KEEPCNT, 6))
+_KEEP_ALIVE = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 20),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 6),
+)
+
+# In the handshake, QEMU sends an answer in parts, each when the one before has arrived. The system would let it wait 40
+# ms for that. It forgets the option soon.
+_ACKNOWLEDGE_AT_ONCE = ((socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1),)
 
 Done = Callable[[int], None]
 
@@ -136,15 +144,18 @@ class Connection:
                 raise BackupFailure(
                     f"{self.name} does not answer within {CONNECT_TIMEOUT:.0f} seconds. Another client may use it"
                 )
+            self._set_options(_ACKNOWLEDGE_AT_ONCE)
             with self._failures():
                 self._handle.poll(1000)
         if not self._handle.aio_is_ready():
             raise BackupFailure(f"{self.name} ended the handshake")
-        with suppress(OSError), socket.socket(fileno=os.dup(self._handle.aio_get_fd())) as connected:
-            for option, value in _KEEP_ALIVE:
-                connected.setsockopt(socket.SOL_SOCKET, option, value)
-            for option, value in _KEEP_ALIVE_TIMES:
-                connected.setsockopt(socket.IPPROTO_TCP, option, value)
+        self._set_options(_KEEP_ALIVE)
+
+    def _set_options(self, options: Iterable[tuple[int, int, int]]) -> None:
+        """Set options of the socket. Without them, the connection is worse, but is one."""
+        with suppress(OSError, nbd.Error), socket.socket(fileno=os.dup(self._handle.aio_get_fd())) as connected:
+            for option in options:
+                connected.setsockopt(*option)
 
     def start(self, command: Sequence[str]) -> None:
         """Start a server for this connection only, and connect. Raise BackupFailure."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
+from .failures import BackupFailure
+
 _BLOCK = 4 << 20
 
 
@@ -26,6 +28,33 @@ def hash_file(path: Path, stop: Event | None = None, count: Callable[[int], None
             digest.update(buffer[:length])
             count(length)
     return digest.hexdigest()
+
+
+class LaterSync:
+    """Brings to the disk what others write to a file from now on.
+
+    The system tells an error of writing only to those who have the file open when it happens. In a ``with`` statement,
+    a failure closes the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._descriptor = path, os.open(path, os.O_RDONLY)
+
+    def __enter__(self) -> LaterSync:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *dummy: object) -> None:
+        if kind:
+            os.close(self._descriptor)
+
+    def run(self) -> None:
+        """Wait until the content of the file is on the disk, and close it. Raise BackupFailure if it is not."""
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise BackupFailure(f"{self._path} could not be written to the disk: {error.strerror}") from error
+        finally:
+            os.close(self._descriptor)
 
 
 def sync_file(path: Path) -> None:
