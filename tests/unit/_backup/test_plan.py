@@ -16,6 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan imp
 )
 
 NEW, OLD = Base("20260102T000000Z", "new", 100), Base("20260101T000000Z", "old", 90)
+LARGER = Base("20260101T000000Z", "larger", 120)
 UUID = "a" * 32
 
 
@@ -59,14 +60,25 @@ def plan(
         ([NEW], Wish(sent_checkpoint="new"), {}, "compared", NEW, "offers no bitmap"),
         ([NEW], Wish(), {"size": 101, "contexts": ("new",)}, "incremental", NEW, "of the export"),
         ([Base("20260102T000000Z", None, 100)], Wish(), {}, "full", None, "checkpoint None"),
+        # The volume was larger at the point from which the increment counts, and grew again since.
+        (
+            [NEW, LARGER],
+            Wish(sent_checkpoint="larger"),
+            {"contexts": ("larger",)},
+            "full",
+            None,
+            "shrank from 120 to 100",
+        ),
     ],
 )
 def test_the_mode_of_a_volume(
     bases: list[Base], wish: Wish, how: dict[str, Any], mode: str, base: Base | None, reason: str
 ) -> None:
     planned = plan(bases, wish, **how)
-    assert (planned.mode, planned.base) == (mode, base.stamp if base else None)
+    assert (planned.mode, planned.base, planned.base_size) == (mode, *((base.stamp, base.size) if base else (None, 0)))
     assert reason in planned.reason
+    context = f"qemu:dirty-bitmap:{base.checkpoint}" if base and reason.endswith("of the export") else None
+    assert planned.dirty_context == context
 
 
 def test_the_bitmap_that_is_asked_for() -> None:

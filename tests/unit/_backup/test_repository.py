@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import Timer
@@ -79,6 +80,39 @@ def test_a_point_comes_back_as_it_was_written(repository: Repository) -> None:
     first, second = folder.read_points()
     assert (first.stamp, second.volumes[0].base, first.vm["name"]) == (FIRST, FIRST, "vm-1")
     assert [base.stamp for base in folder.list_bases([first, second], VOLUME)] == [SECOND, FIRST]
+
+
+def test_a_point_is_described_as_results_have_it(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    add_point(folder, FIRST)
+    (point,) = folder.read_points()
+    mixed = replace(point, volumes=(*point.volumes, replace(point.volumes[0], mode="compared", file_bytes=None)))
+    described = mixed.describe()
+    assert [volume["mode"] for volume in described.pop("volumes")] == ["full", "compared"]
+    assert described == {
+        "vm_uuid": VM,
+        "vm_name": "vm-1",
+        "point": FIRST,
+        "created": "2026-01-01T00:00:00Z",
+        "mode": "mixed",
+        "file_bytes": 7,
+    }
+    assert point.describe()["mode"] == "full"
+
+
+def test_only_the_user_of_the_task_can_read_a_repository(repository: Repository, tmp_path: Path) -> None:
+    """The copies contain what is on the disks of the VMs. A umask that permits everything changes nothing."""
+    umask = os.umask(0)
+    try:
+        folder = repository.vm(VM)
+        with folder.locked():
+            add_point(folder, FIRST)
+        repository.mark_restored(VOLUME)
+    finally:
+        os.umask(umask)
+    made = [folder.path, folder.path / FIRST, folder.path / ".lock", folder.path / FIRST / "manifest.json"]
+    marks = [tmp_path / ".restored", tmp_path / ".restored" / VOLUME]
+    assert [path.name for path in (*made, *marks) if path.stat().st_mode & 0o077] == []
 
 
 def test_only_final_names_are_points(repository: Repository) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -97,6 +98,9 @@ def test_user_tags_of_the_task_do_not_replace_those_of_objects(sim: Simulator) -
     before = sim.records("usertag")
     ran = run_batch(sim, [{"name": "host-1"}], user_tags=["a"])
     assert "Set tags and tags_mode in common" in ran.result["msg"]
+    assert sim.records("usertag") == before
+    # The play has them for all modules, so they are not meant for the objects.
+    assert not run_batch(sim, [{"name": "host-1"}], user_tags=["a"], defaults={"user_tags": ["a"]}).result["changed"]
     assert sim.records("usertag") == before
 
 
@@ -226,6 +230,54 @@ def test_stop_starts_no_further_object(sim: Simulator) -> None:
     assert count_operations(sim)["ChangeHostState"] == 0
 
 
+def test_an_object_that_succeeds_after_a_failure_starts_no_further_one(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_batch, "FAILURE_INTERVAL", 0.1)
+    monkeypatch.setattr(_batch, "PROGRESS_INTERVAL", 0.1)
+    # The job ends when the failure has been shown; a later line ends one that began after that.
+    sim.reset(latency=600)
+    lines: list[str] = []
+
+    def end_jobs(line: str) -> None:
+        lines.append(line)
+        if any(each.startswith("failed: nowhere") for each in lines):
+            sim.advance()
+
+    objects = [{"name": name, "state": "disabled"} for name in ("nowhere", "host-1", "host-2")]
+    ran = run_batch(sim, objects, common={}, concurrency=2, on_failure="stop", on_progress=end_jobs).result
+    assert [result["outcome"] for result in ran["results"]] == ["failed", "changed", "not_started"]
+    assert count_operations(sim)["ChangeHostState"] == 1
+
+
+def test_no_objects(sim: Simulator) -> None:
+    ran = run_batch(sim, [], common={}).result
+    assert (ran["msg"], ran["changed"], ran["results"]) == ("no objects", False, [])
+    assert sim.log() == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "count", "raised"),
+    [
+        ((1024, 4096), 100, None),
+        ((150, 4096), 100, (200, 4096)),
+        ((150, 180), 80, (180, 180)),
+        ((150, resource.RLIM_INFINITY), 100, (200, resource.RLIM_INFINITY)),
+        ((50, 60), 1, (60, 60)),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 100, None),
+    ],
+)
+def test_as_many_objects_run_as_the_process_may_have_open_files(
+    monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], count: int, raised: tuple[int, int] | None
+) -> None:
+    """Each object may hold a lock, which is an open file. Connections and the run have open files too."""
+    changes: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, new: changes.append(new))
+    assert _batch._limit_threads(100) == count
+    assert changes == ([raised] if raised else [])
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -285,6 +337,14 @@ def test_a_job_that_takes_long_does_not_delay_the_others(sim: Simulator) -> None
     assert ran["results"][0]["job"]["state"] == "running"
 
 
+def test_job_is_not_polled_again_if_the_service_asks_to_wait_until_after_the_deadline(sim: Simulator) -> None:
+    sim.reset(latency=60)
+    sim.fault("status", "poll", status=503, retry_after=3600, count=100)
+    ran = run_batch(sim, [{"name": "host-1", "state": "disabled"}], common={}, wait_timeout=10).result
+    assert (ran["results"][0]["failed"], ran["results"][0]["job"]["state"]) == (True, "running"), ran
+    assert count_operations(sim)["poll"] == 1
+
+
 def test_responses_that_are_lost(sim: Simulator) -> None:
     """Each host is created exactly once, as by a task of its own."""
     sim.fault("drop_after", "AddKVMHost", count=4)
@@ -337,6 +397,24 @@ def test_progress_is_one_line(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -
     lines: list[str] = []
     run_batch(sim, new_hosts(2), on_progress=lines.append)
     assert re.fullmatch(r"after \d+ s: 0 of 2 done, 0 failed, 2 running", lines[0])
+
+
+def test_progress_counts_changed_and_unchanged_objects_as_done(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_batch, "PROGRESS_INTERVAL", 0.2)
+    sim.fault("hang", "AddKVMHost", count=1)
+    lines: list[str] = []
+    # The third one ends without a result when its time is up.
+    done = [{"name": "host-1", "state": "disabled"}, {"name": "host-2", "cluster": "cluster-2"}]
+    run_batch(sim, [*done, {**new_hosts(1)[0], "wait_timeout": 3}], on_progress=lines.append)
+    assert any(re.fullmatch(r"after \d s: 2 of 3 done, 0 failed, 1 running", line) for line in lines), lines
+
+
+def test_progress_names_an_object_without_a_name_by_its_number(sim: Simulator) -> None:
+    lines: list[str] = []
+    objects: list[dict[str, Any]] = [{"ssh_port": "none"}, {"name": "host-1", "state": "disabled"}]
+    sim.reset(latency=2)
+    run_batch(sim, objects, on_invalid="continue", on_progress=lines.append)
+    assert "failed: objects[0] (INVALID)" in lines
 
 
 def test_progress_names_failed_objects_and_does_not_count_them_as_done(
