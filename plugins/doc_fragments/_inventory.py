@@ -48,7 +48,7 @@ options:
         with V(%)), V(!~=), V(is null) and V(not null).
       - A field can be a tag, V(__userTag__=TAG) or V(__systemTag__=TAG).
       - Dates are given in the local time of the service, for example V(createDate>=2024-01-06). Dates in other forms
-        than ISO 8601 and that of the records are refused, and so is a text for a field with numbers.
+        than ISO 8601 and that of the records are refused, and so is a string for a field with numbers.
       - The plugin checks the records again. Services compare without regard to case, accents and spaces at the end.
       - Services misread a value that contains an apostrophe or an operator or begins with V(=), for example
         V(name=Bob's VM), V(name=a>=b) and V(name= =x). The plugin sends V(name~=Bob_s VM) instead, or nothing with a

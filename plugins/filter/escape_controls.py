@@ -17,7 +17,7 @@ description:
 positional: _input
 options:
   _input:
-    description: A text, for example the name of a VM.
+    description: A string, for example the name of a VM.
     type: raw
     required: true
 """
@@ -45,7 +45,7 @@ from ..module_utils._masking.terminal import escape_controls
 
 
 def escape(text: Any) -> str:
-    """Return a value as a text without characters that control a terminal."""
+    """Return a value as a string without characters that control a terminal."""
     return escape_controls(str(text))
 
 

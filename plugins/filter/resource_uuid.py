@@ -6,13 +6,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: resource_uuid
-short_description: Make the uuid of a new object from a text
+short_description: Make the uuid of a new object from a string
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns the same uuid for the same text each time, in the form that services demand of C(resourceUuid), which is 32
     hexadecimal digits of a uuid of version 4.
-  - A service refuses a second object with this uuid, so a task that runs twice creates one object. Use a text that is
+  - A service refuses a second object with this uuid, so a task that runs twice creates one object. Use a string that is
     unique in the service, such as the type and the name of the object.
 positional: _input
 options:
@@ -50,7 +50,7 @@ from ..module_utils._api.references import build_uuid
 
 
 def make_resource_uuid(text: Any) -> str:
-    """Return the uuid for a text; raise AnsibleFilterError for an empty text and for other values."""
+    """Return the uuid for a string; raise AnsibleFilterError for an empty string and for other values."""
     if not isinstance(text, str) or not text.strip():
         raise AnsibleFilterError(f"resource_uuid needs a string, not {text!r}")
     return build_uuid(str(text))

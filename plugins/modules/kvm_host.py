@@ -116,7 +116,7 @@ options:
   running_vms:
     description:
       - What a maintenance may do to the VMs on the host. V(migrate) fails with C(IN_USE) if one cannot migrate, V(stop)
-        permits to stop those, and V(any) examines none.
+        permits stopping those, and V(any) examines none.
     type: str
     choices: [migrate, stop, any]
     default: migrate

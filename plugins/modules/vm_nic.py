@@ -89,7 +89,7 @@ options:
   vm_nic_params:
     description:
       - Details of the NIC in the service's own format, sent when it is attached or moved. They are not compared.
-      - Write it as a list or a mapping, or as a JSON text.
+      - Write it as a list or a mapping, or as a JSON string.
     type: json
 seealso:
   - module: virtinfra.manager.vm

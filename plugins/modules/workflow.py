@@ -11,7 +11,7 @@ description:
   - Does in one task what a role of this collection describes with its variables. The roles use it; a play that uses it
     itself gets the same without the fact and the summary of the role.
   - The variables of the role are those of the task, for example of the play, the inventory and the command line. They
-    are validated and converted as the role documents them, so a text such as V(db-1,db-2) is a list of two names. A
+    are validated and converted as the role documents them, so a string such as V(db-1,db-2) is a list of two names. A
     variable with the prefix of the role that the role does not have is an error. The role
     P(virtinfra.manager.host_onboarding#role) runs once for all hosts of a play, and collects the variables of each
     before.

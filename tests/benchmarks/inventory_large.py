@@ -14,7 +14,7 @@ def measure() -> Iterator[Figure]:
     """Yield the figures."""
     with running_service() as service:
         for kind, objects, goal in (("hosts", "hosts", 4.0), ("vms", "VMs", 8.0)):
-            # The service builds its pages before.
+            # The service builds its pages here, so that no measurement contains the time for it.
             service.fill(kind, LARGE)
             small, large = alternate(
                 3,

@@ -28,7 +28,7 @@ GOAL_PEER = 0.1
 
 
 def measure() -> Iterator[Figure]:
-    """Yield the figures of a batch of 2,000 jobs, and of one beside uri."""
+    """Yield the figures of a batch of 2,000 jobs, and of the comparison of a batch with uri."""
     yield from measure_jobs()
     yield measure_peer()
 
@@ -51,7 +51,7 @@ def send_requests(simulator: Simulator, count: int) -> float:
 
     def connect() -> None:
         kept.session = requests.Session()
-        # Otherwise it would look for proxies and credentials in the environment and in files with each request.
+        # With trust_env, each request would look for proxies and credentials in the environment and in files.
         kept.session.trust_env = False
         kept.session.headers["Authorization"] = f"OAuth {simulator.session}"
 

@@ -47,7 +47,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 # The longest time that a batch may take, in seconds.
 MAX_SECONDS = 300
 
-# How many VMs the names of which change there are, and as many that get the names.
+# How many VMs lose their names during the run. As many other VMs get these names.
 NAMED_VMS = 40
 
 

@@ -181,7 +181,7 @@ def build_random_faults(seed: int, apart: int = 1) -> list[dict[str, Any]]:
 
 
 def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server: Any) -> None:
-    """Run many tasks while one in ten requests fails, then the last ones of each object without faults."""
+    """Run many tasks while one in ten requests fails, then the last task of each object without faults."""
     rng = random.Random(seed)
     last: dict[str, TaskRequest] = {}
     sim.reset(latency=0.0, reconnect=0.0, boot=0.0, **SEED, **server)

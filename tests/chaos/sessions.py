@@ -43,7 +43,7 @@ FAULTS: tuple[Mapping[str, Any], ...] = (
 
 
 def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
-    """Run many tasks, each with a fault of its login or session, then the last ones of each object without."""
+    """Run many tasks, each with a fault of its login or session, then the last task of each object without faults."""
     rng, last = random.Random(seed), dict[str, TaskRequest]()
     sim.reset(latency=0.0, reconnect=0.0, boot=0.0, **SEED)
     with with_fast_clock():

@@ -85,7 +85,7 @@ def test_snapshots_keep_the_last_ones_and_those_of_others(service: Simulator, pl
 
 
 def test_a_text_of_the_command_line_selects_one_vm(service: Simulator, playbook_runner: PlaybookRunner) -> None:
-    """By substring, it selected vm-1 and vm-11."""
+    """A search for a substring would select vm-1 and vm-11."""
     service.change("vm", service.records("vm")[1]["uuid"], name="vm-11")
     run, report = run_role(playbook_runner, "-e", "vm_snapshots_vms=vm-11")
     assert (run.code, list(report)) == (0, ["vm-11"]), run.output

@@ -9,5 +9,5 @@ FACTOR = int(os.environ.get("EXAMPLES_FACTOR", "1"))
 
 
 def count_examples(number: int) -> int:
-    """Return how many inputs a test tries that usually tries a number of them."""
+    """Return how many inputs a test tries: the usual number of the test, times the factor of the run."""
     return number * FACTOR

@@ -25,7 +25,7 @@ BREAKING = ("breaking_changes", "removed_features")
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
-    """Return the numbers of a version as 1.2.3; raise SystemExit for another text."""
+    """Return the numbers of a version as 1.2.3; raise SystemExit for another string."""
     if not re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}", text):
         raise SystemExit(f"{text} is no version: give three numbers, such as 1.2.3")
     major, minor, patch = map(int, text.split("."))

@@ -124,7 +124,7 @@ class Condition:
         return self._matches(value, exact=is_negated or self.is_local) == is_negated
 
     def _rejects_text(self, text: str) -> bool:
-        """Return whether a date, which sorts as a text, does not meet the condition."""
+        """Return whether a date, which sorts as a string, does not meet the condition."""
         if self.operator in (">", ">=", "<", "<="):
             return not _is_ordered(text, self.operator, self.value)
         return self._matches(text, exact=False) == self.operator.startswith("!")
@@ -193,8 +193,8 @@ def _is_ordered(actual: Any, operator: str, expected: Any) -> bool:
 def _check_value(text: str, field: str, operator: str, value: str) -> str:
     """Return the value of a condition, a date in the form of databases.
 
-    A database takes a date in another form for one before all others, and a text for the number 0. Raise InvalidOptions
-    for both. ``text`` is the condition.
+    Databases sort a date in another form before all others, and read a string that is not a number as 0. Raise
+    InvalidOptions for both. ``text`` is the condition.
     """
     name = field.rpartition(".")[2]
     if operator in ("is null", "not null"):
@@ -408,7 +408,7 @@ def _ignore_case(text: str) -> str:
 
 
 def _to_number(value: Any) -> float | None:
-    """Return the number in a value or in a text; None if it is not a number."""
+    """Return the number in a value or in a string; None if it is not a number."""
     if isinstance(value, bool):
         return None
     try:

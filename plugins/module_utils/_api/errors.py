@@ -550,7 +550,7 @@ def _quote_texts(error: Mapping[str, Any], causes: list[Mapping[str, Any]]) -> s
 
 
 def _truncate(text: str, length: int) -> str:
-    """Return a text, truncated between words if it is too long: a truncated secret would not be recognized."""
+    """Return a string, truncated between words if it is too long: a truncated secret would not be recognized."""
     return text if len(text) <= length else text[:length].rpartition(" ")[0] + " ..."
 
 

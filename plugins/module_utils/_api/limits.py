@@ -19,8 +19,8 @@ _MAX_LENGTHS = {
     "remark": _REMARK,
 }
 
-# The lowest and the highest number, also of the elements of a list. In a range, `in` would compare a number of
-# Ansible's own type with each number.
+# The lowest and the highest number, also of the elements of a list. They are no `range`, because `in` would compare a
+# number of Ansible's own type with each member of the range.
 _PORTS = (1, 65535)
 _BANDWIDTHS = (8192, 32212254720)
 _RANGES = {

@@ -109,7 +109,7 @@ COMPUTED_FIELDS: Mapping[str, frozenset[str]] = {
     "VolumeSnapshotGroupInventory": frozenset(("volumeSnapshotRefs",)),
 }
 
-# The fields of records that are numbers. Databases take a text that is none for 0.
+# The fields of records that are numbers. Databases read a string that is not a number as 0.
 NUMBER_FIELDS = frozenset(
     "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity cpuNum"
     " cpuSockets cpuSpeed deviceId id ipInLong ipVersion ipmiPort memorySize miimon nbdPort size snapshotCount snmpPort"
@@ -379,7 +379,7 @@ _LOCALHOST = re.compile(
 
 
 def is_address(text: str, allow_localhost: bool = False) -> bool:
-    """Return whether a text can be used as ansible_host: an IP address or a name, and not an option of ssh.
+    """Return whether a string can be used as ansible_host: an IP address or a name, and not an option of ssh.
 
     Unless ``allow_localhost``, it must not refer to this machine.
     """
@@ -413,7 +413,7 @@ def _is_local_ipv4(packed: bytes) -> bool:
 
 
 def is_ipv6(text: str) -> bool:
-    """Return whether a text is an IPv6 address without a zone."""
+    """Return whether a string is an IPv6 address without a zone."""
     try:
         return ":" in text and ipaddress.IPv6Address(text).scope_id is None
     except ValueError:

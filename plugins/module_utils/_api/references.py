@@ -63,7 +63,7 @@ def is_reference(name: str) -> bool:
 
 
 def build_uuid(text: str) -> str:
-    """Return the uuid of a new object for a text, the same each time. Services require version 4."""
+    """Return the uuid of a new object for a string, the same each time. Services require version 4."""
     return UUID(bytes=uuid5(_NAMESPACE, text).bytes, version=4).hex
 
 

@@ -119,12 +119,12 @@ def check_uuid(text: object, what: str) -> str:
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether a text is a uuid."""
+    """Return whether a string is a uuid."""
     return bool(_UUID.fullmatch(text))
 
 
 def is_stamp(text: str) -> bool:
-    """Return whether a text is the stamp of a point, such as 20261127T021500Z."""
+    """Return whether a string is the stamp of a point, such as 20261127T021500Z."""
     if not _STAMP.fullmatch(text):
         return False
     try:

@@ -149,8 +149,8 @@ def _choose_copies(point: Point, task: RestoreTask) -> list[VolumeCopy]:
         if (found := point.find(source)) is None:
             known = ", ".join(volume.volume_uuid for volume in point.volumes)
             raise BackupFailure(
-                f"the point {point.stamp} has no copy of the volume {source}, to be written into {export.volume_uuid}."
-                f" It has {known}. Name the source of each volume of another uuid"
+                f"the point {point.stamp} has no copy of the volume {source} for {export.volume_uuid}. It has copies"
+                f" of {known}. Name one of them as the source of {export.volume_uuid}"
             )
         copies.append(found)
     return copies

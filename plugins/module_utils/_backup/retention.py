@@ -50,8 +50,8 @@ def choose_named(points: Sequence[Point], names: Collection[str]) -> Retention:
     retention = _split(points, wanted)
     if retention.bases:
         needing = {base: _list_dependents(points, base, wanted) for base in retention.bases}
-        needed = "; ".join(f"{base} by {', '.join(stamps)}" for base, stamps in needing.items())
-        raise BackupFailure(f"points that others need cannot be deleted: {needed}. Delete these points too")
+        needed = "; ".join(f"{base} is needed by {', '.join(stamps)}" for base, stamps in needing.items())
+        raise BackupFailure(f"cannot delete points that others need: {needed}. Delete the others too")
     return retention
 
 

@@ -111,7 +111,7 @@ def _split_secret(secret: str) -> Iterator[str]:
 
 
 def _parse_url(text: str) -> SplitResult | None:
-    """Return the parts of a text that is a URL with a host, None for any other text."""
+    """Return the parts of a string that is a URL with a host, None for any other string."""
     with suppress(ValueError):
         url = urlsplit(text)
         if "://" in text and url.netloc:
@@ -159,7 +159,7 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str] = (), known_names: Callable[[], Container[str]] = frozenset) -> None:
-        # For each secret the part of it that all of its forms contain, for which a text is searched first.
+        # For each secret the part of it that all of its forms contain, for which a string is searched first.
         self._secrets: ChainMap[str, str] = ChainMap()
         self._known_names = known_names
         self.add(*secrets)
@@ -176,7 +176,7 @@ class Masker:
         return masker
 
     def mask_text(self, text: str) -> str:
-        """Return a text with its secrets masked; the same object when it contains none."""
+        """Return a string with its secrets masked; the same object when it contains none."""
         spans = sorted(
             span
             for secret, part in self._secrets.items()
@@ -291,7 +291,7 @@ def _mask_spans(text: str, spans: list[tuple[int, int]]) -> str:
 
 
 def _is_whole_word(text: str, start: int, end: int) -> bool:
-    """Return whether this part of a text stands alone, and not within a longer word."""
+    """Return whether this part of a string stands alone, and not within a longer word."""
     neighbours = text[max(start - 1, 0) : start] + text[end : end + 1]
     return not any(char.isalnum() or char == "_" for char in neighbours)
 
@@ -305,8 +305,8 @@ def _find_unencoded_part(secret: str) -> str:
 def encode_secret(secret: str) -> frozenset[str]:
     """Return the forms in which a service, a proxy, Python or Ansible repeats a secret.
 
-    Their number is fixed, and a text is searched for each of them, so that the time for masking is proportional to the
-    length of the text, regardless of the secrets.
+    A secret has a fixed number of forms, and a string is searched for each of them. So the time for masking is
+    proportional to the length of the string, regardless of the secrets.
     """
     # Few tasks show a secret, so most module processes do not load the table of the library html.
     import html
@@ -336,7 +336,7 @@ def encode_secret(secret: str) -> frozenset[str]:
 
 
 def _find_spans(text: str, part: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of a part in a text."""
+    """Yield the positions of a part in a string."""
     start = text.find(part)
     while start >= 0:
         yield start, start + len(part)

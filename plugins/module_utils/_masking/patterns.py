@@ -1,4 +1,4 @@
-"""Recognize credentials in a text by their form: a service may repeat them to users who did not provide them."""
+"""Recognize credentials in a string by their form: a service may repeat them to users who did not provide them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _QUOTED_VALUE = _Form(
     rf"""({_NAME} {_QUOTE}? \s{{0,8}} (?:=>|[:=]) \s{{0,8}} (?P<quote>{_QUOTE})) (?:(?!(?<!\\)(?P=quote)).)+""",
 )
 
-# A named value without them: password=..., consolePassword::... of a system tag, ?key=... of a URL, a header.
+# A named value that is not in quotes: password=..., consolePassword::... of a system tag, ?key=... of a URL, a header.
 _NAMED_VALUE = _Form(
     (*_NAME_HINTS, "sig", "authorization"),
     rf"""({_NAME} (?:=|::|%3d) (?!{_QUOTE})
@@ -83,7 +83,7 @@ _LOGIN = _Form(
 _FORMS = (_QUOTED_VALUE, _NAMED_VALUE, _WEBHOOK, _COMMAND, _LOGIN)
 _ALL_HINTS = tuple(dict.fromkeys(hint for form in _FORMS for hint in form.hints))
 HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in _ALL_HINTS if other != hint))
-# Characters of which a text with credentials of a form contains at least one; a backslash may be one that is escaped.
+# Characters of which a string with credentials of a form contains at least one; a backslash may be one that is escaped.
 # A text is searched for them ten times as fast as for words, and lists of records rarely contain them.
 _REQUIRED_CHARACTERS = {"sig": "=\\", "hook": "/\\"}
 # The option update_password says when a password is sent.
@@ -115,7 +115,7 @@ def is_secret_parameter(name: str) -> bool:
 
 
 def may_hold_credentials(text: str) -> bool:
-    """Return whether a text contains a word that mask_credentials requires for a match."""
+    """Return whether a string contains a word that mask_credentials requires for a match."""
     lowered = text.lower()
     return any(hint in lowered for hint in HINTS if _has_required_character(hint, text))
 
@@ -125,7 +125,7 @@ def _has_required_character(hint: str, text: str) -> bool:
 
 
 def mask_credentials(text: str) -> str:
-    """Return a text with its credentials masked, which have a form like ``user:password@host``, ``password=...``."""
+    """Return a string with its credentials masked, which have a form like ``user:password@host``, ``password=...``."""
     lowered = text.lower()
     for form in _FORMS:
         if any(hint in lowered for hint in form.hints):

@@ -6,7 +6,7 @@ import unicodedata
 
 
 def escape_controls(text: str) -> str:
-    """Return a text with characters escaped that control a terminal: ESC, line breaks, bidirectional controls.
+    """Return a string with characters escaped that control a terminal: ESC, line breaks, bidirectional controls.
 
     They are escaped as in Python, ``\\x1b`` for ESC. Spaces of all widths are kept.
     """
@@ -19,5 +19,5 @@ def escape_controls(text: str) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Return a text on one line, with spaces instead of characters that cannot be printed."""
+    """Return a string on one line, with spaces instead of characters that cannot be printed."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())

@@ -106,7 +106,7 @@ def _list_variables(spec: Mapping[str, Any]) -> list[str]:
 
 
 def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
-    """Raise InvalidOptions if the value of an option cannot be meant in its type."""
+    """Raise InvalidOptions if the value of an option does not fit the type of the option."""
     name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
     shown = _show_value(spec, value)
     if kind == "list":

@@ -174,8 +174,8 @@ def _require_free_volumes(client: Client, uuids: Sequence[str]) -> None:
             raise NotFound(f"no volume with uuid {uuid!r}", "Check volumes.")
         if owner := volume.get("vmInstanceUuid"):
             raise Unchangeable(
-                f"the volume {volume.get('name')} ({uuid}) is one of another VM, {owner}, which may run while the"
-                " export is writable. Give that VM in vm."
+                f"the volume {volume.get('name')} ({uuid}) belongs to another VM, {owner}. It may run while the"
+                f" export is writable. Set vm to {owner}."
             )
 
 

@@ -129,7 +129,7 @@ def _predict(current: Current, calls: list[PlannedCall]) -> Current:
 def _plan_new_host(
     resource: ResourceSpec, state: str, properties: Record, desired: Record, current: Current
 ) -> list[PlannedCall]:
-    """Plan the addition of a host, which the service can only connect to if it is on."""
+    """Plan the addition of a host. The service can connect to the host only if it is on."""
     if desired.get("power") not in (None, "on"):
         if isinstance(current, Unreadable):
             raise Unsupported(f"cannot read whether the host is on: {current.reason.reason}", "Omit power.")

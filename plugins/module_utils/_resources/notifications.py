@@ -185,8 +185,8 @@ def find_person_refusal(client: Client, call: PlannedCall, record: Record | None
     for person in find_by_attribute(client, _PERSONS, "userId", user) if user and endpoint else ():
         if person.get("endpointUuid") == endpoint and person.get("uuid") != (record or {}).get("uuid"):
             return Unchangeable(
-                f"the endpoint {endpoint!r} already has a person with the user_id {user!r}, which is"
-                f" {person.get('uuid')}. Select that person by user_id.",
+                f"the endpoint {endpoint!r} already has a person with the user_id {user!r}:"
+                f" {person.get('uuid')}. Select the existing person by user_id.",
                 {endpoint: "endpointUuid"},
             )
     return None

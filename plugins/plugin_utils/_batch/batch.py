@@ -403,7 +403,7 @@ class Batch:
         finally:
             with self._condition:
                 self._active -= 1
-                # Nobody waits for a single object, and each waking would make the threads change places.
+                # The main thread waits for all objects. Waking it for each object would cost two switches of threads.
                 if self._cause or not self._active:
                     self._condition.notify_all()
 

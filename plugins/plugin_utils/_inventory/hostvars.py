@@ -215,7 +215,8 @@ MAX_LAYOUTS = 1000
 class NestedRecords:
     """Converts the records in a record as record_to_result does, with every documented field of their types.
 
-    A VM has several, whose members have the same order in all VMs. So the names are converted once for each order.
+    The records in a VM have their members in the same order as those in other VMs, so names are converted once for
+    each order.
     """
 
     def __init__(self, texts: _Texts) -> None:

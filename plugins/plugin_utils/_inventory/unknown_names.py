@@ -35,9 +35,9 @@ class _Place(NamedTuple):
 
 
 def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
-    """Raise InvalidOptions for a name in an expression that no host has, unless the expression allows for that.
+    """Raise InvalidOptions for a name in an expression that no host has.
 
-    It does with ``default`` or ``is defined``. Nothing is checked without hosts.
+    An expression may use such a name with ``default`` or ``is defined``. Without hosts, no name is checked.
     """
     if not entries:
         return

@@ -27,7 +27,7 @@ class Expression(NamedTuple):
     """An expression of the user.
 
     ``kind`` is ``value`` (evaluated as by core for compose and keys), ``condition`` (as for groups) or ``template``
-    (a text with expressions in braces). ``hidden`` are names with another meaning than in other expressions.
+    (a string with expressions in braces). ``hidden`` are names with another meaning than in other expressions.
     """
 
     source: Any

@@ -38,7 +38,7 @@ def has_ended(owner: Mapping[str, Any]) -> bool | None:
     except ProcessLookupError:
         return True
     except OSError:
-        # It is that of another user.
+        # The process is that of another user.
         return False
     return _began(process) != owner.get("began")
 

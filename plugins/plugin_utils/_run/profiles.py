@@ -63,7 +63,7 @@ class _Encrypted(str):
 class Profiles:
     """The profiles of the user, each of which is read once. Make others for another task: the file may change.
 
-    ``decrypt`` decrypts a text of Ansible Vault; None if there are no vault passwords.
+    ``decrypt`` decrypts a string of Ansible Vault; None if there are no vault passwords.
     """
 
     decrypt: Decrypt | None = None
@@ -214,13 +214,13 @@ class Profile:
         return validation.validated_parameters[name]
 
     def _split_command(self, key: str) -> list[str]:
-        """Return a command as a list: a text is split into words as a shell does, but nothing in it is expanded."""
+        """Return a command as a list: a string is split into words as a shell does, but nothing in it is expanded."""
         command = self.values[key]
         with suppress(ValueError):
             words = shlex.split(command) if isinstance(command, str) else command
             if isinstance(words, list) and words and words[0] and all(isinstance(word, str) for word in words):
                 return words
-        raise InvalidOptions(f"{self.label}: {key} must be a command, as a text or as a list of texts")
+        raise InvalidOptions(f"{self.label}: {key} must be a command: a string or a list of strings")
 
 
 def _read_private(path: Path, name: str) -> bytes:

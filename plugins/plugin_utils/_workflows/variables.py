@@ -201,7 +201,7 @@ def _copy(value: Any) -> Any:
 
 
 def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
-    """Return the items of a text that stands for a list, and any other value as it is.
+    """Return the items of a string that stands for a list, and any other value as it is.
 
     Such texts come from ``-e name=a,b``, which may also be JSON, and from the surveys of Automation Controller, which
     have lines. Raise InvalidOptions for invalid JSON.

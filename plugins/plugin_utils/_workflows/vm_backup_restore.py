@@ -130,7 +130,7 @@ def refuse_busy(vm: Record, tasks: Sequence[Record], listed: Record, ended: Sequ
     for task in tasks:
         if vm["uuid"] in (task["resource_uuids"] or ()) and has_session(task, is_running=False):
             raise InvalidOptions(
-                f"a backup session of {vm['name']} is open: the CBT task {task['name']}. {NOTHING} End it"
+                f"a backup session of {vm['name']} is open: the CBT task {task['name']}. {NOTHING} End this session"
             )
     if other := find_other_run([run for run in listed["runs"] if run["run"] not in ended], str(vm["uuid"])):
         raise InvalidOptions(f"{other} {NOTHING}")

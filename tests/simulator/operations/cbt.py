@@ -100,7 +100,7 @@ def _require_running(store: Store, task: Record) -> None:
 
 @operation("DisableCbtTask")
 def disable_cbt_task(call: Call) -> Reply:
-    """End the session of a task, whatever its status. That fails while a VM does not run; then nothing changes."""
+    """End the backup session of a task in any status. Fail, and change nothing, while a VM does not run."""
     task = _end_session(call, call.store["cbttask"].get(call["uuid"]))
     return {} if call.switches.disable_reply == "empty" else {"inventory": task}
 

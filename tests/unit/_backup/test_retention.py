@@ -111,7 +111,7 @@ def test_named_points() -> None:
     points = [make_point(first, None), make_point(second, first), make_point(third, None)]
     assert choose_named(points, [first, second]).deleted == [first, second]
     assert choose_named(points, ["20000101T000000Z"]).deleted == []
-    with pytest.raises(BackupFailure, match=f"{first} by {second}"):
+    with pytest.raises(BackupFailure, match=f"{first} is needed by {second}"):
         choose_named(points, [first])
     with pytest.raises(BackupFailure, match="never deleted"):
         choose_named(points, [third])

@@ -16,7 +16,7 @@ def test_a_process_that_runs_has_not_ended() -> None:
     described = describe_owner(900)
     assert described["process"] == os.getppid()
     assert has_ended(described) is False
-    # A later process has got its id.
+    # A later process has the id of the one that ended.
     assert has_ended({**described, "began": "1"}) is True
 
 

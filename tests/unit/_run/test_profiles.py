@@ -289,9 +289,9 @@ def test_unknown_profile(file: ProfilesFile) -> None:
         ({"base_url": "{{ url }}"}, ": base_url must not contain {{: values of profiles are no templates"),
         ({"session_id": "a b"}, ": session_id must be printable ASCII without spaces"),
         ({"base_url": "manager"}, ": base_url must look like"),
-        ({"account_password_command": ""}, ": account_password_command must be a command, as a text or as a list"),
-        ({"account_password_command": ["a", 1]}, ": account_password_command must be a command, as a text or"),
-        ({"account_password_command": "pass 'x"}, ": account_password_command must be a command, as a text or"),
+        ({"account_password_command": ""}, ": account_password_command must be a command: a string or a list"),
+        ({"account_password_command": ["a", 1]}, ": account_password_command must be a command: a string or"),
+        ({"account_password_command": "pass 'x"}, ": account_password_command must be a command: a string or"),
         ({"api_token": "a", "api_token_command": "b"}, ": api_token and api_token_command are mutually exclusive."),
     ],
 )

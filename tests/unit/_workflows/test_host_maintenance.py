@@ -225,7 +225,7 @@ def test_paths_are_relative_to_the_playbook(tmp_path: Path) -> None:
 
 
 def test_variables_do_not_change_during_the_maintenance(work: WorkflowRunner) -> None:
-    """The tasks of the user change facts of which they are made, and a host must not stay in maintenance for that."""
+    """Tasks of the user may change facts that variables use. The host must leave its maintenance even then."""
     checked = run_for_host(work, "host_maintenance", "host-1", {"tasks": "unused.yml", "timeout": 7}, step="check")
     variables = checked.result["next"]["variables"]
     assert (variables["timeout"], variables["on_failure"], variables["stopped_vms"]) == (7, "keep", None)
@@ -345,7 +345,7 @@ def test_a_host_is_evacuated_before_its_maintenance(shared: Simulator, role: Rol
 
 
 def test_vms_are_evacuated_to_available_hosts_only(shared: Simulator, role: Role) -> None:
-    """Without one, to none: a host without targets could use all."""
+    """Without available hosts, no VM migrates: an empty list of targets would permit every host."""
     for name in ("host-2", "host-3"):
         set_host(shared, name, state="Disabled")
     ran = role(evacuate=True, least_available=0)

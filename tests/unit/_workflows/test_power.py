@@ -75,7 +75,7 @@ def test_the_power_is_cut_when_the_shutdown_has_not_ended_in_time() -> None:
 
 @pytest.mark.parametrize("refusal", [REFUSED, UNREACHABLE])
 def test_a_guest_that_was_refused_is_asked_again(refusal: dict[str, Any]) -> None:
-    """The power was cut 2.8 seconds after the start."""
+    """A refusal is not a timeout: the guest keeps its power for the whole grace period."""
     site = FakeSite((2.8, [refusal]), (2.8, [refusal]), (10, [DONE]))
     (vm,) = run_stop(site)
     assert [kind for kind, *dummy in site.steps] == ["grace"] * 3

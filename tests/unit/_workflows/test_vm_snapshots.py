@@ -176,7 +176,7 @@ def run(work: WorkflowRunner, check: bool = False, **variables: Any) -> Workflow
 
 
 def test_a_text_in_place_of_a_list_selects_one_vm(service: Simulator, work: WorkflowRunner) -> None:
-    """By substring, it selected three."""
+    """A search for a substring would select three VMs."""
     for number, vm in enumerate(service.records("vm")):
         service.change("vm", vm["uuid"], name=("db", "db-1", "db-10")[number])
     for name in ("db", "db-1", "db-10"):

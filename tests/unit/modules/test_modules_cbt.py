@@ -320,7 +320,7 @@ def uuid_of(kind: int, number: int) -> str:
         ({"vm": uuid_of(4, 2), "volumes": []}, "volumeUuids of ExportNbdVolumes must not be empty"),
         ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 999)]}, "no volume with uuid"),
         ({"vm": uuid_of(4, 999), "volumes": [uuid_of(7, 4)]}, "no VM with uuid"),
-        ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 2)]}, f"is one of another VM, {uuid_of(4, 1)}"),
+        ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 2)]}, f"belongs to another VM, {uuid_of(4, 1)}"),
     ],
 )
 def test_exports_that_are_refused(sim: Simulator, options: dict[str, Any], reason: str) -> None:

@@ -75,7 +75,7 @@ def test_power_can_be_cut(empty: ModuleRunner) -> None:
     assert cold.sent("ShutdownHost") == {"force": True}
     empty("kvm_host", {"name": "host-1", "power": "on"})
     grace = empty("kvm_host", {"name": "host-1", "power": "off", "stop_type": "grace", "force": True})
-    assert grace.sent("ShutdownHost") == {}, "the option force only permits to stop VMs"
+    assert grace.sent("ShutdownHost") == {}, "the option force only permits stopping VMs"
 
 
 def test_host_is_reset_each_time(empty: ModuleRunner, sim: Simulator) -> None:

@@ -348,7 +348,7 @@ def test_platform_whose_endpoints_cannot_be_listed_needs_force(run: ModuleRunner
 def test_endpoint_is_removed_whatever_chats_the_service_has(
     run: ModuleRunner, sim: Simulator, chats: str, paging: bool
 ) -> None:
-    """Without the query of its type, the response is an empty list, which is no proof that it does not exist."""
+    """An empty list proves nothing: services without the query of a type answer with one."""
     sim.change("endpoint", ENDPOINT, type="WorkChat", name="chat")
     sim.configure(chats=chats, query_paging=paging)
     run.twice("sns_endpoint", {"type": "workchat", "name": "chat", "state": "absent"})

@@ -117,7 +117,7 @@ def test_only_a_destroyed_vm_is_expunged_or_recovered(api: HttpClient) -> None:
     [("Direct", (None, None, None)), ("Delay", ("Destroyed", "Destroyed", None)), ("Never", ("Destroyed",) * 3)],
 )
 def test_destroyed_vm_remains_as_the_policy_says(api: HttpClient, policy: str, states: tuple[str | None, ...]) -> None:
-    """Its state at once, shortly before the end of the period, and at its end."""
+    """The VM is checked at once, shortly before the end of the period, and at its end."""
     api.sim.configure(deletion_policy=policy)
     destroy(api)
     for state, seconds in zip(states, (WEEK - 60, 60, 0), strict=True):
