@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -69,8 +69,9 @@ class StateTransition:
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """A call to make, the record that is expected after it (None if it is deleted), and a warning to show.
+    """A call to make, the record that is expected after it, and a warning to show.
 
+    ``expected`` is None if the object does not exist after the call: no further call is planned for it.
     ``is_found_again`` is False if a later task with the same options does not find the object of the call.
     ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
     call once if it is in the first plan, and not at all if it is only in a later plan.
@@ -90,6 +91,10 @@ class PlannedCall:
     must_reach: tuple[str, ...] = ()
     settles_before: Values = field(default_factory=dict)
     settles_after: Values = field(default_factory=dict)
+
+    def expect(self, values: Record) -> PlannedCall:
+        """Return the call with values of fields that the object has after it, if it exists then."""
+        return self if self.expected is None else replace(self, expected={**self.expected, **values})
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,22 @@ Current: TypeAlias = "Found | Missing | Unreadable | Predicted"
 def replace_record(current: Current, record: Record) -> Current:
     """Return what is known of an object that exists, with another record."""
     return Found(record) if isinstance(current, Missing) else replace(current, record=record)
+
+
+def chain_plans(current: Current, *steps: Callable[[Current], list[PlannedCall]]) -> list[PlannedCall]:
+    """Return the calls of several steps, each planned with what will be known of the object after those before it.
+
+    A call after which the object does not exist is the last one.
+    """
+    calls: list[PlannedCall] = []
+    for step in steps:
+        planned = step(current)
+        calls += planned
+        if planned:
+            if planned[-1].expected is None:
+                break
+            current = replace_record(current, planned[-1].expected)
+    return calls
 
 
 def remember_uuid(record: Record) -> Record:
@@ -279,9 +300,11 @@ def _plan_with_tags(plan_calls: Plan) -> Plan:
             return plan_calls(resource, state, {**others, TAGS: tags}, current)
         if current.record is None:
             return _plan_tags_of_created(resource, plan_calls(resource, state, others, current), tags)
-        changes = _plan_tag_calls(resource, current.record, user_tags, tags)
-        tagged = replace_record(current, {**current.record, TAGS: tags})
-        return [*changes, *plan_calls(resource, state, others, tagged)]
+        return chain_plans(
+            replace_record(current, {TAGS: [], **current.record}),
+            partial(_plan_tag_calls, resource, user_tags, tags),
+            partial(plan_calls, resource, state, others),
+        )
 
     return plan_all
 
@@ -294,23 +317,24 @@ def _plan_tags_of_created(resource: ResourceSpec, calls: Sequence[PlannedCall], 
     is_sent = resource.tagged_type in TAGGED_AT_CREATION
     tagged: list[PlannedCall] = []
     for call in calls:
-        is_create, expected = call.operation == resource.create, call.expected
+        is_create = call.operation == resource.create
         params = {"userTags": tags} if tags and is_create and is_sent else {}
         shown = tags if is_sent or not is_create else []
-        tagged.append(replace(call, params={**call.params, **params}, expected=expected and {**expected, TAGS: shown}))
-        if is_create and expected and not is_sent:
-            tagged += _plan_tag_calls(resource, expected, (), tags)
+        tagged.append(replace(call.expect({TAGS: shown}), params={**call.params, **params}))
+        if is_create and call.expected and not is_sent:
+            tagged += _plan_tag_calls(resource, (), tags, Found(call.expected))
     return tagged
 
 
 def _plan_tag_calls(
-    resource: ResourceSpec, record: Record, user_tags: Sequence[Record], tags: Sequence[str]
+    resource: ResourceSpec, user_tags: Sequence[Record], tags: Sequence[str], current: Current
 ) -> list[PlannedCall]:
     """Return the calls that change the user tags of an object to ``tags``.
 
     Tags are added first, so that none is lost on a service that cannot add any. A tag that differs from a present one
     in small and capital letters only is added after that one was removed.
     """
+    record = current.record or {}
     removed = [row for row in user_tags if get_tag(row) not in tags]
     replaced = {get_tag(row).casefold() for row in removed}
     present = [get_tag(row) for row in user_tags]

@@ -183,19 +183,14 @@ def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: 
     """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
     steps = build_default_plan(resource, state, desired, current)
     if current.record is None:
-        return [replace(step, expected={**(step.expected or {}), **_predict_vms(desired)}) for step in steps]
-    steps = [_predict_scratch_volumes(step) for step in steps]
+        return [step.expect(_predict_vms(desired)) for step in steps]
+    # A session ends without scratch volumes; which ones another begins with is not known.
+    volumes: dict[str, Record] = {"EnableCbtTask": {"scratchVolumes": None}, "DisableCbtTask": {"scratchVolumes": []}}
+    steps = [step.expect(volumes.get(step.operation, {})) for step in steps]
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
     return [replace(step, warning=f"the task is also that of {', '.join(others)}") for step in steps]
-
-
-def _predict_scratch_volumes(call: PlannedCall) -> PlannedCall:
-    """Return a call with the scratch volumes after it: none after the end of a session, unknown after its begin."""
-    changes: dict[str, Record] = {"EnableCbtTask": {"scratchVolumes": None}, "DisableCbtTask": {"scratchVolumes": []}}
-    change = changes.get(call.operation)
-    return replace(call, expected={**call.expected, **change}) if change and call.expected else call
 
 
 def _predict_vms(desired: Record) -> Record:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 from .._api.errors import InvalidOptions, Unchangeable, Unsupported
@@ -20,7 +21,7 @@ from .._engine.plan import (
     Unreadable,
     build_call,
     build_default_plan,
-    replace_record,
+    chain_plans,
 )
 from .finders import find_by_type
 
@@ -42,8 +43,9 @@ HOST_KEYS = ("uuid", "managementIp", "name")
 # The options with which a missing host is added, in addition to its name and address.
 _ADDING = ("clusterUuid", "username", "password")
 
-# The parameters with which the service logs in to a host.
+# The parameters with which the service logs in to a host, and the operation that changes them.
 _LOGIN = ("username", "password", "sshPort")
+_UPDATE_LOGIN = "UpdateKVMHost"
 
 # The state and the status in which a host cannot be put into maintenance, or need not be.
 MAINTENANCE, DISCONNECTED = "Maintenance", "Disconnected"
@@ -99,31 +101,21 @@ def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Curr
     properties = {name: value for name, value in desired.items() if name not in _IPMI}
     if current.record is None:
         return _plan_new_host(resource, state, properties, desired, current)
-    calls = _plan_ipmi(resource, desired, current)
+    configure, switch = partial(_plan_ipmi, resource, desired), partial(_plan_power, resource, desired)
+    change = partial(_plan_changes, resource, state, properties)
     if power == "off" or (power == "reset" and state == "maintenance"):
-        calls += _plan_changes(resource, state, properties, _predict(current, calls))
-        return [*calls, *_plan_power(resource, desired, _predict(current, calls))]
-    calls += _plan_power(resource, desired, _predict(current, calls))
-    changes = _plan_changes(resource, state, properties, _predict(current, calls))
+        return chain_plans(current, configure, change, switch)
+    calls = chain_plans(current, configure, switch, change)
     transition = resource.transitions.get(state)
     if power and transition and transition.settles:
         # A host that leaves maintenance may still be booting. The service tries to connect, and again later.
-        changes = [
-            replace(
-                call,
-                expected={**(call.expected or {}), "status": "Connected"},
-                settles_after={"status": (DISCONNECTED,)},
-            )
+        calls = [
+            replace(call.expect({"status": "Connected"}), settles_after={"status": (DISCONNECTED,)})
             if call.operation == transition.operation
             else call
-            for call in changes
+            for call in calls
         ]
-    return [*calls, *changes]
-
-
-def _predict(current: Current, calls: list[PlannedCall]) -> Current:
-    """Return what will be known of a host after planned calls."""
-    return replace_record(current, calls[-1].expected or {}) if calls else current
+    return calls
 
 
 def _plan_new_host(
@@ -134,11 +126,13 @@ def _plan_new_host(
         if isinstance(current, Unreadable):
             raise Unsupported(f"cannot read whether the host is on: {current.reason.reason}", "Omit power.")
         raise InvalidOptions(f"power {desired['power']} cannot be used for a host that does not exist")
-    calls = build_default_plan(resource, state, properties, current)
-    added = next((call.expected for call in calls if call.operation == resource.create), None) or {}
     # No record shows a password, so it alone is no reason for a call after that which adds the host.
-    ipmi = _plan_ipmi(resource, {**desired, "updatePassword": "on_create"}, Found(added))
-    return [*calls[:1], *ipmi, *calls[1:]]
+    return chain_plans(
+        current,
+        partial(build_default_plan, resource, "present", properties),
+        partial(_plan_ipmi, resource, {**desired, "updatePassword": "on_create"}),
+        partial(build_default_plan, resource, state, _select_tags(desired)),
+    )
 
 
 def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -148,25 +142,31 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
     reconnection, and except of a host that is off, which the service reaches when it is on again.
     """
     record = current.record or {}
-    properties = _omit_login(desired)
-    calls = build_default_plan(resource, "present" if state == RECONNECTED else state, properties, current)
-    updates = [call for call in calls if call.operation == resource.update]
-    before = updates[-1].expected or record if updates else record
-    login = _plan_login(resource, desired, current, before)
-    is_reached_anew = bool(login) or any("managementIp" in call.params for call in updates)
-    updates += login
-    if state == RECONNECTED or (is_reached_anew and not (_is_in_maintenance(record) or is_switched_off(record))):
-        connected = {**(updates[-1].expected or record if updates else record), "status": "Connected"}
-        reconnect = build_call(resource, "ReconnectHost", {}, record, connected)
-        updates.append(replace(reconnect, is_visible=False))
+    updates = chain_plans(
+        current,
+        partial(build_default_plan, resource, "present", _omit_login(desired)),
+        partial(_plan_login, resource, desired),
+    )
+    is_reached_anew = any(call.operation == _UPDATE_LOGIN or "managementIp" in call.params for call in updates)
+    is_unreachable = _is_in_maintenance(record) or is_switched_off(record)
+    reconnections = []
+    if state == RECONNECTED or (is_reached_anew and not is_unreachable):
+        reconnections.append(partial(_plan_reconnection, resource))
     elif is_reached_anew:
         time = "maintenance ends" if _is_in_maintenance(record) else "the host is on again"
         updates[-1] = replace(updates[-1], warning=f"the service connects with the change when {time}")
-    others = [call for call in calls if call.operation != resource.update]
-    if not updates:
-        return others
-    reached = {name: value for name, value in (updates[-1].expected or {}).items() if value != before.get(name)}
-    return [*updates, *(replace(call, expected=call.expected and {**call.expected, **reached}) for call in others)]
+    transition = partial(build_default_plan, resource, state, _select_tags(desired))
+    return chain_plans(current, lambda dummy: updates, *reconnections, transition)
+
+
+def _plan_reconnection(resource: ResourceSpec, current: Current) -> list[PlannedCall]:
+    connected = {**(current.record or {}), "status": "Connected"}
+    return [replace(build_call(resource, "ReconnectHost", {}, current.record, connected), is_visible=False)]
+
+
+def _select_tags(desired: Record) -> Record:
+    """Return the options that are sent with every call."""
+    return {name: desired[name] for name in TAG_PARAMS if name in desired}
 
 
 def _omit_login(desired: Record) -> Record:
@@ -174,11 +174,11 @@ def _omit_login(desired: Record) -> Record:
     return {name: value for name, value in desired.items() if name not in _LOGIN}
 
 
-def _plan_login(resource: ResourceSpec, desired: Record, current: Current, before: Record) -> list[PlannedCall]:
+def _plan_login(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of the login of an existing host, at most one call, with ``updatePassword`` always.
 
     No record shows the password, and some services do not show the user and the port. What is not shown is set each
-    time. ``before`` is the record that is expected before the call.
+    time.
     """
     record = current.record or {}
     login = {name: desired[name] for name in _LOGIN if name in desired}
@@ -190,7 +190,7 @@ def _plan_login(resource: ResourceSpec, desired: Record, current: Current, befor
     if desired.get("updatePassword") != "always" or not changes:
         return []
     shown = {name: value for name, value in changes.items() if is_shown and record.get(name) is not None}
-    call = build_call(resource, "UpdateKVMHost", login, record, {**before, **shown})
+    call = build_call(resource, _UPDATE_LOGIN, login, record, {**record, **shown})
     return [replace(call, is_visible=bool(shown))]
 
 
@@ -242,7 +242,7 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
         "status": record.get("status") if power == "on" and _is_in_maintenance(record) else status,
         _POWER: _POWER_OFF if power == "off" else _POWER_ON,
     }
-    params = {name: desired[name] for name in TAG_PARAMS if name in desired}
+    params = _select_tags(desired)
     if power == "off" and desired.get("stopType") == "cold":
         params["force"] = True
     operation = {"on": "PowerOnHost", "off": "ShutdownHost", "reset": "PowerResetHost"}[power]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unchangeable, Unsupported
@@ -157,7 +156,7 @@ def plan_platform(resource: ResourceSpec, state: str, desired: Record, current: 
     if current.record is not None:
         return steps
     address = {name: desired[name] for name in _PLATFORM_ADDRESS if name in desired}
-    return [replace(step, expected={**(step.expected or {}), **address}) for step in steps]
+    return [step.expect(address) for step in steps]
 
 
 def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

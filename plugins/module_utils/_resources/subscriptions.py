@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from .._api.errors import ApiError, InvalidOptions, Unsupported
 from .._api.operation import ABSENT
@@ -22,6 +23,7 @@ from .._engine.plan import (
     ResourceSpec,
     Unreadable,
     build_default_plan,
+    chain_plans,
     replace_record,
 )
 from .finders import Finder, explain_unreadable
@@ -86,20 +88,27 @@ def plan_subscriptions(plan_endpoint: Plan = build_default_plan) -> Plan:
         if isinstance(current, Unreadable):
             raise Unsupported(f"cannot compare topics: {current.reason.reason}", "Omit topics.")
         others = {name: value for name, value in desired.items() if name != TOPICS}
-        calls = plan_endpoint(resource, state, others, current)
-        record = (calls[-1].expected if calls else current.record) or {}
-        owner = {"endpointUuid": record["uuid"]} if drop_null_references(record).get("uuid") else {}
-        topics = list(record.get(TOPICS) or ())
-        for topic in dict.fromkeys(desired[TOPICS]):
-            if topic not in topics:
-                topics = sorted([*topics, topic])
-                calls.append(PlannedCall(_SUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
-        for topic in [topic for topic in topics if topic not in desired[TOPICS]]:
-            topics = [other for other in topics if other != topic]
-            calls.append(PlannedCall(_UNSUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
-        return calls
+        return chain_plans(
+            current, partial(plan_endpoint, resource, state, others), partial(_plan_topics, desired[TOPICS])
+        )
 
     return plan
+
+
+def _plan_topics(desired: Sequence[str], current: Current) -> list[PlannedCall]:
+    """Plan to subscribe an endpoint to the desired topics, and then to end its other subscriptions."""
+    record = current.record or {}
+    owner = {"endpointUuid": record["uuid"]} if drop_null_references(record).get("uuid") else {}
+    topics = list(record.get(TOPICS) or ())
+    calls: list[PlannedCall] = []
+    for topic in dict.fromkeys(desired):
+        if topic not in topics:
+            topics = sorted([*topics, topic])
+            calls.append(PlannedCall(_SUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+    for topic in [topic for topic in topics if topic not in desired]:
+        topics = [other for other in topics if other != topic]
+        calls.append(PlannedCall(_UNSUBSCRIBE, {"topicUuid": topic, **owner}, {**record, TOPICS: topics}))
+    return calls
 
 
 def plan_room_endpoint(update: str, plan_endpoint: Plan) -> Plan:

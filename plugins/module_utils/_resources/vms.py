@@ -171,7 +171,7 @@ def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Cu
             nic = {**nic, **dict.fromkeys(chosen)}
         current = replace_record(current, nic)
     steps = build_default_plan(resource, state, desired, current)
-    return [replace(step, expected=step.expected and {**step.expected, "vm": None}) for step in steps]
+    return [step.expect({"vm": None}) for step in steps]
 
 
 def _find_default_networks(client: Client, nic: Record, dummy: Any) -> Dependents:
@@ -234,7 +234,7 @@ def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Cu
     else:
         # The host determines the cluster.
         hidden = {"clusterUuid": None} if "hostUuid" in desired else {}
-    return [replace(call, expected={**(call.expected or {}), **hidden}) for call in calls]
+    return [call.expect(hidden) for call in calls]
 
 
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:

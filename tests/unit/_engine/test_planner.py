@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     StateTransition,
     Unreadable,
     build_call,
+    chain_plans,
     find_drift,
     find_failed_value,
     find_transitional_field,
@@ -798,3 +800,22 @@ def test_unreadable_object_with_a_uuid_is_assumed_to_exist() -> None:
 def test_unknown_values_are_set(resource: ResourceSpec, state: str, desired: Record, operations: list[Any]) -> None:
     steps = plan(resource, state, desired, Unreadable(Unsupported("no query"), assume_record(resource, desired)))
     assert [step.operation for step in steps] == operations
+
+
+def test_each_step_of_a_chain_sees_the_record_after_the_steps_before() -> None:
+    def append(operation: str, expected: Record | None, current: Current) -> list[PlannedCall]:
+        return [PlannedCall(operation, dict(current.record or {}), expected)]
+
+    def skip(dummy: Current) -> list[PlannedCall]:
+        return []
+
+    calls = chain_plans(
+        Found({"name": "a"}),
+        skip,
+        partial(append, "Update", {"name": "b"}),
+        partial(append, "Delete", None),
+        partial(append, "Create", {"name": "c"}),
+    )
+    assert [(call.operation, call.params) for call in calls] == [("Update", {"name": "a"}), ("Delete", {"name": "b"})]
+    assert isinstance(calls[0].expect({"state": "Enabled"}).expected, dict)
+    assert calls[1].expect({"state": "Enabled"}) is calls[1]

@@ -325,6 +325,14 @@ def test_login_of_the_controller(run: ModuleRunner, sim: Simulator) -> None:
     assert (moved["host"]["ipmi_address"], moved["host"]["ipmi_port"]) == ("172.31.7.7", 623)
 
 
+def test_controller_of_a_new_host_is_predicted(run: ModuleRunner) -> None:
+    """Its state is reached last, so the record that is expected then has the controller, too."""
+    new = {"name": "host-9", "management_ip": "10.0.0.91", "cluster": "cluster-1", "username": "root", "password": "x"}
+    options = {**new, **LOGIN, "ipmi_address": "172.31.7.7", "state": "disabled"}
+    ran = run("kvm_host", options, check=True)
+    assert (ran["host"]["ipmi_address"], ran["host"]["ipmi_username"]) == ("172.31.7.7", "operator")
+
+
 def test_password_of_the_controller(run: ModuleRunner) -> None:
     run("kvm_host", {"name": "host-1", **LOGIN})
     run.idle("kvm_host", {"name": "host-1", **LOGIN, "ipmi_password": "another"})
