@@ -196,6 +196,13 @@ from ..module_utils._resources.vms import (
     remember_vm,
 )
 
+STATES = {
+    "running": StateTransition("StartVmInstance", "state", ("Running",), needs=("state",)),
+    "stopped": StateTransition("StopVmInstance", "state", ("Stopped",), needs=("state",)),
+    "restarted": StateTransition("RebootVmInstance", "state", ("Running",), needs=("state",), is_visible=False),
+    "paused": StateTransition("PauseVmInstance", "state", ("Paused",), needs=("state",), through="Running"),
+    "absent": StateTransition("DestroyVmInstance", "state", ("Destroyed",), needs=("state",)),
+}
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
@@ -203,17 +210,11 @@ VM = ResourceSpec(
     find=find_vm,
     update="UpdateVmInstance",
     delete="DestroyVmInstance",
-    transitions={
-        "running": StateTransition("StartVmInstance", "state", ("Running",), needs=("state",)),
-        "stopped": StateTransition("StopVmInstance", "state", ("Stopped",), needs=("state",)),
-        "restarted": StateTransition("RebootVmInstance", "state", ("Running",), needs=("state",)),
-        "paused": StateTransition("PauseVmInstance", "state", ("Paused",), needs=("state",)),
-        "absent": StateTransition("DestroyVmInstance", "state", ("Destroyed",), needs=("state",)),
-    },
+    transitions=STATES,
     transitional_values={"state": CHANGING_STATES},
     guards={
+        **dict.fromkeys(("present", *STATES), (MIGRATION_TARGETS,)),
         "absent": (VM_DEPENDENTS,),
-        **dict.fromkeys(("present", "running", "restarted", "paused"), (MIGRATION_TARGETS,)),
     },
     remember=remember_vm,
     plan=plan_vm,
@@ -223,7 +224,7 @@ VM = ResourceSpec(
 MODULE = resource_module(
     VM,
     options={
-        "state": {"type": "str", "default": "present", "choices": ["present", *VM.transitions]},
+        "state": {"type": "str", "default": "present", "choices": ["present", *STATES]},
         **IDENTITY_OPTIONS,
         "description": {"type": "str"},
         "cpu_num": {"type": "int"},

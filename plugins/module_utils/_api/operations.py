@@ -678,7 +678,7 @@ _COMPANIONS = (
     # The service takes stopHA as a string.
     _vm_action(
         "StopVmInstance",
-        optional("type", choices=("grace", "cold")),
+        optional("type", choices=("grace", "cold"), field="stopType"),
         optional("stopHA", choices=("true", "false"), ignores_case=True),
     ),
     # The service refuses a second call, because the VM is migrating or is on that host already.

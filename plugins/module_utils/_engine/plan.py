@@ -56,7 +56,9 @@ class StateTransition:
 
     The operation sets the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
     fields of the record that must be stable before the call. ``settles`` are further fields, in addition to
-    ``record_field``, that must be stable before the state counts as reached.
+    ``record_field``, that must be stable before the state counts as reached. ``through`` is the value of
+    ``record_field`` that the object must have before the call. ``is_visible`` is False if no record shows whether the
+    call was made, for example a restart.
     """
 
     operation: str
@@ -65,6 +67,8 @@ class StateTransition:
     params: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     settles: tuple[str, ...] = ()
+    through: str = ""
+    is_visible: bool = True
 
 
 @dataclass(frozen=True)
@@ -378,10 +382,11 @@ def build_default_plan(resource: ResourceSpec, state: str, desired: Record, curr
         calls.append(build_update(resource, changes, desired, current))
         record = {**record, **changes}
     transition = resource.transitions.get(state)
-    if transition and record.get(transition.record_field) not in transition.target_values:
+    if transition and not (transition.is_visible and record.get(transition.record_field) in transition.target_values):
         record = {**record, transition.record_field: transition.target_values[0]}
         params = {**desired, **transition.params}
-        calls.append(build_call(resource, transition.operation, params, record, record))
+        call = build_call(resource, transition.operation, params, record, record)
+        calls.append(replace(call, is_visible=transition.is_visible))
     return calls
 
 

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .._api.errors import (
@@ -50,6 +51,7 @@ from .._engine.plan import (
     build_call,
     build_default_plan,
     build_not_found,
+    chain_plans,
     find_drift,
     replace_record,
 )
@@ -437,58 +439,66 @@ def hide_volumes_to_remove(vm: Record | None) -> Record:
 
 def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the recovery, the changes and the state of a VM, or its removal."""
-    vm = current.record
     _require_proof(desired, current)
     if state == ABSENT:
-        return _plan_vm_removal(resource, desired, vm) if vm else []
-    if vm is None:
+        return _plan_vm_removal(resource, desired, current.record) if current.record else []
+    if current.record is None:
         raise build_not_found(resource, desired)
-    calls: list[PlannedCall] = []
-    if vm.get("state") == _DESTROYED:
-        if not desired.get("recover"):
-            raise _build_destroyed(vm)
-        calls.append(build_call(resource, "RecoverVmInstance", {}, vm, {**vm, "state": _STOPPED}))
-        vm = {**vm, "state": _STOPPED}
-    stops = _plan_stop(resource, desired, vm) if state == "stopped" else []
-    vm = {**vm, **(stops[-1].expected or {})} if stops else vm
+    recover, update = partial(_plan_recovery, resource, desired), partial(_plan_update, resource, desired)
+    migrate = partial(_plan_migration, resource, state, desired)
+    if _must_run(resource, state):
+        calls = chain_plans(current, recover, update, migrate, partial(_plan_running, resource, state, desired))
+    else:
+        calls = chain_plans(current, recover, partial(_plan_stop, resource, state, desired), update, migrate)
+    tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
+    return [replace(call, params={**call.params, **tags}) for call in calls]
+
+
+def _must_run(resource: ResourceSpec, state: str) -> bool:
+    """Return whether a VM runs in a state, or must run before it can reach it."""
+    transition = resource.transitions.get(state)
+    return transition is not None and _RUNNING in (transition.through, *transition.target_values)
+
+
+def _plan_recovery(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    vm = current.record or {}
+    if vm.get("state") != _DESTROYED:
+        return []
+    if not desired.get("recover"):
+        raise _build_destroyed(vm)
+    return [build_call(resource, "RecoverVmInstance", {}, vm, {**vm, "state": _STOPPED})]
+
+
+def _plan_stop(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the call that leads to a state in which a VM does not run; none for the state ``present``."""
+    vm = current.record or {}
+    options = {name: desired[name] for name in ("stopType",) if name in desired}
+    place = {"hostUuid": None, "lastHostUuid": vm.get("hostUuid") or vm.get("lastHostUuid")}
+    return [call.expect(place) for call in build_default_plan(resource, state, options, current)]
+
+
+def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    vm = current.record or {}
     compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid")}
     changes = find_drift(resource, compared, vm)
     if changes.keys() & {*_SIZES} and vm.get("state") not in (None, _STOPPED):
         names = " and ".join(format_option_name(name) for name in _SIZES if name in changes)
         raise Unchangeable(f"{names} can only be changed while the VM is stopped. Add state: stopped to the task.")
-    updates = []
-    if changes:
-        updates = [build_call(resource, resource.update, changes, vm, {**vm, **changes})]
-        vm = {**vm, **changes}
-    migrations = _plan_migration(resource, state, desired, current, vm)
-    vm = {**vm, **(migrations[-1].expected or {})} if migrations else vm
-    calls += [*stops, *updates, *migrations, *_plan_power(resource, state, desired, vm)]
-    tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
-    return [replace(call, params={**call.params, **tags}) for call in calls]
+    return [build_call(resource, resource.update, changes, vm, {**vm, **changes})] if changes else []
 
 
-def _plan_stop(resource: ResourceSpec, desired: Record, vm: Record) -> list[PlannedCall]:
-    if vm.get("state") == _STOPPED:
-        return []
-    params = {"type": desired["stopType"]} if "stopType" in desired else {}
-    stopped = {**vm, "state": _STOPPED, "hostUuid": None, "lastHostUuid": vm.get("hostUuid") or vm.get("lastHostUuid")}
-    return [build_call(resource, "StopVmInstance", params, vm, stopped)]
-
-
-def _plan_migration(
-    resource: ResourceSpec, state: str, desired: Record, current: Current, vm: Record
-) -> list[PlannedCall]:
+def _plan_migration(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the migration of a VM that runs, or is paused, on another host than the desired one.
 
     A VM that does not run stays as it is, unless it is started, which then happens on the host. Raise Unchangeable for
     a VM that is on a host in another state, such as a crashed one, and Unsupported if its host is not known.
     """
-    if "hostUuid" not in desired or state == "stopped":
+    if "hostUuid" not in desired or (state in resource.transitions and not _must_run(resource, state)):
         return []
     if isinstance(current, Unreadable):
         raise Unsupported(f"cannot read on which host the VM runs: {current.reason.reason}", "Omit host.")
-    host = desired["hostUuid"]
-    if not (_runs_elsewhere(vm, host, state) if isinstance(current, Found) else not _needs_start(state, vm)):
+    vm, host, is_started = current.record or {}, desired["hostUuid"], _needs_start(resource, state, current)
+    if not (_runs_elsewhere(vm, host, is_started) if isinstance(current, Found) else not is_started):
         return []
     migrated_state = vm["state"] if vm.get("state") == _PAUSED else _RUNNING
     moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": migrated_state}
@@ -496,12 +506,12 @@ def _plan_migration(
     return [replace(call, needs=("state",), must_reach=("hostUuid", "state"))]
 
 
-def _runs_elsewhere(vm: Record, host: str, state: str) -> bool:
+def _runs_elsewhere(vm: Record, host: str, is_started: bool) -> bool:
     """Return whether a VM runs or is paused on another host, or is about to. Raise as `_plan_migration` does."""
     current, is_running = vm.get("hostUuid"), vm.get("state") in (_RUNNING, _PAUSED, *_BOUND_TO_RUN)
     if current == host:
         return False
-    if current and not is_running and vm.get("state") != _STOPPED and not _needs_start(state, vm):
+    if current and not is_running and vm.get("state") != _STOPPED and not is_started:
         reason = f"the VM is {vm.get('state')} on the host {current!r}, and only a running or paused VM can migrate"
         raise Unchangeable(f"{reason}. Omit host.", {str(current): "hostUuid"})
     if current is None and vm.get("state") == _RUNNING:
@@ -509,33 +519,32 @@ def _runs_elsewhere(vm: Record, host: str, state: str) -> bool:
     return is_running
 
 
-def _plan_power(resource: ResourceSpec, state: str, desired: Record, vm: Record) -> list[PlannedCall]:
-    """Plan the calls after which a VM runs, has been restarted or is paused."""
-    if state not in ("running", "restarted", "paused") or (state == "paused" and vm.get("state") == _PAUSED):
-        return []
+def _plan_running(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the calls that make a VM run, and then the one that leads to its state, unless its start does."""
+    vm, transition = current.record or {}, resource.transitions[state]
     running = {**vm, "state": _RUNNING}
+    if transition.is_visible and vm.get("state") in transition.target_values:
+        return []
     calls: list[PlannedCall] = []
     if vm.get("state") == _PAUSED:
         calls.append(build_call(resource, "ResumeVmInstance", {}, vm, running))
-    elif _needs_start(state, vm):
+    elif _needs_start(resource, state, current):
         place = {name: desired[name] for name in _PLACEMENT if name in desired}
         # Without a host among the options, the service chooses one. With it, the cluster is that of the host.
         cluster = {"clusterUuid": None} if "hostUuid" in place else {}
         running = {**running, **place, **cluster, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
         calls.append(build_call(resource, "StartVmInstance", place, vm, running))
-    if state == "paused":
-        calls.append(build_call(resource, "PauseVmInstance", {}, running, {**running, "state": _PAUSED}))
-    if state == "restarted" and not _needs_start(state, vm):
-        restart = build_call(resource, "RebootVmInstance", {}, running, running)
-        calls.append(replace(restart, is_visible=False))
-    return calls
+        if not transition.is_visible:
+            return calls
+    return [*calls, *build_default_plan(resource, state, {}, replace_record(current, running))]
 
 
-def _needs_start(state: str, vm: Record) -> bool:
+def _needs_start(resource: ResourceSpec, state: str, current: Current) -> bool:
     """Return whether a VM has to be started to reach a state. The restart of a crashed VM starts it."""
-    if state not in ("running", "restarted", "paused") or vm.get("state") in (_RUNNING, "NoState", _PAUSED):
+    vm_state = (current.record or {}).get("state")
+    if not _must_run(resource, state) or vm_state in (_RUNNING, "NoState", _PAUSED):
         return False
-    return not (state == "restarted" and vm.get("state") == "Crashed")
+    return resource.transitions[state].is_visible or vm_state != "Crashed"
 
 
 def _require_proof(desired: Record, current: Current) -> None:

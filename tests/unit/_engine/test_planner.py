@@ -43,6 +43,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     remember_uuid,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record, predict_object
+from ansible_collections.virtinfra.manager.plugins.modules.vm import VM
 
 UUID = "a000000d000040008000000000000001"
 NEW_HOST = {
@@ -819,3 +820,23 @@ def test_each_step_of_a_chain_sees_the_record_after_the_steps_before() -> None:
     assert [(call.operation, call.params) for call in calls] == [("Update", {"name": "a"}), ("Delete", {"name": "b"})]
     assert isinstance(calls[0].expect({"state": "Enabled"}).expected, dict)
     assert calls[1].expect({"state": "Enabled"}) is calls[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "row", "operations"),
+    [
+        ("Stopped", StateTransition("PauseVmInstance", "state", ("Saved",), through="Running"), ["Start", "Pause"]),
+        ("Running", StateTransition("PauseVmInstance", "state", ("Saved",), through="Running"), ["Pause"]),
+        ("Saved", StateTransition("PauseVmInstance", "state", ("Saved",), through="Running"), []),
+        ("Running", StateTransition("StopVmInstance", "state", ("Saved",)), ["Stop"]),
+        ("Stopped", StateTransition("RebootVmInstance", "state", ("Running",), is_visible=False), ["Start"]),
+        ("Running", StateTransition("RebootVmInstance", "state", ("Running",), is_visible=False), ["Reboot"]),
+    ],
+)
+def test_new_state_of_a_vm_is_one_row(before: str, row: StateTransition, operations: list[str]) -> None:
+    resource = replace(VM, transitions={**VM.transitions, "saved": row})
+    vm = {"uuid": UUID, "name": "vm-1", "state": before, "hostUuid": "h"}
+    calls = plan(resource, "saved", {"uuid": UUID}, Found(vm))
+    assert [call.operation.removesuffix("VmInstance") for call in calls] == operations
+    assert all((call.expected or {})["state"] in (*row.target_values, "Running") for call in calls)
+    assert [call.is_visible for call in calls][-1:] == [call.operation != "RebootVmInstance" for call in calls][-1:]
