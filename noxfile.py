@@ -6,17 +6,13 @@ They download only from PyPI. A session of several parts runs all of them, the o
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -28,10 +24,12 @@ from packaging.specifiers import SpecifierSet
 ROOT = Path(__file__).resolve().parent
 sys.path.append(str(ROOT / "tests"))
 
+from tools.checkout import CACHE, FOLDER, copied_collection, linked_collection
+from tools.homes import keep_out_of_the_home, prepare_home
+from tools.interpreters import real_interpreters
 from tools.parts import run_parts
+from tools.run_and_read import run_and_read
 
-CACHE = ROOT / ".cache"
-FOLDER = Path("ansible_collections", "virtinfra", "manager")
 RUNTIME = ("-r", "tests/integration/requirements.txt")
 
 # The commands of the browsers that the session report can use.
@@ -130,38 +128,6 @@ UNIT_PROCESSES = str((os.cpu_count() or 1) + 1)
 ONLY_IN_CI = ("2.17", "2.18", "2.20", "devel")
 
 
-def real_interpreters(path: str) -> str:
-    """Return a search path on which every python3.x runs.
-
-    A folder of shims (pyenv, asdf, mise) contains commands for interpreters that are installed but not selected, which
-    fail. Such folders are replaced by the folders of the interpreters.
-    """
-    folders = [Path(entry) for entry in path.split(os.pathsep) if entry]
-    shims = [folder for folder in folders if folder.name == "shims"]
-    managers = {folder.parent for folder in shims} | {Path.home() / ".pyenv"}
-    layouts = ("versions/*/bin/python3.1[0-9]", "installs/python/*/bin/python3.1[0-9]")
-    real = sorted({found.parent for manager in managers for layout in layouts for found in manager.glob(layout)})
-    return os.pathsep.join(str(folder) for folder in [*(f for f in folders if f not in shims), *real])
-
-
-def keep_out_of_the_home() -> None:
-    """Give the sessions a home and a cache of uv in .cache, and a temporary folder for this run of nox.
-
-    The settings of git, pip and uv in the user's home still apply.
-    """
-    home = CACHE / "home"
-    os.environ.setdefault("UV_CACHE_DIR", str(CACHE / "uv"))
-    for name in (".config/git", ".config/pip", ".config/uv", ".gitconfig", ".netrc", ".pip"):
-        setting, link = Path.home() / name, home / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        if setting.exists() and not os.path.lexists(link):
-            link.symlink_to(setting)
-    os.environ["HOME"] = str(home)
-    # Not in the checkout: the paths of sockets must be short, and ansible-test skips what a repository ignores.
-    tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="virtinfra-")
-    atexit.register(shutil.rmtree, os.environ["TMPDIR"], ignore_errors=True)
-
-
 os.environ["PATH"] = real_interpreters(os.environ.get("PATH", os.defpath))
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
 keep_out_of_the_home()
@@ -207,76 +173,9 @@ def oldest_python() -> str:
 NEWEST_HERE = newest_core()
 
 
-def linked_collection() -> dict[str, str]:
-    """Link the checkout as a collection, and return the environment with which Ansible and Python find it."""
-    link = CACHE / FOLDER
-    link.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        link.symlink_to(os.path.relpath(ROOT, link.parent), target_is_directory=True)
-    return {
-        "ANSIBLE_COLLECTIONS_PATH": str(CACHE),
-        "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "PYTHONPATH": os.pathsep.join([str(CACHE), str(ROOT / "tests")]),
-    }
-
-
-@contextlib.contextmanager
-def copied_collection() -> Iterator[Path]:
-    """Copy the tracked and the new files to a separate folder and yield it.
-
-    ansible-test refuses to follow a link, and skips everything in a folder that an outer repository ignores.
-    """
-    listed = subprocess.check_output(["git", "ls-files", "-coz", "--exclude-standard"], cwd=ROOT, text=True)
-    with tempfile.TemporaryDirectory() as place:
-        copy = Path(place, FOLDER)
-        copy.mkdir(parents=True)
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
-        yield copy
-
-
-def run_and_read(session: nox.Session, *command: str, refuse: str, env: dict[str, str]) -> None:
-    """Run a command whose exit code can hide a failure, and fail when a line of its output shows one."""
-    lines: list[str] = []
-
-    def show_lines(output: int) -> None:
-        with os.fdopen(output, encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                print(line, end="", flush=True)
-                lines.append(line)
-
-    read_end, write_end = os.pipe()
-    reader = threading.Thread(target=show_lines, args=(read_end,))
-    reader.start()
-    try:
-        session.run(*command, env=env, stdout=write_end, stderr=subprocess.STDOUT)
-    finally:
-        os.close(write_end)
-        reader.join()
-    if refused := [line.strip() for line in lines if re.search(refuse, line)]:
-        session.error(f"{len(refused)} lines of the output report a problem, the first: {refused[0]}")
-
-
-def prepared_home(session: nox.Session) -> Path:
-    """Return a home for ansible-test, which keeps its environments for the next run and silences its pip.
-
-    It contains the get-pip.py that ansible-test would download, under the names that the versions of core use.
-    """
-    home = session.cache_dir.resolve() / session.name
-    downloads = home / ".ansible" / "test" / "cache"
-    downloads.mkdir(parents=True, exist_ok=True)
-    for version in ("23_1_2", "24_2", "25_2"):
-        shutil.copy(ROOT / "tests" / "tools" / "get_pip.py", downloads / f"get_pip_{version}.py")
-    (home / ".pip").mkdir(exist_ok=True)
-    (home / ".pip" / "pip.conf").write_text("[global]\nquiet = 1\n", encoding="utf-8")
-    return home
-
-
 def ansible_test(session: nox.Session, *arguments: str) -> None:
     """Run ansible-test on a copy, without containers, with a separate home."""
-    home = prepared_home(session)
+    home = prepare_home(session.cache_dir.resolve() / session.name)
     with copied_collection() as copy, session.chdir(copy):
         run_and_read(
             session,
