@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client import client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import known_names
 
 from chaos.report import Report
 from simulator.launch import Simulator
@@ -66,7 +66,7 @@ def run_two_controllers(sim: Simulator, report: Report, seconds: float, seed: in
                 if problem := _find_problem(result):
                     report.wrong(f"{module} {options}: {problem}")
 
-    with mock.patch.object(client, "FRESH_SECONDS", 0.0), _rogue(sim, history, random.Random(seed)):
+    with mock.patch.object(known_names, "FRESH_SECONDS", 0.0), _rogue(sim, history, random.Random(seed)):
         threads = [threading.Thread(target=control, args=(number,)) for number in range(CONTROLLERS)]
         for thread in threads:
             thread.start()
