@@ -687,4 +687,5 @@ def mutation(session: nox.Session) -> None:
 for older in ("2.16", "2.19"):
     add_bench_session(older)
 for another in ONLY_IN_CI:
-    core_session(another, {}, {"functional": functional_of_another_core, "integration": integration})
+    of_newest = {"sanity": sanity_with_one_python} if another == "devel" else {}
+    core_session(another, {}, {"functional": functional_of_another_core, "integration": integration, **of_newest})
