@@ -196,3 +196,36 @@ def test_names_of_what_is_lost_contain_no_controls() -> None:
     assert "2 objects on its local storage would be lost (a, b\\n)" in describe_loss(
         "h", [{"name": "b\n"}, {"name": "a"}]
     )
+
+
+def test_vms_that_do_not_run_after_the_drain(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host is gone, and the role fails with the names of the VMs to start."""
+    change = Site.change
+
+    def stop_a_vm(self: Site, module: str, given: dict[str, Any], **common: Any) -> dict[str, Any]:
+        result = change(self, module, given, **common)
+        if common["state"] == "absent":
+            service.change("vm", service.records("vm")[0]["uuid"], state="Stopped")
+        return result
+
+    monkeypatch.setattr(Site, "change", stop_a_vm)
+    assert error_of(run(work)) == ("host host-1 was removed. VMs that were migrated do not run. Start them: vm-1.")
+
+
+def test_a_host_that_remains_after_its_removal(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = Site.change
+
+    def remove_nothing(self: Site, module: str, given: dict[str, Any], **common: Any) -> dict[str, Any]:
+        if common["state"] == "absent":
+            return {"changed": True, "failed": False}
+        return change(self, module, given, **common)
+
+    monkeypatch.setattr(Site, "change", remove_nothing)
+    assert error_of(run(work)) == (
+        "host host-1 was not removed. It still exists, although the service reported its removal. Check it in the"
+        " service."
+    )

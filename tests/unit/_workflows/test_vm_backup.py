@@ -16,7 +16,10 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     build_uri,
     choose_due,
     choose_mode,
+    has_session,
+    list_copied,
     replace_address,
+    sum_sizes,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_progress import (
     choose_pause,
@@ -465,3 +468,31 @@ def test_a_copy_that_succeeded() -> None:
     assert (entry["bytes_read"], entry["bytes_written"]) == (10, 6)
     assert (entry["kept"], entry["deleted"], entry["error"]) == (["a", "b"], ["c"], None)
     assert judge_copy(item, copy, "The session remains.", 10.0)["outcome"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("task", "is_running", "expected"),
+    [
+        ({"status": "Running"}, False, True),
+        ({"status": "Starting"}, False, True),
+        ({"status": "Stopped"}, True, False),
+        ({"status": "Stopped", "scratch_volumes": ["s1"]}, False, True),
+        ({"status": "Failed"}, True, True),
+        # Nothing of it is left on a host when the VM does not run, and it could not be ended.
+        ({"status": "Failed"}, False, False),
+    ],
+)
+def test_whether_a_session_is_open(task: dict[str, Any], is_running: bool, expected: bool) -> None:
+    assert has_session(task, is_running) is expected
+
+
+def test_which_volumes_a_session_contains() -> None:
+    copied = [{"type": kind, "status": "Ready", "size": 5} for kind in ("Root", "Data")]
+    others = [
+        {"type": "Data", "status": "Ready", "size": 7, "is_shareable": True},
+        {"type": "Data", "status": "Creating", "size": 7},
+        {"type": "Memory", "status": "Ready", "size": 7},
+    ]
+    vm = {"all_volumes": [*copied, *others]}
+    assert list_copied(vm) == copied
+    assert (sum_sizes(vm), sum_sizes({"all_volumes": None})) == (10, 0)

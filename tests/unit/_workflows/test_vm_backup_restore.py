@@ -188,6 +188,18 @@ def test_a_vm_that_was_made_again(service: Simulator, work: WorkflowRunner) -> N
     assert (target["source"], target["uuid"]) == (first["rootVolumeUuid"], second["rootVolumeUuid"])
 
 
+def test_copies_of_several_vms(service: Simulator, work: WorkflowRunner) -> None:
+    """Points of two VMs have the name of the VM, or the volumes of the map: a uuid says which one is meant."""
+    two = list_points(service)
+    two["points"] += list_points(service, vm_uuid="f" * 32)["points"]
+    files: dict[str, Any] = {"to_directory": "/srv/files", "confirm": None}
+    refused = step(work, "plan", {"listed": two}, **files)
+    assert "several VMs have such points: " in refused.message
+    assert "f" * 32 in refused.message
+    chosen = step(work, "plan", {"listed": two}, **files, vm="f" * 32)
+    assert chosen.result["next"]["point"]["vm_uuid"] == "f" * 32
+
+
 def test_files_need_no_vm(service: Simulator, work: WorkflowRunner) -> None:
     listed = list_points(service, vm_name="gone")
     variables: dict[str, Any] = {"vm": "gone", "to_directory": "/srv/files", "confirm": None}
