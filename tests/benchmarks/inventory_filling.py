@@ -21,14 +21,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import requests
 from ansible.inventory.data import InventoryData
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import init_plugin_loader, inventory_loader
 
 from benchmarks.inventory_pages import host
-from benchmarks.inventory_peer import Peer
+from benchmarks.inventory_peer import PAGE_SIZE, Peer
 
 Clock = Callable[[], float]
+
+PATHS = {"hosts": "hosts", "vms": "vm-instances"}
 
 # What the options of our plugins add to a plain inventory; they concern reads that the service here does not have.
 PLAIN: dict[str, dict[str, Any]] = {"hosts": {"primary_storages": False}, "vms": {}}
@@ -110,10 +113,30 @@ class Service:
         check_size(inventory, count)
         return taken
 
+    def read_and_add(self, kind: str, count: int) -> float:
+        """Return the seconds that reading the records, and adding hosts with their names, take: the least for them."""
+        start, total = time.process_time(), 0
+        inventory = InventoryData()
+        with requests.Session() as session:
+            while total < count:
+                query = {"start": str(total), "limit": str(PAGE_SIZE), "replyWithCount": "true"}
+                url = f"{self.url}/{count}-0-{int(kind == 'vms')}/service/v1/{PATHS[kind]}"
+                for record in session.get(url, params=query, timeout=60).json()["inventories"]:
+                    inventory.add_host(record["name"])
+                    total += 1
+        inventory.reconcile_inventory()
+        taken = time.process_time() - start
+        check_size(inventory, count)
+        return taken
+
     def measure_memory(self, kind: str, count: int, **options: Any) -> float:
-        """Return by how many KB a record the peak of memory of a process grows that fills an inventory."""
+        """Return by how many KB a record the peak of memory of a process grows that fills an inventory.
+
+        With the kind ``six``, the inventory has the variables of SIX, and nothing reads a service.
+        """
         # The service builds the pages before.
-        self.fill(kind, count, **options)
+        if kind in PATHS:
+            self.fill(kind, count, **options)
         arguments = [self.url, kind, str(count), json.dumps(options)]
         command = [sys.executable, "-m", "benchmarks.inventory_filling", *arguments]
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -136,6 +159,17 @@ def add_names(count: int) -> float:
         inventory.add_host(name)
     inventory.reconcile_inventory()
     return time.process_time() - start
+
+
+def add_six(count: int) -> None:
+    """Fill an inventory of VMs with the variables of SIX, and nothing else."""
+    inventory = InventoryData()
+    for number in range(count):
+        name, address = f"vm-{number}", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+        sizes = {"virtinfra_cpu_num": 4, "virtinfra_memory_size": 1 << 32}
+        place = {"virtinfra_state": "Running", "virtinfra_cluster_name": f"cluster-{number % 100}"}
+        variables = {"virtinfra_name": name, "ansible_host": address, **sizes, **place}
+        inventory.get_host(inventory.add_host(name)).vars = variables
 
 
 def evaluate_with_core(count: int, options: Mapping[str, Any]) -> float:
@@ -188,9 +222,17 @@ def main(url: str, kind: str, count: str, options: str) -> None:
     init_plugin_loader()
     with tempfile.TemporaryDirectory() as folder:
         service = Service(url, Path(folder))
-        service.fill(kind, 1, **json.loads(options))
+        given = json.loads(options)
+
+        def fill(number: int) -> None:
+            if kind in PATHS:
+                service.fill(kind, number, **given)
+            else:
+                add_six(number)
+
+        fill(1)
         before = read_peak()
-        service.fill(kind, int(count), **json.loads(options))
+        fill(int(count))
         print((read_peak() - before) / int(count))
 
 
