@@ -70,6 +70,10 @@ ONBOARDING = create_play(
     {name: {"__host_onboarding_wanted": {**variables, "names": [*variables]}} for name, variables in NEW_HOSTS.items()}
 )
 
+# What a data mover returns about an empty repository.
+MOVER = {"item": "localhost", "points": [], "checkpoints": [], "space": {"free_bytes": 50, "total_bytes": 100}}
+BACKED_UP = {"query": ["name~=vm-%"], "repository": "/srv/backups", "concurrency": 2, "min_free_percent": 0}
+
 # The play of the roles that run for each host.
 PLAY = {"inventory_hostname": "host-1", "playbook_dir": "/", **create_play({"host-1": {}})}
 
@@ -107,6 +111,7 @@ WORKS = (
     Work("host_removal", {"uuid": HOST}, DRAINED, chosen=CHOSEN_HOSTS),
     Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, play=ONBOARDING, chosen=("mac",)),
     Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),
+    Work("vm_backup", BACKED_UP, {"vms": 3}, repeats=True),
 )
 
 
@@ -144,7 +149,7 @@ class Stage:
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
         run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
-        return _maintain(run) if self.work.role == "host_maintenance" else run()
+        return IN_STEPS.get(self.work.role, lambda once: once())(run)
 
     def repair(self) -> None:
         """Do what an operator does after a failure: enable the host that could not leave its maintenance."""
@@ -170,6 +175,46 @@ def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
     left = run(step="leave", given=given)
     result = {**left.result, "changed": entered.result["changed"] or left.result["changed"]}
     return WorkflowRun(result, entered.warnings + left.warnings, entered.log + left.log)
+
+
+def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
+    """Run the steps of the role vm_backup as its tasks do, with a data mover that copies everything at once."""
+    ran: list[WorkflowRun] = []
+
+    def step(name: str, **given: Any) -> dict[str, Any]:
+        ran.append(run(step=name, given=given))
+        return dict(ran[-1].result.get("next") or {})
+
+    def result() -> WorkflowRun:
+        changed = any(each.result.get("changed") for each in ran)
+        warnings, log = ([item for each in ran for item in getattr(each, name)] for name in ("warnings", "log"))
+        return WorkflowRun({**ran[-1].result, "changed": changed}, warnings, log)
+
+    if not step("select"):
+        return result()
+    planned = step("plan", movers=[MOVER], taken=[{"item": MOVER["item"], "others": []}])
+    if not planned:
+        return result()
+    after, entries, looked, problem = planned, list(planned["entries"]), [], None
+    while after.get("has_more"):
+        known = {"turn": after["turn"], "items": planned["items"], "entries": entries, "looked": looked}
+        after = step("turn", **known, movers=[{"item": MOVER["item"], "running": []}], asked=after["movers"])
+        problem = None if after else ran[-1].message
+        entries += after.get("entries", [])
+        copies = [{"ansible_job_id": "j1", "__vm_backup_session": each} for each in after.get("sessions", [])]
+        looked = [{"finished": 1, "__vm_backup_copy": each} for each in (*copies, *after.get("copies", []))]
+    ended = step("end", items=planned["items"], done=entries, problem=problem)
+    if not ended:
+        return result()
+    step("report", entries=[*entries, *ended["entries"]], items=planned["items"])
+    return result()
+
+
+# The roles whose tasks run their workflow in steps.
+IN_STEPS: dict[str, Callable[[Callable[..., WorkflowRun]], WorkflowRun]] = {
+    "host_maintenance": _maintain,
+    "vm_backup": _back_up,
+}
 
 
 def run_workflows(sim: Simulator, report: Report, faults: Sequence[Fault], is_short: bool = False) -> None:
