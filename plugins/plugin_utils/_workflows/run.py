@@ -75,4 +75,6 @@ def run_workflow(
     site = Site(context, Play(variables, template, masker, load))
     workflow = load_workflow(role, context.params["step"], given)
     result = workflow(site, values).build_result()
+    # An object that failed, or that no entry is about yet, may have been changed.
+    result["changed"] = result["changed"] or context.changed
     return {**result, "diff": diff} if (diff := site.build_diff()) else result

@@ -194,6 +194,16 @@ def test_a_session_that_cannot_be_opened_is_cleaned_up_at_once(service: Simulato
     assert (len(opened["sessions"]), opened["has_more"]) == (1, True)
 
 
+def test_a_task_that_was_created_is_a_change_though_its_session_failed(
+    service: Simulator, work: WorkflowRunner
+) -> None:
+    items = plan(work).result["next"]["items"]
+    service.fault("session_expiry", operation="EnableCbtTask")
+    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": [], "asked": []}
+    ran = step(work, "turn", given)
+    assert (ran.calls[0], ran.result["changed"], ran.result["next"]["sessions"]) == ("CreateCbtTask", True, [])
+
+
 def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, work: WorkflowRunner) -> None:
     for storage in service.records("primarystorage"):
         service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
