@@ -149,7 +149,8 @@ class Stage:
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
         run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
-        return IN_STEPS.get(self.work.role, lambda once: once())(run)
+        in_steps = IN_STEPS.get(self.work.role)
+        return in_steps(run) if in_steps else run()
 
     def repair(self) -> None:
         """Do what an operator does after a failure: enable the host that could not leave its maintenance."""
@@ -195,7 +196,8 @@ def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
     planned = step("plan", movers=[MOVER], taken=[{"item": MOVER["item"], "others": []}])
     if not planned:
         return result()
-    after, entries, looked, problem = planned, list(planned["entries"]), [], None
+    after, entries, problem = planned, list(planned["entries"]), None
+    looked: list[dict[str, Any]] = []
     while after.get("has_more"):
         known = {"turn": after["turn"], "items": planned["items"], "entries": entries, "looked": looked}
         after = step("turn", **known, movers=[{"item": MOVER["item"], "running": []}], asked=after["movers"])
