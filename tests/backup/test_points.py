@@ -325,7 +325,7 @@ def test_a_copy_gets_no_memory_for_each_request(new_site: SiteFactory) -> None:
 
 
 def test_an_image_that_does_not_reach_the_disk(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no point of it. The system tells the error once, and not to those who open the image later."""
+    """There is no point of it. The system reports the error once, and not to those who open the image later."""
     errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
     sync = os.fsync
 

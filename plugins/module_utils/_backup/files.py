@@ -33,8 +33,8 @@ def hash_file(path: Path, stop: Event | None = None, count: Callable[[int], None
 class LaterSync:
     """Brings to the disk what others write to a file from now on.
 
-    The system tells an error of writing only to those who have the file open when it happens. In a ``with`` statement,
-    a failure closes the file.
+    The system reports an error of writing only to those who have the file open when it happens. In a ``with``
+    statement, a failure closes the file.
     """
 
     def __init__(self, path: Path) -> None:

@@ -129,8 +129,7 @@ class Runs:
         return True
 
     def _divide(self, run: str, vm_uuids: Sequence[str], ended: Collection[str]) -> tuple[list[str], list[OtherRun]]:
-        wanted = set(vm_uuids)
-        others = [other for other in self._read() if other.run not in {run, *ended} and wanted & {*other.vm_uuids}]
+        others = [other for other in self.find(vm_uuids) if other.run not in {run, *ended}]
         taken = {uuid for other in others for uuid in other.vm_uuids}
         return [uuid for uuid in vm_uuids if uuid not in taken], others
 

@@ -40,7 +40,7 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
     runs = Runs(repository)
     if params["state"] == "absent":
         return {"changed": runs.forget(run, predict), "taken": [], "others": [], "running": []}
-    if params["vm_uuids"] is None:
+    if vm_uuids is None:
         taken = runs.touch(run, predict)
         return {"changed": False, "taken": taken, "others": [], "running": list_running(repository, taken)}
     had = runs.has(run)

@@ -22,8 +22,8 @@ class _Check(NamedTuple):
 class KnownNames:
     """The names that a task knows. It remembers them in ``store``, which the other tasks of a run share.
 
-    ``resolve_names`` in names.py replaces names by uuids. Who sends a call tells ``note_change``, and asks ``verify``
-    before.
+    ``resolve_names`` in names.py replaces names by uuids. Whoever sends a call calls ``verify`` before, and
+    ``note_change``.
     """
 
     def __init__(self, store: NameStore, clock: Clock) -> None:

@@ -56,7 +56,8 @@ class MoverAction(ActionBase):
             result: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val)
             return result
         if options.get("run"):
-            return self._run(options, vm)
+            touched = self._take(options)
+            return touched if touched.get("failed") else self._run(options, vm)
         return self._run_alone({**options, "run": str(uuid4())}, vm)
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,8 +81,6 @@ class MoverAction(ActionBase):
 
     def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Start the task, and look at it until it has ended."""
-        if (touched := self._take(options)).get("failed"):
-            return touched
         started = self._start(options)
         job, began = started.get("ansible_job_id"), CLOCK.monotonic()
         if started.get("failed") or not job:
