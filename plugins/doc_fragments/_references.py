@@ -15,6 +15,5 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 notes:
-  - Options with an alias take the name or the uuid of an object. Results contain uuids and, beside the uuid of an
-    object that the task names, its name.
+  - Options with an alias take a name or a uuid. Results contain uuids and, for an object that the task names, its name.
 """

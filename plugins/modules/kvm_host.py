@@ -34,16 +34,14 @@ attributes:
   idempotent:
     support: partial
     details:
-      - When the service does not list hosts and there is no O(api_token) for a cursor query, the module acts
-        without comparing, reports a change and warns.
+      - From a service without a list of hosts, without O(api_token), it acts without comparing, and warns.
       - O(power=reset) resets the host each time.
 options:
   state:
     description:
       - V(present) adds the host if it does not exist. V(enabled), V(disabled) and V(maintenance) also change its state,
-        V(reconnected) connects the service to it again each time.
-      - V(absent) removes it. It fails with C(IN_USE) if VMs run on the host or lie on its local storage, see
-        O(evacuate), O(force) and O(destroy_local_storage).
+        V(reconnected) connects it again each time. V(absent) removes it, unless VMs run on it or lie on its local
+        storage, see O(evacuate), O(force) and O(destroy_local_storage).
     type: str
     choices: [present, enabled, disabled, maintenance, reconnected, absent]
     default: present
@@ -52,48 +50,46 @@ options:
     type: str
   management_ip:
     description:
-      - The IP address or host name at which the service manages the host. It selects the host when O(uuid) is not
-        given. Required to add a host.
+      - The IP address or host name of the host, required to add one. It selects the host when O(uuid) is not given.
     type: str
   name:
     description:
-      - The name of the host, required to add one. It selects the host when neither O(uuid) nor O(management_ip) is
-        given. Otherwise, it is the new name.
+      - The name of the host, required to add one. It selects the host when O(uuid) and O(management_ip) are not given,
+        else it is the new name.
     type: str
   description:
     description: The description of the host.
     type: str
   cluster:
-    description: The cluster of the host, by name or uuid. Required to add a host.
+    description: The cluster of the host, required to add one.
     type: str
     aliases: [cluster_uuid]
   username:
-    description: The SSH user. Required to add a host.
+    description: The SSH user, required to add a host.
     type: str
   password:
-    description: The password of O(username). Required to add a host. It is never compared.
+    description: Required to add a host, never compared.
     type: str
   ssh_port:
     description: The SSH port of the host.
     type: int
   update_password:
     description:
-      - When O(username), O(password), O(ssh_port) and O(ipmi_password) are set. V(on_create) sets the first three only
-        when the host is added, V(always) each time.
+      - V(on_create) sets O(username), O(password) and O(ssh_port) only when the host is added, V(always) sets them and
+        O(ipmi_password) each time.
     type: str
     choices: [on_create, always]
     default: on_create
     version_added: 1.0.0
   power:
     description:
-      - V(on) switches the host on before other changes, V(off) shuts it down after them, V(reset) restarts it at once,
-        each time.
-      - V(off) and V(reset) fail with C(IN_USE) if VMs run on the host, unless O(force) is V(true).
+      - V(on) switches the host on before other changes. V(off) shuts it down after them, V(reset) restarts it at once,
+        each time, unless VMs run on it, see O(force).
     type: str
     choices: ["on", "off", reset]
     version_added: 1.0.0
   stop_type:
-    description: V(grace) shuts the system down for O(power=off), V(cold) cuts the power.
+    description: How O(power=off) ends the host, V(cold) cuts the power.
     type: str
     choices: [grace, cold]
     version_added: 1.0.0
@@ -106,7 +102,7 @@ options:
     type: str
     version_added: 1.0.0
   ipmi_password:
-    description: The password of O(ipmi_username). It is never compared.
+    description: The password of O(ipmi_username), never compared.
     type: str
     version_added: 1.0.0
   ipmi_port:
@@ -115,30 +111,30 @@ options:
     version_added: 1.0.0
   running_vms:
     description:
-      - What a maintenance may do to the VMs on the host. V(migrate) fails with C(IN_USE) if one cannot migrate, V(stop)
-        permits stopping those, and V(any) examines none.
+      - What a maintenance may do to VMs. V(migrate) fails if one cannot migrate, V(stop) permits stopping those, and
+        V(any) examines none.
     type: str
     choices: [migrate, stop, any]
     default: migrate
     version_added: 1.0.0
   evacuate:
-    description: Whether O(state=absent) puts the host into maintenance first, so that its VMs move to other hosts.
+    description: Whether O(state=absent) puts it into maintenance first.
     type: bool
     default: false
     version_added: 1.0.0
   force:
-    description: Whether O(power) and O(state=absent) may stop VMs that run on the host, or may run there.
+    description: Whether O(power) and O(state=absent) may stop VMs on the host.
     type: bool
     default: false
     version_added: 1.0.0
   destroy_local_storage:
-    description: Whether O(state=absent) may destroy VMs and data volumes on local storage.
+    description: Whether O(state=absent) may destroy what lies on it.
     type: bool
     default: false
     version_added: 1.0.0
   system_tags:
     description:
-      - System tags to send with the call, for example V(pageTableExtensionDisabled), which disables EPT on a new host.
+      - System tags to send with the call. V(pageTableExtensionDisabled) disables EPT on a new host.
 notes:
   - The guide R(Modules in detail, ansible_collections.virtinfra.manager.docsite.guide_details) says step by step what
     the module does.
@@ -169,20 +165,11 @@ EXAMPLES = r"""
 - name: Enable a host again and wait until it is connected
   virtinfra.manager.kvm_host: {name: host-1, state: enabled}
 
-- name: Add a tag to a host
-  virtinfra.manager.kvm_host: {name: host-1, tags: [production], tags_mode: add}
-
-- name: Rename a host and change its description
-  virtinfra.manager.kvm_host: {management_ip: 10.0.0.12, name: host-2-spare, description: for tests}
-
 - name: Switch a host off after its VMs have moved to other hosts
   virtinfra.manager.kvm_host: {name: host-3, state: maintenance, running_vms: stop, power: "off"}
 
 - name: Switch it on, and wait until it is connected
   virtinfra.manager.kvm_host: {name: host-3, state: enabled, power: "on"}
-
-- name: Change the login of its IPMI controller
-  virtinfra.manager.kvm_host: {name: host-3, ipmi_username: operator, ipmi_password: "{{ ipmi_password }}"}
 
 - name: Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage
   virtinfra.manager.kvm_host: {name: host-21, state: absent, evacuate: true}
@@ -217,10 +204,8 @@ migrated_vms:
   sample: [{uuid: a0000004000040008000000000000001, name: vm-1}]
 stopped_vms:
   description:
-    - The VMs that the maintenance stopped, because they could not migrate, or that stopped when the host was removed,
-      switched off or reset. Nothing starts them again. Also returned when the maintenance or the removal
-      was started and failed.
-  returned: success, and O(state=maintenance) or O(state=absent) or O(power)
+    - The VMs that this task stopped, with the maintenance, the removal or the power. Nothing starts them again.
+  returned: with O(state=maintenance), O(state=absent) or O(power), also after a failure
   type: list
   elements: dict
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]
@@ -233,16 +218,15 @@ remaining_vms:
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]
 also_removed:
   description:
-    - The VMs that were destroyed and the data volumes that were lost with the host, because they lay on its local
-      storage.
+    - The VMs and data volumes that were destroyed with the host's local storage.
   returned: success and O(state=absent)
   type: list
   elements: dict
   sample: [{type: vm, uuid: a0000004000040008000000000000003, name: vm-3}]
 in_use_by:
   description:
-    - The VMs that cannot migrate, with O(running_vms=migrate). Without O(force), the VMs that run on the host, with
-      O(power) or O(state=absent). Without O(destroy_local_storage), the VMs and volumes on its local storage.
+    - The VMs that cannot migrate, without O(force) those that run on the host, without O(destroy_local_storage)
+      the VMs and volumes on its local storage.
   returned: failure with the code C(IN_USE)
   type: list
   elements: dict
