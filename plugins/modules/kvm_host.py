@@ -61,14 +61,14 @@ options:
     description: The description of the host.
     type: str
   cluster:
-    description: The cluster of the host, required to add one.
+    description: The cluster of the host, by name or uuid. Required to add a host.
     type: str
     aliases: [cluster_uuid]
   username:
     description: The SSH user, required to add a host.
     type: str
   password:
-    description: Required to add a host, never compared.
+    description: The SSH password, required to add a host, never compared.
     type: str
   ssh_port:
     description: The SSH port of the host.
@@ -83,13 +83,13 @@ options:
     version_added: 1.0.0
   power:
     description:
-      - V(on) switches the host on before other changes. V(off) shuts it down after them, V(reset) restarts it at once,
-        each time, unless VMs run on it, see O(force).
+      - V(on) switches the host on before other changes, V(off) shuts it down after them, V(reset) restarts it at once,
+        each time. V(off) and V(reset) fail if VMs run on it, see O(force).
     type: str
     choices: ["on", "off", reset]
     version_added: 1.0.0
   stop_type:
-    description: How O(power=off) ends the host, V(cold) cuts the power.
+    description: V(grace) shuts the system down for O(power=off), V(cold) cuts the power.
     type: str
     choices: [grace, cold]
     version_added: 1.0.0
@@ -128,7 +128,7 @@ options:
     default: false
     version_added: 1.0.0
   destroy_local_storage:
-    description: Whether O(state=absent) may destroy what lies on it.
+    description: Whether O(state=absent) may destroy VMs and data volumes on local storage.
     type: bool
     default: false
     version_added: 1.0.0
@@ -205,7 +205,7 @@ migrated_vms:
 stopped_vms:
   description:
     - The VMs that this task stopped, with the maintenance, the removal or the power. Nothing starts them again.
-  returned: with O(state=maintenance), O(state=absent) or O(power), also after a failure
+  returned: success, and failure after such a call
   type: list
   elements: dict
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]

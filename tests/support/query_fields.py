@@ -1,6 +1,7 @@
 """Documents the fields that the option ``query`` takes: those of the tables, with the values of docs/openapi.yaml.
 
-The session ``format`` writes them into a doc fragment, with a section for each type of record.
+The session ``format`` writes them into a doc fragment, with a section for each type of record, and the values into the
+table with which conditions are checked.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from simulator.state.schema import RELATIONS
 from support.collection import ROOT
 
 FRAGMENT = ROOT / "plugins" / "doc_fragments" / "_query_fields.py"
+VALUES = ROOT / "plugins" / "module_utils" / "_api" / "field_values.py"
 WIDTH = 120
 
 HEADER = '''\
@@ -35,6 +37,16 @@ class ModuleDocFragment:
     """The fields of each type of record."""
 '''
 
+
+VALUES_HEADER = '''\
+"""The documented values of fields with a fixed set of values. The session ``format`` writes this file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# By the type of the record, and the field.
+FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = '''
 
 # Fields that docs/openapi.yaml does not describe, and whose values conditions cannot compare.
 LISTS = ("ipRanges",)
@@ -58,6 +70,15 @@ def list_values(record_type: str, field: str) -> list[str]:
     """Return the known values of a field, none if it can have any value."""
     entry = _find_entry(record_type, field)
     return [value for value in resolve(entry).get("enum", entry.get("x-values", ())) if value is not None]
+
+
+def list_field_values() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the known values of all fields that have some, by the type of the record."""
+    values = {
+        record: {name: tuple(known) for name in fields if (known := list_values(record, name))}
+        for record, fields in RECORD_FIELDS.items()
+    }
+    return {record: fields for record, fields in values.items() if fields}
 
 
 def _has_single_value(record_type: str, field: str) -> bool:
@@ -124,8 +145,9 @@ def _format_note(note: str) -> list[str]:
 
 
 def main() -> None:
-    """Write the doc fragment."""
+    """Write the doc fragment and the table of values, which is formatted afterwards."""
     FRAGMENT.write_text(format_fragment(), encoding="utf-8")
+    VALUES.write_text(f"{VALUES_HEADER}{list_field_values()!r}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

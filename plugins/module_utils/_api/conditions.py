@@ -18,8 +18,8 @@ from .errors import (
     Unsupported,
     suggest_name,
 )
+from .field_values import FIELD_VALUES
 from .records import (
-    FIELD_VALUES,
     NUMBER_FIELDS,
     RECORD_FIELDS,
     parse_timestamp,

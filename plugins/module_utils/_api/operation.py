@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
     parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
     whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
     False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
-    are. With ``ignores_case``, a choice may be spelt in small or capital letters; it is sent as ``choices`` has it.
+    are. One of ``choices`` may be spelt in small or capital letters; it is sent as ``choices`` has it.
     ``longest`` is the limit of characters of the operation, if it is not the usual one of the name.
     """
 
@@ -57,7 +57,6 @@ class Parameter(NamedTuple):
     refers_to: str = ""
     field: str = ""
     is_compared: bool = True
-    ignores_case: bool = False
     longest: int = 0
 
     def coerce(self, operation: str, value: Any) -> Any:
@@ -69,14 +68,18 @@ class Parameter(NamedTuple):
             value = _TYPES[self.type](value)
         except (TypeError, ValueError) as error:
             raise InvalidOptions(f"{label} must be of type {self.type}, not {value!r}") from error
-        if self.ignores_case:
-            value = next((choice for choice in self.choices if choice.lower() == value.lower()), value)
         if self.type == "json":
             _check_json(label, value)
-        for item in value if isinstance(value, list) else [value]:
-            if self.choices and item not in self.choices:
-                raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {item!r}")
-        return value
+        if not self.choices:
+            return value
+        return [self._choose(label, item) for item in value] if isinstance(value, list) else self._choose(label, value)
+
+    def _choose(self, label: str, value: Any) -> str:
+        """Return the choice that a value spells; raise InvalidOptions if it is none of them."""
+        for choice in self.choices:
+            if choice.lower() == str(value).lower():
+                return choice
+        raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {value!r}")
 
     def check_bounds(self, operation: str, value: Any) -> None:
         """Raise InvalidOptions for a value that servers refuse, as `check_value` does."""

@@ -18,7 +18,7 @@ _SERVICES = ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetw
 _CURSOR_RESULT = ("items", "total", "nextCursor", "hasMore")
 
 # How a server removes an object that others depend on: Permissive, the default, stops at the first failure.
-_DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"), ignores_case=True)
+_DELETE_MODE = optional("deleteMode", choices=("Permissive", "Enforcing"))
 
 # The languages of the messages of a topic.
 _LOCALES = ("zh_CN", "en_US")
@@ -679,7 +679,7 @@ _COMPANIONS = (
     _vm_action(
         "StopVmInstance",
         optional("type", choices=("grace", "cold"), field="stopType"),
-        optional("stopHA", choices=("true", "false"), ignores_case=True),
+        optional("stopHA", choices=("true", "false")),
     ),
     # The service refuses a second call, because the VM is migrating or is on that host already.
     _vm_action(

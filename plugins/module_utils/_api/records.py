@@ -117,39 +117,6 @@ NUMBER_FIELDS = frozenset(
     " vlanId".split()
 )
 
-_ENABLED = "Enabled Disabled"
-
-# The documented values of fields with a fixed set of values, by the type of the record.
-FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    kind: {field: tuple(values.split()) for field, values in fields.items()}
-    for kind, fields in {
-        "CbtTaskInventory": {"status": "Created Starting Running Stopped Failed"},
-        "SNSWorkchatEndpointInventory": {"state": _ENABLED},
-        "SNSApplicationPlatformInventory": {"state": _ENABLED},
-        "SNSApplicationEndpointInventory": {"state": _ENABLED},
-        "SNSTopicInventory": {"state": _ENABLED, "locale": "zh_CN en_US"},
-        "VmInstanceInventory": {
-            "state": "Created Starting Running Stopping Stopped Rebooting Destroying Destroyed Migrating"
-            " VolumeMigrating VolumeRecovering Expunging Pausing Paused Resuming Error NoState Unknown Crashed"
-            " Registering",
-            "platform": "Linux Windows Other",
-            "type": "UserVm ApplianceVm",
-        },
-        "VmNicInventory": {"state": "enable disable"},
-        "HostInventory": {
-            "state": f"{_ENABLED} PreMaintenance Maintenance",
-            "status": "Connecting Connected Disconnected",
-            **dict.fromkeys(_HARDWARE.split(), "Normal Error Unknown"),
-        },
-        "ZoneInventory": {"state": _ENABLED},
-        "ClusterInventory": {"state": _ENABLED},
-        "PrimaryStorageInventory": {
-            "state": f"{_ENABLED} Maintenance Deleting",
-            "status": "Connecting Connected Disconnected",
-        },
-    }.items()
-}
-
 # Members that contain a record, or a list of records, of a type in RECORD_FIELDS.
 NESTED: Mapping[str, str] = {
     "platform": "SNSApplicationPlatformInventory",

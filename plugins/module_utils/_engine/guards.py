@@ -80,8 +80,6 @@ class Guard:
     dependents are only listed. Of ``unwanted`` effects the task only warns. ``operations`` are the guarded operations,
     by default the one that leads to the state. ``remedy`` is a sentence with a way that does no harm.
 
-    ``needed_option`` is the option without which the task makes none of the operations.
-
     By default, the guard is that of a deletion: dependents with the effect LOST or REMOVED are removed together with
     the object.
     """
@@ -94,7 +92,6 @@ class Guard:
     review: Callable[[Any, Record, Dependents], list[Dependent]] | None = None
     operations: tuple[str, ...] = ()
     depends_on: str = ""
-    needed_option: str = ""
     unwanted: tuple[str, ...] = ()
     remedy: str = ""
 

@@ -366,8 +366,7 @@ class DependentsReader:
         self.reader, self.context, self.label = reader, reader.context, reader.label
         resource, state = reader.resource, reader.state
         default = str(resource.get_guarded_operation(state))
-        params = self.context.params
-        guards = [guard for guard in resource.guards.get(state, ()) if params.get(guard.needed_option, True)]
+        guards = resource.guards.get(state, ())
         self.readings = [GuardReading(guard, guard.operations or (default,)) for guard in guards]
 
     def require_permission(self, calls: Sequence[PlannedCall], record: Record | None) -> bool:

@@ -190,7 +190,6 @@ VMS_WITHOUT_POWER = Guard(
     members={STOPPED: "stopped_vms"},
     review=review_vms_without_power,
     operations=("ShutdownHost", "PowerResetHost"),
-    needed_option="power",
 )
 
 # A maintenance may leave VMs on the host.

@@ -527,7 +527,7 @@ def test_null_is_omitted_and_empty_is_sent() -> None:
 @pytest.mark.parametrize(
     ("name", "params", "message"),
     [
-        ("ChangeHostState", {"uuid": UUID, "stateEvent": "Enable"}, "must be one of enable, disable, maintain"),
+        ("ChangeHostState", {"uuid": UUID, "stateEvent": "enabled"}, "must be one of enable, disable, maintain"),
         ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "lenient"}, "must be one of Permissive, Enforcing"),
         ("DeleteCbtTask", {"uuid": UUID, "force": "perhaps"}, "force of DeleteCbtTask must be of type bool"),
         ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": "x"}, "must be of type int"),

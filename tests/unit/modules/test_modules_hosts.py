@@ -530,7 +530,7 @@ def test_maintenance_that_is_not_waited_for_returns_predictions(run: ModuleRunne
 def test_other_states_do_not_examine_vms(run: ModuleRunner, pair: Simulator) -> None:
     ran = run.twice("kvm_host", {"name": "host-1", "state": "disabled", "running_vms": "migrate"})
     assert count_examined_vms(ran) == 0
-    assert "stopped_vms" not in ran.result
+    assert ran["stopped_vms"] == []
     assert not any(entry["operation"] == "QueryVmInstance" for entry in ran.log)
 
 
