@@ -755,3 +755,10 @@ def test_stop_ha_is_sent_as_a_string(value: Any) -> None:
     assert request.body == {"stopVmInstance": {"stopHA": "true"}}
     with pytest.raises(InvalidOptions, match="stopHA of StopVmInstance must be one of true, false"):
         OPERATIONS["StopVmInstance"].request({"uuid": UUID, "stopHA": "maybe"})
+
+
+def test_choices_may_be_spelt_in_small_letters() -> None:
+    params = {"interfaceUuids": [UUID], "serviceTypes": ["storagenetwork", "ManagementNetwork"]}
+    request = OPERATIONS["SetServiceTypeOnHostNetworkInterface"].request(params)
+    (sent,) = (request.body or {}).values()
+    assert sent["serviceTypes"] == ["StorageNetwork", "ManagementNetwork"]
