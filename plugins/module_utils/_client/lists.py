@@ -192,7 +192,7 @@ def _read_pages(
 
     def read_page(start: int) -> Page:
         reply = client.get(operation.name, {**params, "start": start})
-        return extract_records(reply, operation.name, operation.result[0]), _read_total(reply)
+        return extract_records(reply, operation.name, operation.result[0]), read_total(reply)
 
     def read_following(records: list[Record], total: int | None, start: int) -> Iterator[Page]:
         """Yield the pages after one that ends before ``start``. Where the next one starts is known only then."""
@@ -265,7 +265,7 @@ def paginate_cursor(
     cursors: set[str] = set()
     while True:
         reply = client.get(name, params)
-        records, total = extract_records(reply, name, "items"), _read_total(reply)
+        records, total = extract_records(reply, name, "items"), read_total(reply)
         new = completeness.add(records, total)
         if new:
             yield new, total
@@ -326,7 +326,8 @@ def validate_records(records: list[Record], name: str) -> list[Record]:
     return records
 
 
-def _read_total(reply: Mapping[str, Any]) -> int | None:
+def read_total(reply: Mapping[str, Any]) -> int | None:
+    """Return how many records the list has of which a reply is a page, None if the service does not say so."""
     total = reply.get("total")
     return total if isinstance(total, int) and not isinstance(total, bool) and total >= 0 else None
 
@@ -404,6 +405,15 @@ def query(client: Client, name: str, conditions: Iterable[str] = ()) -> list[Rec
 def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Record]:
     """Return all records of a query with these parameters."""
     return [record for page, dummy in paginate(client, name, params, limit=None, connections=1) for record in page]
+
+
+def list_selected(client: Client, name: str, parameter: str, value: str) -> list[Record]:
+    """Return all records of a list that a parameter selects by a field of the same name.
+
+    Without it, the list has the records of all objects. The threads of a batch join their reads.
+    """
+    find_records = client.hooks.find_records
+    return find_records(client, name, parameter, value) if find_records else read_all(client, name, {parameter: value})
 
 
 def list_user_tags(

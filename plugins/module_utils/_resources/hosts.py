@@ -12,7 +12,7 @@ from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.lists import read_all
+from .._client.lists import list_selected
 from .._engine.plan import (
     Current,
     Found,
@@ -309,7 +309,7 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     """
 
     def read_rows(interface: str) -> list[Record]:
-        return read_all(client, "GetHostNicServiceTypeStatistic", {"interfaceUuid": interface})
+        return list_selected(client, "GetHostNicServiceTypeStatistic", "interfaceUuid", interface)
 
     interfaces = list(dict.fromkeys(desired["interfaceUuids"]))
     rows = [row for rows in client.map_concurrently(read_rows, interfaces) for row in rows]

@@ -14,7 +14,15 @@ from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import RECORD_FIELDS, Record, is_same_value
 from ...module_utils._api.references import is_name
 from ...module_utils._client.client import Client
-from ...module_utils._client.lists import PAGE_SIZE, extract_records, request_by_attribute, request_by_uuid
+from ...module_utils._client.lists import (
+    PAGE_SIZE,
+    extract_records,
+    read_all,
+    read_total,
+    request_by_attribute,
+    request_by_uuid,
+    require_members,
+)
 
 # The most values in a request. Its path has about 3,600 characters then; servers and proxies accept 8,000 or more.
 MAX_VALUES = 100
@@ -24,6 +32,10 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._:-]{1,32}")
 
 # How many records are read to find two with different values.
 SAMPLE_SIZE = 10
+
+# How many records a request for the records of all objects may return for each read that it answers. They take about as
+# many bytes as a request of its own.
+ROWS_PER_READ = 100
 
 # For how many seconds a read waits for the responses to requests that were sent before it.
 MAX_WAIT_FOR_TURN = 1.0
@@ -118,7 +130,8 @@ class ReadQueue:
         client = min((read.client for read in group), key=lambda client: client.limits.deadline).with_retries(0)
         values = list(dict.fromkeys(read.value for read in group))
         try:
-            records = self._request_several(client, values)
+            is_same = len(values) == 1 and self._attribute != "uuid"
+            records = self.request(client, *values) if is_same else self._request_several(client, values)
         except ReadExecutedAsChange:
             raise
         except VirtinfraError as failure:
@@ -127,7 +140,6 @@ class ReadQueue:
             )
             return
         if records is None:
-            self._is_refused = True
             return
         for read in group:
             if self._attribute != "uuid":
@@ -159,19 +171,26 @@ class ReadQueue:
         if self._attribute == "uuid":
             reply = client.get(self._name, {"q": [f"uuid?={','.join(values)}"], "limit": len(values)})
             return extract_records(reply, self._name)
-        self._known = self._known or self._find_known_values(client)
         if not self._known:
-            return None
+            reply = client.get(self._name, {"limit": SAMPLE_SIZE, "replyWithCount": True})
+            records = extract_records(reply, self._name)
+            self._known = self._choose_known_values(records)
+            if not self._known:
+                # A service that has so few objects will have others when a batch creates them.
+                is_whole = reply.get("total") == len(records) and all(each.get(self._attribute) for each in records)
+                self._is_refused |= not is_whole
+                return records if is_whole else None
         first, last = self._known
         condition = f"{self._attribute}?={','.join([first, *values, last])}"
         reply = client.get(self._name, {"q": [condition], "limit": PAGE_SIZE, "replyWithCount": True})
         records = extract_records(reply, self._name)
         found = {record.get(self._attribute) for record in records}
-        return records if {first, last} <= found and reply.get("total") == len(records) else None
+        is_proven = {first, last} <= found and reply.get("total") == len(records)
+        self._is_refused |= not is_proven
+        return records if is_proven else None
 
-    def _find_known_values(self, client: Client) -> tuple[str, ...]:
-        """Return the values of two records that exist, none if there are not two."""
-        records = extract_records(client.get(self._name, {"limit": SAMPLE_SIZE}), self._name)
+    def _choose_known_values(self, records: Sequence[Record]) -> tuple[str, ...]:
+        """Return two different values of records, none if there are not two."""
         values = (record.get(self._attribute) for record in records)
         plain = list(dict.fromkeys(filter(_is_plain, values)))
         return (plain[0], plain[-1]) if len(plain) > 1 else ()
@@ -201,6 +220,35 @@ class ReadQueue:
                 following.is_over.set()
 
 
+class ListQueue(ReadQueue):
+    """The reads of a list of one service by one parameter, which selects the records with its value in a field.
+
+    No request can have several values, so one is for the records of all objects, if these are few for each read. Its
+    response is used if it has as many records as the service counts: between several pages, records may move.
+    """
+
+    # How many records the list had at the last request.
+    _total = 0
+
+    def _send(self, group: Sequence[Read]) -> None:
+        if self._total <= ROWS_PER_READ * len(group):
+            super()._send(group)
+
+    def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
+        limit = ROWS_PER_READ * len(values)
+        reply = client.get(self._name, {"limit": limit, "replyWithCount": True})
+        records = extract_records(reply, self._name, *get_operation(self._name).result)
+        require_members(records, self._name, self._attribute)
+        total = read_total(reply)
+        self._is_refused |= total is None or len(records) < min(limit, total)
+        self._total = total or 0
+        return records if len(records) == total else None
+
+    def request(self, client: Client, value: str) -> list[Record]:
+        """Return the records with a value, with a request for it alone."""
+        return read_all(client, self._name, {self._attribute: value})
+
+
 class JoinedReads:
     """Joins the reads of the threads of a batch.
 
@@ -215,7 +263,8 @@ class JoinedReads:
 
         They are read together with those of other threads, and may include records with other values.
         """
-        queue = ReadQueue(name, attribute)
+        is_parameter = attribute in {parameter.name for parameter in get_operation(name).params} - {"uuid"}
+        queue = ListQueue(name, attribute) if is_parameter else ReadQueue(name, attribute)
         if not _can_be_joined(name, attribute, value):
             return queue.request(client, value)
         key = name, attribute, client.connection, client.options.mask_replies
@@ -228,7 +277,7 @@ def _can_be_joined(name: str, attribute: str, value: str) -> bool:
     if operation.substitute:
         # It takes more than a response to find out which of two operations a service has.
         return False
-    if attribute == "uuid":
+    if attribute in ("uuid", "interfaceUuid"):
         return not is_name(value)
     return attribute in RECORD_FIELDS.get(operation.record, ()) and _is_plain(value)
 

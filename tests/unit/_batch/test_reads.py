@@ -12,7 +12,11 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import find_by_attribute, get_by_uuid
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
+    find_by_attribute,
+    get_by_uuid,
+    list_selected,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read
@@ -58,7 +62,7 @@ class Readers:
     """Threads that read hosts. The request of the first is held; that of the others begins when all have begun."""
 
     def __init__(self, client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._client, self.gate, self._monkeypatch = client, gate, monkeypatch
+        self.client, self.gate, self._monkeypatch = client, gate, monkeypatch
         self._pool = ThreadPoolExecutor(20)
         monkeypatch.setattr(_reads, "MAX_WAIT_FOR_TURN", SECONDS)
 
@@ -78,8 +82,8 @@ class Readers:
     def submit(self, value: str, attribute: str = "uuid") -> Future[list[dict[str, Any]]]:
         """Begin a read."""
         if attribute == "uuid":
-            return self._pool.submit(get_by_uuid, self._client, "QueryHost", value)
-        return self._pool.submit(find_by_attribute, self._client, "QueryHost", attribute, value)
+            return self._pool.submit(get_by_uuid, self.client, "QueryHost", value)
+        return self._pool.submit(find_by_attribute, self.client, "QueryHost", attribute, value)
 
 
 @contextmanager
@@ -372,8 +376,9 @@ def test_reads_by_other_attributes_share_one_request(sim: Simulator, monkeypatch
         one, other = (uuid for number, uuid in enumerate(HOSTS, 1) if f"host-{number}" not in known)
         for uuid in (one, other):
             sim.change("host", uuid, name="twin")
-        both = [future.result() for future in readers.read_together(["twin", "twin"], "name")]
+        *both, found = (future.result() for future in readers.read_together(["twin", "twin", "new-1"], "name"))
         assert [sorted(each["uuid"] for each in records) for records in both] == [sorted((one, other))] * 2
+        assert found == []
         assert both[0][0] is not both[1][0]
         readers.gate.open()
         first.result()
@@ -383,8 +388,36 @@ def test_reads_by_other_attributes_share_one_request(sim: Simulator, monkeypatch
     assert [sorted(text.removeprefix("name?=").split(",")) for text in conditions] == [
         [""],
         sorted([*names, *known]),
-        sorted(["twin", *known]),
+        sorted(["new-1", "twin", *known]),
     ]
+
+
+def test_reads_of_one_name_share_a_request_for_it_alone(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They need no two other names, which a service with one object does not have."""
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first("name", "host-1")
+        sim.clear_log()
+        found = [future.result() for future in readers.read_together(["host-2"] * 3, "name")]
+        assert [records[0]["uuid"] for records in found] == [HOSTS[1]] * 3
+        assert found[0][0] is not found[1][0]
+        conditions = list_conditions(entry["query"] for entry in sim.log())
+    assert [condition for condition in conditions if condition != "name=host-1"] == ["name=host-2"]
+
+
+def test_few_objects_are_all_read(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list with fewer than two names answers all reads, until there are two for a condition."""
+    sim.reset(hosts=1)
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first("name", "host-2")
+        sim.clear_log()
+        names = ["host-1", "new-1"]
+        found, new = (future.result() for future in readers.read_together(names, "name"))
+        assert ([each["name"] for each in found], new) == (["host-1"], [])
+        sim.reset(hosts=3)
+        found, new = (future.result() for future in readers.read_together(names, "name"))
+        assert ([each["name"] for each in found], new) == (["host-1"], [])
+        conditions = list_conditions(entry["query"] for entry in sim.log())
+    assert [text.partition("=")[0] for text in conditions if text != "name=host-2"] == ["", "name?"]
 
 
 def test_value_that_a_list_cannot_contain_is_requested_alone(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,3 +486,89 @@ def test_each_name_is_requested_if_the_response_does_not_prove_that_all_were_che
         conditions = list_conditions(request.query for request in server.requests)
         assert len([text for text in conditions if text.startswith("name?=")]) <= 1
         assert conditions.count("name=host-2") == conditions.count("name=new") == 2
+
+
+# ------------------------------------------------------------------------------------------------------ by a parameter
+
+STATISTIC = "GetHostNicServiceTypeStatistic"
+INTERFACES = [character * 32 for character in "abc"]
+
+
+def service_types(interface: str, *types: str, vlan: int = 0) -> dict[str, Any]:
+    """Return the record of the service types of an interface."""
+    return {"interfaceUuid": interface, "vlanId": vlan, "serviceTypes": [*types], "hostUuid": HOSTS[0]}
+
+
+ROWS = [
+    service_types(INTERFACES[0], "StorageNetwork"),
+    service_types(INTERFACES[0], "TenantNetwork", vlan=100),
+    service_types(INTERFACES[1], "BackupNetwork"),
+]
+
+
+class ListReaders(Readers):
+    """Threads that read the service types of interfaces."""
+
+    def submit(self, value: str, attribute: str = "interfaceUuid") -> Future[list[dict[str, Any]]]:
+        """Begin a read."""
+        return self._pool.submit(list_selected, self.client, STATISTIC, attribute, value)
+
+
+@contextmanager
+def held_list_readers(to_all: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ListReaders, list[str]]]:
+    """Return readers of service types, and the interfaces of the requests, empty for one for all."""
+    requests: list[str] = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        (interface,) = request.query.get("interfaceUuid", [""])
+        requests.append(interface)
+        own = [row for row in ROWS if row["interfaceUuid"] == interface]
+        return StubResponse(200, {"serviceTypeStatistics": own, "total": len(own)} if interface else to_all)
+
+    with StubServer(answer) as server, held_readers(server.url, monkeypatch) as readers:
+        yield ListReaders(readers.client, readers.gate, monkeypatch), requests
+
+
+def test_reads_of_a_list_share_a_request_for_all_its_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interface without a record has no service types. Threads get records of their own."""
+    to_all = {"serviceTypeStatistics": ROWS, "total": len(ROWS)}
+    with held_list_readers(to_all, monkeypatch) as (readers, requests):
+        readers.read_first("interfaceUuid", "f" * 32)
+        one, same, other, none = (
+            future.result() for future in readers.read_together([INTERFACES[0], *INTERFACES], "interfaceUuid")
+        )
+        assert (one, same, other, none) == (ROWS[:2], ROWS[:2], ROWS[2:], [])
+        assert one[0] is not same[0]
+        assert [interface for interface in requests if interface != "f" * 32] == [""]
+
+
+INCOMPLETE: dict[str, dict[str, Any]] = {
+    "truncated": {"serviceTypeStatistics": ROWS[:1], "total": 3},
+    "no total": {"serviceTypeStatistics": ROWS},
+    "lacks an interface": {"serviceTypeStatistics": [*ROWS, {"vlanId": 0}], "total": 4},
+    "no list": {"total": 0},
+}
+
+
+@pytest.mark.parametrize("reason", INCOMPLETE)
+def test_each_record_of_a_list_is_requested_if_the_response_may_lack_some(
+    monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    with held_list_readers(INCOMPLETE[reason], monkeypatch) as (readers, requests):
+        readers.read_first("interfaceUuid", "f" * 32)
+        found = [future.result() for future in readers.read_together(INTERFACES, "interfaceUuid")]
+        assert found == [ROWS[:2], ROWS[2:], []]
+        assert sorted(interface for interface in requests if interface != "f" * 32) == ["", *INTERFACES]
+
+
+def test_long_list_is_only_read_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a record for each read that it answers, three reads need not more than three records."""
+    monkeypatch.setattr(_reads, "ROWS_PER_READ", 1)
+    to_all = {"serviceTypeStatistics": ROWS, "total": len(ROWS)}
+    with held_list_readers(to_all, monkeypatch) as (readers, requests):
+        readers.read_first("interfaceUuid", "f" * 32)
+        for count, expected in ((3, [""]), (2, INTERFACES[:2]), (3, [""])):
+            requests.clear()
+            found = [future.result() for future in readers.read_together(INTERFACES[:count], "interfaceUuid")]
+            assert found == [ROWS[:2], ROWS[2:], []][:count]
+            assert sorted(interface for interface in requests if interface != "f" * 32) == expected

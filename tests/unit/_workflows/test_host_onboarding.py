@@ -203,9 +203,17 @@ def test_state_and_services_of_an_existing_host(service: Simulator, work: Workfl
 
 
 def test_requests_do_not_grow_with_the_hosts(service: Simulator, work: WorkflowRunner) -> None:
-    """Hosts that need nothing are read together, and so are their service types. The report is the same."""
-    hosts = [new_host(number, services=SERVICES) for number in range(1, 41)]
+    """Hosts that need nothing are read together, and so are their service types. The report is the same.
+
+    A new one has four calls, each with a job. Hosts read together before and after them: while a response is awaited,
+    the others wait for a request for all of them.
+    """
+    hosts = [new_host(number, services=SERVICES, timeout=100000) for number in range(1, 41)]
+    service.configure(latencies=dict.fromkeys(("QueryHost", "GetHostNicServiceTypeStatistic"), 0.02))
     ran = run(work, *hosts)
+    service.configure(latencies={})
+    assert len(ran.log) <= 12 * len(hosts)
+    assert ran.reads.count("GetHostNicServiceTypeStatistic") < len(hosts)
     again = run(work, *hosts)
     assert again.reads.count("GetHostNicServiceTypeStatistic") == 1
     assert len(again.log) < len(hosts)
