@@ -1,5 +1,8 @@
 """Run ansible-playbook in forks of this process, which has imported Ansible and the collection.
 
+The forks share the archives of modules, which also contain the compiled files. Without that, each playbook would build
+the archive of each module again, and each module process would compile it.
+
 Import this module only with the environment in which Ansible is to be imported.
 """
 
@@ -9,17 +12,23 @@ import contextlib
 import functools
 import gc
 import importlib
+import importlib.util
+import marshal
 import os
 import pkgutil
 import signal
 import sys
 import tempfile
+import types
 import warnings
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import ansible.constants
 from ansible.cli.playbook import PlaybookCLI
+from ansible.executor import module_common
 from ansible.plugins import loader
 
 loader.init_plugin_loader()
@@ -28,11 +37,34 @@ COLLECTION = "ansible_collections.virtinfra.manager.plugins"
 RUN_FILES = f"{COLLECTION}.plugin_utils._run.files"
 LONGEST_PLAY = 900
 
+# The folder of ansible-core in which it caches the archives of modules.
+ARCHIVES = "ansiballz_cache"
+
 # The actions of Ansible that the roles and the tests use.
 ACTIONS = (
     *("assert", "command", "copy", "debug", "fail", "include_vars", "normal", "set_fact", "template"),
     "validate_argument_spec",
 )
+
+# The header of a compiled file that is used whatever its source is; another version of Python ignores the file.
+UNCHECKED = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
+
+
+class CompiledArchive(zipfile.ZipFile):
+    """An archive of a module that also contains its compiled files."""
+
+    def writestr(self, member: Any, data: Any, *arguments: Any) -> None:
+        """Write a file, and the compiled one beside it."""
+        super().writestr(member, data, *arguments)
+        name = member.filename if isinstance(member, zipfile.ZipInfo) else member
+        if name.endswith(".py"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                code = compile(data, name, "exec", dont_inherit=True)
+            super().writestr(f"{name}c", UNCHECKED + marshal.dumps(code))
+
+
+vars(module_common)["zipfile"] = types.SimpleNamespace(**{**vars(zipfile), "ZipFile": CompiledArchive})
 
 
 @functools.cache
@@ -87,7 +119,10 @@ def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Pat
     # Test playbooks are too short to need it, and their workers would copy the pages that it marks.
     gc.disable()
     # Each ansible-playbook has a folder of its own, which contains what its tasks share.
+    shared = Path(ansible.constants.DEFAULT_LOCAL_TMP, ARCHIVES)
+    shared.mkdir(exist_ok=True)
     ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
+    Path(ansible.constants.DEFAULT_LOCAL_TMP, ARCHIVES).symlink_to(shared)
     # This process would own the sessions of all playbooks.
     vars(sys.modules[RUN_FILES])["OWNER"] = os.getpid()
     _forget_secrets()
