@@ -17,6 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_sn
 
 from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, Fault, fault_name
 from chaos.report import Report
+from chaos.restores import Restorer, Steps, drop_groups
 from chaos.store import drop_dates, explain_wrong_changed, wait_until_settled
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -74,6 +75,8 @@ ONBOARDING = create_play(
 MOVER = {"item": "localhost", "points": [], "checkpoints": [], "space": {"free_bytes": 50, "total_bytes": 100}}
 BACKED_UP = {"query": ["name~=vm-%"], "repository": "/srv/backups", "concurrency": 2, "min_free_percent": 0}
 
+WRITTEN_BACK = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", "stop": True, "start": True}
+
 # The play of the roles that run for each host.
 PLAY = {"inventory_hostname": "host-1", "playbook_dir": "/", **create_play({"host-1": {}})}
 
@@ -83,7 +86,8 @@ class Work:
     """A role with its variables, the options of the new service, and the variables of a run before.
 
     ``play`` are the variables of the play, and ``repeats`` says whether the role does its work each time. ``chosen``
-    are the members of records that the role chooses again when it runs again.
+    are the members of records that the role chooses again when it runs again. ``breaks`` is how the data mover fails in
+    the run with a fault.
     """
 
     role: str
@@ -93,9 +97,10 @@ class Work:
     play: Mapping[str, Any] = field(default_factory=lambda: PLAY)
     repeats: bool = False
     chosen: tuple[str, ...] = ()
+    breaks: str = ""
 
     def __str__(self) -> str:
-        return f"{self.role} {self.variables.get('state', '')}".rstrip()
+        return f"{self.role} {self.variables.get('state', '') or self.breaks}".rstrip()
 
 
 WORKS = (
@@ -112,6 +117,10 @@ WORKS = (
     Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, play=ONBOARDING, chosen=("mac",)),
     Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),
     Work("vm_backup", BACKED_UP, {"vms": 3}, repeats=True),
+    *(
+        Work("vm_backup_restore", WRITTEN_BACK, {"vms": 2}, repeats=True, breaks=breaks)
+        for breaks in ("", "incomplete", "unknown")
+    ),
 )
 
 
@@ -131,6 +140,8 @@ class Stage:
         sim.reset(latency=0.0, reconnect=0.0, boot=0.0, **{"cbt_tasks": 0, **work.service}, **SERVERS[server])
         self.sim, self.work, self._folder = sim, work, folder
         self._run = WorkflowRunner(sim)
+        is_restore = work.role == "vm_backup_restore"
+        self.restorer = Restorer(sim, work.variables["vm"], work.breaks) if is_restore else None
         for number, group in enumerate(sim.records("snapshotgroup") if work.role == "vm_snapshots" else ()):
             sim.change("snapshotgroup", group["uuid"], name=f"scheduled-2026-01-{number + 1:02}", description=MARK)
         if work.earlier is not None:
@@ -149,17 +160,19 @@ class Stage:
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
         run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
-        in_steps = IN_STEPS.get(self.work.role)
+        in_steps = self.restorer or IN_STEPS.get(self.work.role)
         return in_steps(run) if in_steps else run()
 
     def repair(self) -> None:
-        """Do what an operator does after a failure: enable the host that could not leave its maintenance."""
+        """Do what an operator does after a failure: enable a host that could not leave its maintenance, end exports."""
         if self.work.role == "host_maintenance":
             self.sim.change("host", HOST, state="Enabled")
+        if self.restorer:
+            self.restorer.repair()
 
     def read(self) -> State:
         """Return the state of the service, with one placeholder for all uuids that were new since the start."""
-        text = json.dumps(drop_dates(wait_until_settled(self.sim)))
+        text = json.dumps(drop_dates(drop_groups(wait_until_settled(self.sim))))
         for name in self.work.chosen:
             text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: str(HOST in found[0]).lower(), text)
         state: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in self._known else "new", text))
@@ -180,36 +193,25 @@ def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
 
 def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
     """Run the steps of the role vm_backup as its tasks do, with a data mover that copies everything at once."""
-    ran: list[WorkflowRun] = []
-
-    def step(name: str, **given: Any) -> dict[str, Any]:
-        ran.append(run(step=name, given=given))
-        return dict(ran[-1].result.get("next") or {})
-
-    def result() -> WorkflowRun:
-        changed = any(each.result.get("changed") for each in ran)
-        warnings, log = ([item for each in ran for item in getattr(each, name)] for name in ("warnings", "log"))
-        return WorkflowRun({**ran[-1].result, "changed": changed}, warnings, log)
-
+    step = Steps(run)
     if not step("select"):
-        return result()
+        return step.combine()
     planned = step("plan", movers=[MOVER], taken=[{"item": MOVER["item"], "others": []}])
     if not planned:
-        return result()
+        return step.combine()
     after, entries, problem = planned, list(planned["entries"]), None
     looked: list[dict[str, Any]] = []
     while after.get("has_more"):
         known = {"turn": after["turn"], "items": planned["items"], "entries": entries, "looked": looked}
         after = step("turn", **known, movers=[{"item": MOVER["item"], "running": []}], asked=after["movers"])
-        problem = None if after else ran[-1].message
+        problem = None if after else str(step.last["msg"])
         entries += after.get("entries", [])
         copies = [{"ansible_job_id": "j1", "__vm_backup_session": each} for each in after.get("sessions", [])]
         looked = [{"finished": 1, "__vm_backup_copy": each} for each in (*copies, *after.get("copies", []))]
     ended = step("end", items=planned["items"], done=entries, problem=problem)
-    if not ended:
-        return result()
-    step("report", entries=[*entries, *ended["entries"]], items=planned["items"])
-    return result()
+    if ended:
+        step("report", entries=[*entries, *ended["entries"]], items=planned["items"])
+    return step.combine()
 
 
 # The roles whose tasks run their workflow in steps.
@@ -306,6 +308,8 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
         yield problem
     if not has_failed and (difference := compare(wanted, stage.read())):
         yield f"nothing failed, but not everything was done: {difference}"
+    if stage.restorer:
+        yield from stage.restorer.find_problems(ran, stage.before, after)
     if cell.fault["fault"] == "hang" and hits:
         return
     sim.clear_faults()
@@ -313,7 +317,10 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
     if has_failed:
         stage.repair()
     for problem in ("it does not converge", "it is not idempotent"):
+        earlier = wait_until_settled(sim)
         again = stage.run()
+        if stage.restorer:
+            yield from stage.restorer.find_problems(again, earlier, wait_until_settled(sim))
         difference = compare(wanted, stage.read())
         if again.result.get("failed") or again.result["failed_count"] or difference:
             yield f"{problem}: {again.message}: {difference}"

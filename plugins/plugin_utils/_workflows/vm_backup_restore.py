@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraError, list_error_codes
+from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
 from .backup_plan import SILENCE, find_other_run, has_session, list_ended, replace_address
@@ -23,6 +24,8 @@ NOTHING = "Nothing was changed."
 
 # What became of a volume if the data mover has not said it.
 UNKNOWN = "unknown"
+
+HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
 
 @dataclass(frozen=True)
@@ -85,15 +88,18 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     point = choose_point(listed["points"], vm, settings)
     if vm is None:
         lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
-        return Report("volumes", next={"vm": None, "point": point, "targets": [], "lines": lines, "runs": []})
+        files = {"vm": None, "point": point, "targets": [], "lines": lines, "runs": [], "has_leftover": False}
+        return Report("volumes", next=files)
     ended = list_ended({"others": listed["runs"]})
     refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
     # The point may be that of another VM, whose folder says how far the restore is.
     vms = list(dict.fromkeys((point["vm_uuid"], vm["uuid"])))
     run = {"run": str(uuid4()), "owner": describe_owner(settings.timeout + SILENCE), "vm_uuids": vms, "ended": ended}
-    lines = describe(vm, point, targets)
-    return Report("volumes", next={"vm": vm, "point": point, "targets": targets, "lines": lines, "runs": [run]})
+    # The exports of a run that was killed remain.
+    has_leftover = any(each["run"] in ended and vm["uuid"] in each["vm_uuids"] for each in listed["runs"])
+    planned = {"vm": vm, "point": point, "targets": targets, "runs": [run], "has_leftover": has_leftover}
+    return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
 
 
 def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings) -> Record:
@@ -189,7 +195,10 @@ def confirm(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 
 
 def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """Stop the VM if asked, take a snapshot group, and export the volumes. Raise VirtinfraError if that fails."""
+    """Stop the VM if asked, take a snapshot group, and export the volumes; return what was done if that fails.
+
+    Raise VirtinfraError if nothing was done, because another run has the VM.
+    """
     settings, planned = Settings(**options), given["plan"]
     vm, point = planned["vm"], planned["point"]
     if problem := find_other_work(planned["runs"], given["taken"]):
@@ -201,17 +210,52 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         return Report("volumes", next={"work": [work], "snapshot_group": None})
     if site.check_mode:
         return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=True)
-    if vm["state"] != "Stopped":
-        _do(site, "vm", {"uuid": vm["uuid"]}, state="stopped", wait_timeout=settings.timeout)
-    _require_unchanged(_find_vm(site, vm["uuid"]), planned["targets"])
-    group = _take_snapshots(site, vm, settings) if settings.snapshot_first else None
-    uuids = [target["uuid"] for target in planned["targets"]]
-    exported = _do(site, "cbt_volume_export", {"vm": vm["uuid"], "volumes": uuids}, wait_timeout=settings.timeout)
-    infos = match_exports(exported.get("volume_infos") or (), planned["targets"])
-    host = vm.get("host_uuid") or vm.get("last_host_uuid")
-    infos = [replace_address(info, host, settings.host_address) for info in infos]
+    begun = _Begun()
+    try:
+        infos = _prepare(site, planned, settings, begun)
+    except VirtinfraError as failure:
+        # The last step needs to know what was done until then.
+        return Report("volumes", next={"work": [], **asdict(begun), "problem": str(failure)})
     work = {**common, "volumes": infos, "directory": None, "run": planned["runs"][0]["run"]}
-    return Report("volumes", next={"work": [work], "snapshot_group": group}, has_changed=True)
+    return Report("volumes", next={"work": [work], **asdict(begun)}, has_changed=True)
+
+
+@dataclass
+class _Begun:
+    """What was done before the volumes are written: the VM stopped, this snapshot group taken, the volumes exported."""
+
+    stopped: bool = False
+    snapshot_group: str | None = None
+    exported: bool = False
+
+
+def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> list[Record]:
+    """Prepare the VM, note it in ``begun``, and return the exports of its volumes. Raise VirtinfraError."""
+    vm, targets = planned["vm"], planned["targets"]
+    if vm["state"] != "Stopped":
+        _do(
+            site,
+            "The VM could not be stopped",
+            "vm",
+            {"uuid": vm["uuid"]},
+            state="stopped",
+            wait_timeout=settings.timeout,
+        )
+        begun.stopped = True
+    _require_unchanged(site, vm, targets)
+    if settings.snapshot_first:
+        begun.snapshot_group = _take_snapshots(site, vm, settings)
+    if planned["has_leftover"]:
+        # Exports of a run that was killed would prevent those of this one.
+        _end_exports(site, planned)
+    exported = _export(site, planned, settings)
+    begun.exported = not is_refused(exported)
+    if exported["failed"]:
+        hint = "" if begun.exported else f". If they are exported already, and nobody uses the exports, {HOW_TO_END}"
+        raise VirtinfraError(f"The volumes could not be exported: {str(exported['msg']).rstrip('.')}{hint}.")
+    host = vm.get("host_uuid") or vm.get("last_host_uuid")
+    infos = match_exports(exported.get("volume_infos") or (), targets)
+    return [replace_address(info, host, settings.host_address) for info in infos]
 
 
 def find_other_work(runs: Sequence[Record], results: Sequence[Record]) -> str | None:
@@ -225,26 +269,50 @@ def find_other_work(runs: Sequence[Record], results: Sequence[Record]) -> str | 
     return None
 
 
-def _do(site: Site, module: str, target: Record, **options: Any) -> Record:
-    """Return the result of a module for one object. Raise VirtinfraError if it has failed."""
-    (result,) = site.batch(module, [target], 1, **options)
+def _do(site: Site, failure: str, module: str, target: Record, **options: Any) -> None:
+    """Run a module for one object. Raise VirtinfraError, which begins with ``failure``, if it has failed."""
+    result = site.change(module, target, **options)
     if result["failed"]:
-        raise VirtinfraError(str(result["msg"]))
-    return result
+        raise VirtinfraError(f"{failure}: {result['msg']}")
 
 
-def _require_unchanged(vm: Record, targets: Sequence[Record]) -> None:
+def _export(site: Site, planned: Record, settings: Settings) -> Record:
+    """Export the volumes to overwrite, and return the result of the module."""
+    return site.change("cbt_volume_export", _describe_exports(planned), wait_timeout=settings.timeout)
+
+
+def _end_exports(site: Site, planned: Record) -> Record:
+    """End the exports of the volumes to overwrite, and return the result of the module."""
+    return site.change("cbt_volume_export", _describe_exports(planned), state="absent")
+
+
+def _describe_exports(planned: Record) -> Record:
+    return {"vm": planned["vm"]["uuid"], "volumes": [target["uuid"] for target in planned["targets"]]}
+
+
+def is_refused(exported: Record) -> bool:
+    """Return whether the volumes were not exported for sure: exports that exist are not those of this run."""
+    if exported["changed"] or not exported["failed"]:
+        return False
+    refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").duplicate_codes)
+    return any(code in refusals for code in list_error_codes(exported["error"]))
+
+
+def _require_unchanged(site: Site, vm: Record, targets: Sequence[Record]) -> None:
     """Raise VirtinfraError unless the VM is stopped, and has the volumes to overwrite."""
-    attached = {volume["uuid"] for volume in vm["all_volumes"] or ()}
-    if vm["state"] != "Stopped" or not attached.issuperset(target["uuid"] for target in targets):
-        raise VirtinfraError(f"{vm['name']} has changed meanwhile: it is {vm['state']}. No volume was overwritten.")
+    found = site.select_vms([], [vm["uuid"]]).objects
+    attached = {volume["uuid"] for each in found for volume in each["all_volumes"] or ()}
+    state = found[0]["state"] if found else "gone"
+    if state != "Stopped" or not attached.issuperset(target["uuid"] for target in targets):
+        raise VirtinfraError(f"{vm['name']} has changed meanwhile: it is {state}. No volume was overwritten.")
 
 
 def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
     """Take a snapshot group of the VM, and return its name."""
     name = f"before-restore-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
     group = {"vm": vm["uuid"], "name": name, "description": MARK}
-    _do(site, "vm_snapshot_group", group, wait_timeout=settings.timeout)
+    failure = f"The snapshot group {name} could not be taken"
+    _do(site, failure, "vm_snapshot_group", group, wait_timeout=settings.timeout)
     return name
 
 
@@ -262,20 +330,28 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the exports, start the VM if asked and all is restored, and return an entry for each volume."""
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
     vm, results = planned["vm"], given.get("restored") or []
-    problems = list(filter(None, [find_failure(given["begun"]), *map(find_failure, results)]))
-    has_begun = given["begun"].get("next") or given["begun"].get("failed")
-    # The exports of a VM that another run has taken are not those of this one.
-    if vm and has_begun and not (site.check_mode or find_other_work(planned["runs"], given["taken"])):
-        uuids = [target["uuid"] for target in planned["targets"]]
-        (ended,) = site.batch("cbt_volume_export", [{"vm": vm["uuid"], "volumes": uuids}], 1, state="absent")
+    problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
+    if vm and _may_have_exports(site, given):
+        ended = _end_exports(site, planned)
         if ended["failed"]:
-            problems.append(f"The exports could not be ended: {ended['msg']}")
+            problems.append(f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}")
+    rows = list_volumes(planned["targets"], results, site.check_mode)
     if vm and settings.start and not problems:
-        (started,) = site.batch("vm", [{"uuid": vm["uuid"]}], 1, state="running", wait_timeout=settings.timeout)
+        started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
         if started["failed"]:
             problems.append(f"The VM is restored, but could not be started: {started['msg']}")
-    rows = list_volumes(planned["targets"], results, site.check_mode)
+    elif problems and (settings.start or begun.get("stopped") or any(is_half(row) for row in rows)):
+        problems.append("The VM was not started")
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
+
+
+def _may_have_exports(site: Site, given: Record) -> bool:
+    """Return whether this run may have exported the volumes. Exports of others stay."""
+    begun = given["begun"]
+    if site.check_mode or find_other_work(given["plan"]["runs"], given["taken"]):
+        return False
+    # A step that does not say it was interrupted.
+    return bool(begun["next"]["exported"] if begun.get("next") else begun.get("failed"))
 
 
 def find_failure(result: Record) -> str | None:
@@ -325,12 +401,18 @@ def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[st
     return entries
 
 
+def is_half(row: Record) -> bool:
+    """Return whether a volume is or may be half written."""
+    return row["state"] in ("incomplete", UNKNOWN)
+
+
 def describe_half(row: Record, group: str | None) -> str:
     """Return what a failure has left of a volume."""
-    if row["state"] in ("incomplete", UNKNOWN):
-        revert = f", or set the VM back to the snapshot group {group}" if group else ""
+    if is_half(row):
         extent = "may be half written" if row["state"] == UNKNOWN else "is half written"
-        return f"This volume {extent}, and the VM was not started. Run the role again, which completes it{revert}."
+        revert = f", or set the VM back to the snapshot group {group}" if group else ""
+        earlier = ", or to that of the first run if earlier ones have failed, too" if group else ""
+        return f"This volume {extent}. Run the role again, which completes it{revert}{earlier}."
     return {"restored": "This volume is restored.", "unchanged": "This volume has the content already."}.get(
         row["state"], "This volume was not overwritten."
     )

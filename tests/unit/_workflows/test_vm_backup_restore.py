@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
 STAMP = "20261127T021500Z"
@@ -130,7 +131,7 @@ def test_never_into_a_vm_that_does_not_stand_still(service: Simulator, work: Wor
     service.change("vm", planned["vm"]["uuid"], state=state)
     assert f"vm-1 is {state}" in plan(service, work).message
     begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
-    assert (f"it is {state}" in begun.message, begun.calls) == (True, [])
+    assert (f"it is {state}" in begun.result["next"]["problem"], begun.calls) == (True, [])
 
 
 def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
@@ -146,7 +147,13 @@ def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
     assert ended.calls == ["UnexportNbdVolumes"]
     (entry,) = ended.report
     assert entry["outcome"] == "failed"
-    for part in ("the export was cut.", "half written", "Run the role again", begun.result["next"]["snapshot_group"]):
+    for part in (
+        "the export was cut.",
+        "The VM was not started.",
+        "half written",
+        "Run the role again",
+        begun.result["next"]["snapshot_group"],
+    ):
         assert part in entry["error"]
 
 
@@ -158,7 +165,7 @@ def test_a_mover_that_does_not_say_what_it_has_written(service: Simulator, work:
     given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [lost]}
     (entry, *dummy) = step(work, "end", given, start=True).report
     assert (entry["outcome"], entry["state"]) == ("failed", "unknown")
-    assert "no route to host. This volume may be half written, and the VM was not started." in entry["error"]
+    assert "no route to host. The VM was not started. This volume may be half written." in entry["error"]
     refused = {**given, "restored": [{"failed": True, "changed": False, "msg": "no qemu-img.", "volumes": []}]}
     (entry, *dummy) = step(work, "end", refused).report
     assert (entry["state"], "was not overwritten" in entry["error"]) == ("untouched", True)
@@ -215,3 +222,84 @@ def test_the_variables_of_a_restore_are_not_those_of_a_backup(service: Simulator
     given = {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_restore_vm": "vm-1"}
     assert "next" in work("vm_backup", given, step="select").result
     assert "no variable vm_backup_repositry" in work("vm_backup", {"vm_backup_repositry": "x"}, step="select").message
+
+
+def begin_and_end(work: WorkflowRunner, planned: dict[str, Any], **variables: Any) -> tuple[WorkflowRun, WorkflowRun]:
+    """Run the steps that begin and end a restore whose data mover has nothing to write."""
+    known = {"plan": planned, "taken": taken(planned)}
+    begun = step(work, "begin", known, **variables)
+    return begun, step(work, "end", {**known, "begun": begun.result, "restored": []}, **variables)
+
+
+def test_a_failed_export_names_what_was_done_before(service: Simulator, work: WorkflowRunner) -> None:
+    """The snapshot group was taken and the VM stopped, and nobody else says so."""
+    vm = service.records("vm")[0]["uuid"]
+    service.change("vm", vm, state="Running")
+    planned = plan(service, work, stop=True).result["next"]
+    service.fault("fail", "ExportNbdVolumes", error={"code": "SYS.1000", "details": "no port is free"})
+    begun, ended = begin_and_end(work, planned, stop=True, start=True)
+    group = begun.result["next"]["snapshot_group"]
+    assert (begun.result["changed"], ended.calls) == (True, ["UnexportNbdVolumes"])
+    assert group in [each["name"] for each in service.records("snapshotgroup")]
+    assert {(entry["state"], entry["snapshot_group"]) for entry in ended.report} == {("untouched", group)}
+    for part in ("no port is free", "The VM was not started. This volume was not overwritten."):
+        assert part in ended.report[0]["error"]
+
+
+@pytest.mark.parametrize("operation", ["StopVmInstance", "CreateVolumeSnapshotGroup"])
+def test_exports_of_others_stay_when_a_step_before_has_failed(
+    service: Simulator, work: WorkflowRunner, operation: str
+) -> None:
+    planned = plan(service, work).result["next"]
+    vm = planned["vm"]["uuid"]
+    exported = export(service, work)
+    if operation == "StopVmInstance":
+        service.change("vm", vm, state="Running")
+        planned = plan(service, work, stop=True).result["next"]
+    service.fault("fail", operation, error={"code": "SYS.1000", "details": "no host"})
+    dummy, ended = begin_and_end(work, planned, stop=True, start=True)
+    assert ("no host" in ended.report[0]["error"], ended.calls) == (True, [])
+    assert service.state()["exported"] == exported
+
+
+def export(service: Simulator, work: WorkflowRunner) -> dict[str, list[str]]:
+    """Export the volumes of vm-1, as another product does, and return all exports."""
+    vm = service.records("vm")[0]
+    volumes = [volume["uuid"] for volume in vm["allVolumes"]]
+    ModuleRunner(service)("cbt_volume_export", {"vm": vm["uuid"], "volumes": volumes})
+    exported: dict[str, list[str]] = service.state()["exported"]
+    assert len(exported[vm["uuid"]]) == len(volumes)
+    return exported
+
+
+def test_volumes_that_another_product_writes(service: Simulator, work: WorkflowRunner) -> None:
+    """Their exports stay, and the report says how to end those that nobody uses."""
+    exported = export(service, work)
+    dummy, ended = begin_and_end(work, plan(service, work).result["next"])
+    assert (ended.calls, service.state()["exported"]) == ([], exported)
+    assert "and nobody uses the exports, end them with the module cbt_volume_export" in ended.report[0]["error"]
+
+
+def test_the_exports_of_a_run_that_was_killed_are_ended_before(service: Simulator, work: WorkflowRunner) -> None:
+    export(service, work)
+    killed = {**list_points(service), "runs": [other_run(service, silent_seconds=5000)]}
+    begun, ended = begin_and_end(work, step(work, "plan", {"listed": killed}).result["next"])
+    assert begun.calls == ["CreateVolumeSnapshotGroup", "UnexportNbdVolumes", "ExportNbdVolumes"]
+    assert ("problem" in begun.result["next"], ended.outcomes) == (False, ["untouched", "untouched"])
+
+
+def test_exports_that_cannot_be_ended_are_named(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    service.fault("fail", "UnexportNbdVolumes", error={"code": "SYS.1000", "details": "no agent"})
+    dummy, ended = begin_and_end(work, planned, start=True)
+    assert ended.calls == ["UnexportNbdVolumes"]
+    for part in ("no agent", "To be safe, end them with the module cbt_volume_export", "The VM was not started."):
+        assert part in ended.report[0]["error"]
+
+
+def test_a_vm_that_was_deleted_meanwhile(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    service.change("vm", planned["vm"]["uuid"], state="Destroyed")
+    begun, ended = begin_and_end(work, planned)
+    assert (begun.calls, ended.calls) == ([], [])
+    assert "vm-1 has changed meanwhile: it is gone. No volume was overwritten." in ended.report[0]["error"]

@@ -1,0 +1,180 @@
+"""The steps of the role vm_backup_restore with a data mover that writes at once, and what must be true afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import MARK
+
+from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
+from support.scenarios import State
+from support.workflow_runner import WorkflowRun
+
+POINT = "20261127T021500Z"
+
+# The member of a volume that stands for its content: that of the point, or a part of it.
+CONTENT, WHOLE, HALF = "_content", POINT, f"half of {POINT}"
+
+# What an entry may say about a volume with a content.
+STATES: Mapping[str | None, tuple[str, ...]] = {
+    WHOLE: ("restored", "unchanged"),
+    HALF: ("incomplete", "unknown"),
+    None: ("untouched", "unknown"),
+}
+
+
+class Steps:
+    """The steps of a role that have run, and what they have done together."""
+
+    def __init__(self, run: Callable[..., WorkflowRun]) -> None:
+        self._run, self.ran = run, list[WorkflowRun]()
+
+    def __call__(self, name: str, **given: Any) -> dict[str, Any]:
+        """Run a step, and return what it has for later ones, nothing if it has failed."""
+        self.ran.append(self._run(step=name, given=given))
+        return dict(self.last.get("next") or {})
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The result of the last step."""
+        return self.ran[-1].result
+
+    def combine(self, has_changed: bool = False) -> WorkflowRun:
+        """Return the result of the last step, with the changes, warnings and requests of all."""
+        changed = has_changed or any(each.result.get("changed") for each in self.ran)
+        warnings, log = ([item for each in self.ran for item in getattr(each, name)] for name in ("warnings", "log"))
+        return WorkflowRun({**self.last, "changed": changed}, warnings, log)
+
+
+class Restorer:
+    """Restore a VM of a simulator from a point in a repository.
+
+    While the simulator has faults, the data mover ``breaks`` so: it writes half of a volume and fails (``incomplete``),
+    or it cannot be reached any more (``unknown``).
+    """
+
+    def __init__(self, sim: Simulator, vm: str, breaks: str = "") -> None:
+        self._sim, self._breaks = sim, breaks
+        self._uuid = next(record["uuid"] for record in sim.records("vm") if record["name"] == vm)
+        self.problems: list[str] = []
+        self._must_end_exports = False
+
+    def __call__(self, run: Callable[..., WorkflowRun]) -> WorkflowRun:
+        """Run the steps of the role as its tasks do."""
+        step = Steps(run)
+        if not step("select"):
+            return step.combine()
+        planned = step("plan", listed=self._list_points())
+        if not planned:
+            return step.combine()
+        step("confirm", plan=planned)
+        if step.last.get("failed"):
+            return step.combine()
+        known = {"plan": planned, "taken": [{"taken": each["vm_uuids"], "others": []} for each in planned["runs"]]}
+        work = step("begin", **known).get("work", [])
+        begun = step.last
+        written = [self._write(each) for each in work]
+        step("end", **known, begun=begun, restored=written)
+        self._must_end_exports = "cbt_volume_export and state: absent" in json.dumps(step.last["report"])
+        return step.combine(any(each["changed"] for each in written))
+
+    def repair(self) -> None:
+        """End the exports if the last run has asked for it."""
+        vm = find_vm(self._sim.state(), self._uuid)
+        if self._must_end_exports:
+            volumes = [volume["uuid"] for volume in vm["allVolumes"]]
+            ended = ModuleRunner(self._sim)(
+                "cbt_volume_export", {"vm": self._uuid, "volumes": volumes, "state": "absent"}
+            )
+            assert not ended.failed, ended.result
+
+    def _list_points(self) -> dict[str, Any]:
+        """Return what backup_point_info returns."""
+        vm = find_vm(self._sim.state(), self._uuid)
+        volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in vm["allVolumes"]]
+        point = {"vm_uuid": vm["uuid"], "vm_name": vm["name"], "point": POINT, "whole": True, "problems": []}
+        return {"points": [{**point, "volumes": volumes}], "running": [], "runs": []}
+
+    def _write(self, work: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what backup_restore returns. It writes only what is exported, in place of a connection."""
+        breaks = self._breaks if self._sim.faults() else ""
+        infos = [info["volume"]["volume_uuid"] for info in work["volumes"]]
+        state = self._sim.state()
+        vm = find_vm(state, self._uuid)
+        contents = {each["uuid"]: each.get(CONTENT) for each in vm["allVolumes"]}
+        rows = [
+            {"volume_uuid": info["source"], "target": uuid, "size": 1, "state": "untouched"}
+            for info, uuid in zip(work["volumes"], infos, strict=True)
+        ]
+        if not set(infos) <= set(state["exported"].get(self._uuid, ())):
+            return {"failed": True, "changed": False, "msg": "Nothing is exported.", "volumes": rows}
+        if vm["state"] != "Stopped":
+            self.problems.append(f"it writes volumes of a VM that is {vm['state']}")
+        for row in rows:
+            has_content = contents[row["target"]] == WHOLE
+            self._sim.change("volume", row["target"], **{CONTENT: HALF if breaks else WHOLE})
+            row["state"] = "incomplete" if breaks else "unchanged" if has_content else "restored"
+            if breaks:
+                break
+        if breaks == "unknown":
+            return {"unreachable": True, "changed": False, "msg": "No route to host."}
+        changed = any(row["state"] in ("restored", "incomplete") for row in rows)
+        failure = {"failed": True, "msg": "The disk is broken."} if breaks else {"failed": False}
+        return {**failure, "changed": changed, "volumes": rows}
+
+    def find_problems(self, ran: WorkflowRun, before: State, after: State) -> Iterator[str]:
+        """Yield what must not be so after a run, whatever has failed."""
+        yield from self.problems
+        self.problems.clear()
+        report = ran.result.get("report") or []
+        said = json.dumps([[entry["snapshot_group"], entry["error"]] for entry in report[:1]] + [ran.message])
+        vm = find_vm(after, self._uuid)
+        contents = {each["uuid"]: each.get(CONTENT) for each in vm["allVolumes"]}
+        if HALF in contents.values() and vm["state"] != "Stopped":
+            yield f"a volume is half written, and the VM is {vm['state']}"
+        if after["exported"].get(self._uuid) and "exports could not be ended" not in said:
+            yield f"volumes are exported, and it does not say so: {said}"
+        for name in sorted(list_groups(after) - list_groups(before)):
+            if name not in said:
+                yield f"the snapshot group {name} is not named: {said}"
+        if vm["state"] != "Running" and find_vm(before, self._uuid)["state"] == "Running":
+            if not re.search(r"could not be st(art|opp)ed|was not started", said):
+                yield f"the VM is {vm['state']}, and it does not say so: {said}"
+        elif vm["state"] == "Running" and "was not started" in said and "outcome" not in said:
+            yield f"the VM is {vm['state']}, but it was not started: {said}"
+        for entry in report:
+            yield from _find_untrue(entry, contents[entry["target"]], list_groups(after))
+
+
+def _find_untrue(entry: Mapping[str, Any], content: str | None, groups: set[str]) -> Iterator[str]:
+    """Yield what is not true in an entry about a volume with this content."""
+    if entry["state"] not in STATES[content]:
+        yield f"the content of {entry['target']} is {content}, and the report says {entry['state']}"
+    if (entry["outcome"] == "failed") != (entry["error"] is not None):
+        yield f"the outcome is {entry['outcome']}, and the error {entry['error']}"
+    if content == HALF and entry["outcome"] != "failed":
+        yield f"{entry['target']} is half written, and its outcome {entry['outcome']}"
+    if entry["snapshot_group"] is not None and entry["snapshot_group"] not in groups:
+        yield f"there is no snapshot group {entry['snapshot_group']}"
+    if entry["state"] != "untouched" and entry["snapshot_group"] is None:
+        yield f"{entry['target']} is {entry['state']}, and no snapshot group is named"
+
+
+def find_vm(state: State, uuid: str) -> dict[str, Any]:
+    """Return a VM of the state of a service."""
+    return next(dict(record) for record in state["vm"] if record["uuid"] == uuid)
+
+
+def list_groups(state: State) -> set[str]:
+    """Return the names of the snapshot groups that restores have taken."""
+    return {record["name"] for record in state["snapshotgroup"] if record["description"] == MARK}
+
+
+def drop_groups(state: State) -> State:
+    """Return a state without the snapshot groups of restores, since each run takes another one."""
+    groups = [record for record in state["snapshotgroup"] if record["description"] != MARK]
+    return {**state, "snapshotgroup": groups}
