@@ -132,7 +132,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._modules.read import service_module
+from ..module_utils._modules.diagnosis import service_module
 
 MODULE = service_module()
 

@@ -131,7 +131,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.vms import find_bandwidth_limit, find_bandwidth_limits
+from ..module_utils._resources.nics import find_bandwidth_limit, find_bandwidth_limits
 
 KEYS = ("uuid", "vmInstanceUuid", "l3NetworkUuid")
 LIMITS = {

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Any
 
+from .._api.error_code import CREDENTIALS, OVERLOAD_HINTS
 from .._api.errors import (
-    CREDENTIALS,
-    OVERLOAD_HINTS,
     ApiError,
     JobNotFound,
     Overloaded,

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from .._api.error_code import add_causes, list_error_codes
 from .._api.errors import (
     ApiError,
     InvalidOptions,
@@ -20,8 +21,6 @@ from .._api.errors import (
     TransportError,
     Unsupported,
     VirtinfraError,
-    add_causes,
-    list_error_codes,
 )
 from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions

@@ -8,9 +8,9 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import (
     FORBIDDEN,
-    NO_SUCH_OBJECT,
     UNAUTHORIZED,
     ApiError,
     JobNotFound,
@@ -21,7 +21,6 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
-    list_error_codes,
 )
 from .._api.operation import Operation
 from .._api.operations import COMPANIONS, get_operation

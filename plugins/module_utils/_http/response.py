@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
 
-from .._api.errors import is_error_code
+from .._api.error_code import is_error_code
 from .._api.records import RESERVED_KEY_PREFIX, rename_reserved_keys
 from .._masking.masker import Masker
 from .._masking.terminal import make_printable

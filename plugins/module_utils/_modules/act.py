@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from .._api.by_path import choose_by_path
+from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import (
-    NO_SUCH_OBJECT,
     ApiError,
     InvalidOptions,
     ResponseLost,
@@ -18,7 +18,6 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
-    list_error_codes,
 )
 from .._api.operation import ABSENT, TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, get_operation

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .._api.errors import FORBIDDEN, NO_SUCH_OBJECT, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
+from .._api.error_code import NO_SUCH_OBJECT
+from .._api.errors import FORBIDDEN, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
 from .._api.records import NullReference, Record
 from .._client.client import Client
 from .._client.lists import extract_records

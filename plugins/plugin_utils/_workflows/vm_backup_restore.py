@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
 
-from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraError, list_error_codes
+from ...module_utils._api.error_code import list_error_codes
+from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraError
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner

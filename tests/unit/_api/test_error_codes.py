@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api import errors as exceptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.error_code import (
     MAX_CAUSES,
     MAX_DEPTH,
+    is_error_code,
+    list_error_codes,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     ApiError,
     LoginFailed,
     ResponseLost,
     VirtinfraError,
-    is_error_code,
-    list_error_codes,
 )
 from hypothesis import given
 from hypothesis import strategies as st
