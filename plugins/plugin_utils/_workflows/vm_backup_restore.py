@@ -223,9 +223,12 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 
 @dataclass
 class _Begun:
-    """What was done before the volumes are written: the VM stopped, this snapshot group taken, the volumes exported."""
+    """What was done before the volumes are written: this snapshot group taken, the volumes exported.
 
-    stopped: bool = False
+    ``is_off`` says whether the VM is known to be stopped.
+    """
+
+    is_off: bool = False
     snapshot_group: str | None = None
     exported: bool = False
 
@@ -242,8 +245,10 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
             state="stopped",
             wait_timeout=settings.timeout,
         )
-        begun.stopped = True
-    _require_unchanged(site, vm, targets)
+        begun.is_off = True
+    current = site.select_vms([], [vm["uuid"]]).objects
+    begun.is_off = [each["state"] for each in current] == ["Stopped"]
+    _require_unchanged(vm, current, targets)
     if settings.snapshot_first:
         begun.snapshot_group = _take_snapshots(site, vm, settings)
     if planned["has_leftover"]:
@@ -299,11 +304,10 @@ def is_refused(exported: Record) -> bool:
     return any(code in refusals for code in list_error_codes(exported["error"]))
 
 
-def _require_unchanged(site: Site, vm: Record, targets: Sequence[Record]) -> None:
-    """Raise VirtinfraError unless the VM is stopped, and has the volumes to overwrite."""
-    found = site.select_vms([], [vm["uuid"]]).objects
-    attached = {volume["uuid"] for each in found for volume in each["all_volumes"] or ()}
-    state = found[0]["state"] if found else "gone"
+def _require_unchanged(vm: Record, current: Sequence[Record], targets: Sequence[Record]) -> None:
+    """Raise VirtinfraError unless the VM is stopped, and has the volumes to overwrite. ``current`` has it, if any."""
+    attached = {volume["uuid"] for each in current for volume in each["all_volumes"] or ()}
+    state = current[0]["state"] if current else "gone"
     if state != "Stopped" or not attached.issuperset(target["uuid"] for target in targets):
         raise VirtinfraError(f"{vm['name']} has changed meanwhile: it is {state}. No volume was overwritten.")
 
@@ -341,7 +345,7 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
         if started["failed"]:
             problems.append(f"The VM is restored, but could not be started: {started['msg']}")
-    elif problems and (settings.start or begun.get("stopped") or any(is_half(row) for row in rows)):
+    elif problems and begun.get("is_off") and (settings.start or settings.stop or any(is_half(row) for row in rows)):
         problems.append("The VM was not started")
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
 

@@ -259,6 +259,8 @@ def test_exports_of_others_stay_when_a_step_before_has_failed(
     service.fault("fail", operation, error={"code": "SYS.1000", "details": "no host"})
     dummy, ended = begin_and_end(work, planned, stop=True, start=True)
     assert ("no host" in ended.report[0]["error"], ended.calls) == (True, [])
+    # The VM that could not be stopped runs.
+    assert ("The VM was not started" in ended.report[0]["error"]) == (operation != "StopVmInstance")
     assert service.state()["exported"] == exported
 
 
