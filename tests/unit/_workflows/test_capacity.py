@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,6 +136,54 @@ def test_a_part_that_cannot_be_read(sim: Simulator, work: WorkflowRunner) -> Non
     assert (totals["hosts"]["count"], totals["path"]) == (len(sim.records("host")), "/page.html")
     assert ran.message == "The capacity report is not complete: 1 of its 3 parts could not be read"
     assert (ran.result["failed_count"], ran.calls, ran.result["changed"]) == (1, [], False)
+
+
+def test_what_the_page_shows(sim: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the totals: the storages and hosts, and the CBT tasks that need attention, in the order of their names."""
+    sim.reset(cbt_tasks=3)
+    tasks = sim.records("cbttask")
+    for task, name in zip(tasks, ("job-10", "job-9", "job-2"), strict=True):
+        sim.change("cbttask", task["uuid"], name=name, status="Failed" if name == "job-2" else "Running")
+    monkeypatch.setattr(Path, "cwd", lambda: Path("/playbooks"))
+    given = {"warn_percent": 11, "bad_percent": 22, "path": "page.html", "file_mode": "0600"}
+    result = run(work, [], **given).result
+    after, page = result["next"], result["next"]["page"]
+    assert [task["name"] for task in page["open"]] == ["job-9", "job-10"]
+    assert (page["failed"], page["has_backups"], page["warn"], page["bad"]) == (["job-2"], False, 11, 22)
+    for part, kind in (("storages", "primarystorage"), ("hosts", "host")):
+        assert sorted(row["name"] for row in page[part]) == sorted(record["name"] for record in sim.records(kind))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", page["time"])
+    assert (after["file_mode"], after["totals"]["path"], after["totals"]["failed"]) == (
+        "0600",
+        "/playbooks/page.html",
+        [],
+    )
+    totals = after["totals"]["cbt_tasks"]
+    assert (totals["count"], totals["open"], totals["statuses"]) == (3, 2, {"Running": 2, "Failed": 1})
+    assert after["totals"]["hosts"]["hardware_errors"] == 0
+    numbers = {"hosts": len(sim.records("host")), "storages": len(sim.records("primarystorage"))}
+    assert {**numbers, "CBT tasks": 3, "open backup sessions": 2}.items() <= after["numbers"].items()
+    assert not any("VMs" in label for label in after["numbers"])
+    assert run(work, [], path="~/page.html").result["next"]["totals"]["path"].startswith(("~", "/"))
+
+
+def test_backups_on_the_page(sim: Simulator, work: WorkflowRunner) -> None:
+    """A failure of a mover is one of the part. A message names the first VMs only."""
+    sim.reset(vms=12)
+    given: dict[str, Any] = {"backup_repository": "/srv", "backup_days": 5, "backup_query": ["name~=vm-%"]}
+    after = run(work, [{"points": []}], **given).result["next"]
+    names = [f"vm-{number}" for number in range(1, 13)]
+    assert ([row["name"] for row in after["totals"]["backups"]["vms"]], after["page"]["has_backups"]) == (names, True)
+    assert (after["page"]["days"], after["numbers"]["VMs without a recent restore point"]) == (5, 12)
+    ran = run(work, [{"points": []}], **given, backup_fail=True)
+    assert ran.message == (f"12 of 12 VMs have no restore point of the last 5 days: {', '.join(names[:10])}, ...")
+    assert ran.result["failures"] == ["backups: 12 VMs are overdue"]
+    ran = run(work, [{"points": []}, {"failed": True, "msg": "no such folder"}], **given)
+    assert ran.report[-1] == {"name": "backups", "outcome": "failed", "error": "no such folder"}
+    sim.fault("fail", operation="QueryHost", error={"code": "SYS.1006", "details": "no"})
+    ran = run(work, [{"points": []}], **given, backup_fail=True)
+    assert ran.message.startswith("The capacity report is not complete: 1 of its 4 parts could not be read. 12 of 12")
+    assert ran.result["next"]["totals"]["hosts"] is None
 
 
 def test_nothing_can_be_read(sim: Simulator, work: WorkflowRunner) -> None:

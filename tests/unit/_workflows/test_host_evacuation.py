@@ -69,6 +69,16 @@ def test_vms_are_spread_by_available_memory() -> None:
     assert targets_of(shuffled) == targets_of(entries)
 
 
+def test_the_host_with_the_most_memory_left_is_chosen() -> None:
+    """Not the first one, and not one of which nothing is known."""
+    targets = [can_migrate("vm", "h1", "h2", "h3", "gone")]
+    (entry,) = plan([running_vm("vm")], some_hosts(h1=5, h2=9, h3=None), targets)
+    assert entry.to_uuid == "h2"
+    vms = [running_vm("a", 5), running_vm("b", 1)]
+    entries = plan(vms, some_hosts(h1=7, h2=9), [can_migrate(vm["name"], "h1", "h2") for vm in vms])
+    assert targets_of(entries) == {"a": "h2", "b": "h1"}
+
+
 @pytest.mark.parametrize("memory", [None, 8])
 def test_hosts_with_equal_memory_take_turns(memory: int | None) -> None:
     vms = [running_vm(f"vm-{number}", 2) for number in range(4)]

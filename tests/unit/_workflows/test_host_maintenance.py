@@ -418,6 +418,31 @@ def test_stopped_vms_after_a_failure(local: Simulator, role: Role) -> None:
     assert (again.report["outcome"], again.report["stopped_vms"], again.calls) == ("unneeded", [], [])
 
 
+def test_a_host_that_does_not_leave_its_maintenance(local: Simulator, role: Role) -> None:
+    """Neither after tasks that succeed, nor after tasks that fail. The failure names the VMs to start."""
+    start = "Start them: vm-1 a0000004000040008000000000000001."
+    refusal = {"code": "HOST.1001", "details": "no agent"}
+    local.fault("fail", "ChangeHostState", skip=1, error=refusal)
+    ran = role(running_vms="stop", failure=FAILURE, on_failure="restore")
+    assert ran.error.startswith("host host-1 was not returned to its previous state. /")
+    assert ran.error.index("Update the firmware broken") < ran.error.index("no agent") < ran.error.index(start)
+    assert (state_of(local, "host-1"), ran.report["started_vms"]) == ("Maintenance", [])
+    undo: dict[str, Any] = {"stopped_vms": ran.report["stopped_vms"], "restored_state": "enabled"}
+    assert role(state="absent", **undo).report["outcome"] == "done"
+    local.fault("fail", "ChangeHostState", skip=1, error=refusal)
+    ran = role(running_vms="stop")
+    assert ("no agent" in ran.error, ran.error.endswith(start)) == (True, True)
+
+
+def test_hosts_that_take_too_long(local: Simulator, role: Role) -> None:
+    """The limit is that of the role, also for the way out of maintenance and for the VMs."""
+    local.configure(latencies={"StartVmInstance": 3600})
+    assert "after 7 s" in role(running_vms="stop", timeout=7).error
+    set_host(local, "host-1", state="Maintenance")
+    local.configure(latencies={"ChangeHostState": 3600})
+    assert "after 7 s" in role(state="absent", restored_state="enabled", timeout=7).error
+
+
 def test_hosts_that_are_not_taken_out_of_maintenance(local: Simulator, role: Role) -> None:
     """The report keeps the VMs to start, for the next run."""
     vms = [{"uuid": "a0000004000040008000000000000001", "name": "vm-1"}]

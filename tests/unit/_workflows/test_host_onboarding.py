@@ -316,6 +316,18 @@ def test_the_first_host_with_valid_variables_says_how_many_are_added_at_the_same
     assert given == [3, 3, 3, 3]
 
 
+def test_a_host_with_invalid_variables_is_reported_to_its_task(work: WorkflowRunner) -> None:
+    """Its name in the inventory is not its name in the service."""
+    hosts = {"node-1": new_host(1, state="x"), "node-2": new_host(2, state="x", name=None)}
+    ran = work("host_onboarding", create_variables(hosts))
+    reports = ran.result["next"]["reports"]
+    assert {host: (report["name"], report["management_ip"]) for host, report in reports.items()} == {
+        "node-1": ("new-1", "10.1.0.1"),
+        "node-2": ("node-2", "10.1.0.2"),
+    }
+    assert ran.result["next"]["changed"] == []
+
+
 def test_variables_that_are_not_set() -> None:
     """An omitted variable is a text in core before 2.19; a null is that of a variable without a value."""
     omit = "__omit_place_holder__1"

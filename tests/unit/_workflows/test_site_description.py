@@ -39,6 +39,7 @@ def test_hosts_and_notifications_are_described(service: Simulator, work: Workflo
     (hosts,) = (content for path, content in files.items() if path == "/srv/site/hosts.yml")
     assert sorted(hosts["site_hosts"]["hosts"]) == ["host-1", "host-2"]
     assert described["numbers"]["host"] == 2
+    assert described["numbers"].keys() == {"host", "service", "platform", "topic", "endpoint", "person"}
     assert {name for content in files.values() for name in content} >= {"site_hosts", "notifications_topics"}
     ran = report(work, described, [True, False])
     assert [(entry["kind"], entry["outcome"]) for entry in ran.report[:2]] == [
@@ -63,3 +64,11 @@ def test_what_cannot_be_described(service: Simulator, work: WorkflowRunner) -> N
     failed = report(work, described, [False])
     assert (failed.outcomes[0], failed.outcomes[-1]) == ("unchanged", "failed")
     assert failed.message == "The description is not complete. Files whose records could not be read were not changed"
+
+
+def test_a_service_without_optional_records(service: Simulator, work: WorkflowRunner) -> None:
+    """Hosts are described without the service types of their interfaces, which is no failure."""
+    service.configure(missing_operations=["GetHostNicServiceTypeStatistic"])
+    described = describe(work).result["next"]
+    assert (described["problems"], described["numbers"]["service"]) == ([], 0)
+    assert [file["name"] for file in described["files"]] == ["hosts.yml", "group_vars/all/notifications.yml"]

@@ -181,3 +181,181 @@ def test_results_complete_the_plan() -> None:
         ("e", "failed", "no answer"),
         ("f", "failed", "2 failed"),
     ]
+
+
+def endpoints_of(*records: dict[str, Any], **others: Any) -> list[dict[str, Any]]:
+    """Return the endpoints that the file of notifications describes."""
+    content = contents(results(endpoints={"records": list(records)}, **others))[NOTIFICATIONS]
+    return list(read(content)["notifications_endpoints"])
+
+
+def test_chats_are_described_with_whom_they_mention() -> None:
+    """Of some servers the service lists persons with remarks, of others only their ids."""
+    persons = [{"user_id": "u2", "remark": "night"}, {"user_id": "u1", "remark": None}]
+    chats = [
+        {**endpoint(1, "a"), "at_all": True, "at_person_list": persons},
+        {**endpoint(2, "b", "WeCom"), "at_all": False, "at_person_user_ids": [7, 4], "description": "on call"},
+        {**endpoint(3, "c", "Work-Chat"), "state": "Disabled"},
+    ]
+    common = {"type": "workchat", "topics": [], "state": "enabled"}
+    entries = endpoints_of(*chats)
+    assert [{name: value for name, value in entry.items() if name != "url"} for entry in entries] == [
+        {**common, "name": "a", "at_all": True, "at_person_list": {"u1": "", "u2": "night"}},
+        {**common, "name": "b", "description": "on call", "at_all": False, "at_person_user_ids": ["4", "7"]},
+        {**common, "name": "c", "state": "disabled"},
+    ]
+
+
+def test_receivers_of_traps_are_described_with_their_platform() -> None:
+    """And with their topics, unless the service cannot list these. Other types have no options but those of all."""
+    records = [endpoint(1, "traps", "SNMP"), endpoint(2, "mail", "Email"), {**endpoint(3, "x", "SNMP")}]
+    records[2]["platform_uuid"] = None
+    links = [("1", "t2"), ("1", "t1"), ("2", "gone")]
+    others = {
+        "platforms": {"records": [{"uuid": "p", "name": "snmp-1", "type": "SNMP"}]},
+        "topics": {"records": [{"uuid": "t1", "name": "zeta"}, {"uuid": "t2", "name": "alarms"}]},
+        "subscribers": {
+            "records": [{"topic_uuid": topic, "endpoint_uuid": f"{int(number):032x}"} for number, topic in links]
+        },
+    }
+    assert endpoints_of(*records, **others) == [
+        {"type": "any", "name": "mail", "topics": ["gone"], "state": "enabled"},
+        {"type": "snmp", "name": "traps", "platform": "snmp-1", "topics": ["alarms", "zeta"], "state": "enabled"},
+        {"type": "snmp", "name": "x", "topics": [], "state": "enabled"},
+    ]
+    unknown = endpoints_of(*records, **{**others, "subscribers": UNSUPPORTED})
+    assert not any("topics" in entry for entry in unknown)
+
+
+def test_persons_are_described_with_their_endpoints() -> None:
+    """By the name of the endpoint, or by its uuid if another one has the name."""
+    persons = [{"uuid": "x", "user_id": "u1", "remark": "night"}, {"uuid": "y", "user_id": "u2", "remark": None}]
+    records = [
+        {**endpoint(1, "team", "TeamChat"), "persons": persons},
+        {**endpoint(2, "twin", "TeamChat"), "persons": persons[:1]},
+        {**endpoint(3, "twin", "TeamChat"), "persons": None},
+        {**endpoint(4, "chat"), "persons": persons},
+    ]
+    given = results(endpoints={"records": records})
+    assert read(contents(given)[NOTIFICATIONS])["notifications_persons"] == [
+        {"endpoint": "team", "user_id": "u1", "remark": "night"},
+        {"endpoint": f"{2:032x}", "user_id": "u1", "remark": "night"},
+        {"endpoint": "team", "user_id": "u2"},
+    ]
+    described = {"persons": [{"endpoint": "team", "user_id": "u1"}, {"endpoint": "team", "user_id": "u3"}]}
+    entries = [entry for entry in plan_drift(build_site(given), described) if entry["kind"] == "person"]
+    assert [(entry["name"], entry["outcome"]) for entry in entries] == [
+        ("u1 of team", None),
+        ("u3 of team", "missing"),
+        ("u1 of twin", "not described"),
+        ("u2 of team", "not described"),
+    ]
+
+
+def test_names_that_select_no_single_object_are_replaced_by_uuids() -> None:
+    """A name that looks like a uuid would be read as one."""
+    looks_like_a_uuid = "0f" * 16
+    names = {"t1": "alarms", "t2": "twin", "t3": " twin ", "t4": looks_like_a_uuid, "t5": "", "t6": "key=********"}
+    given = results(topics={"records": [{"uuid": uuid, "name": name} for uuid, name in names.items()]})
+    topics = read(contents(given)[NOTIFICATIONS])["notifications_topics"]
+    assert {entry.get("uuid", entry.get("name")) for entry in topics} == {"alarms", "t2", "t3", "t4", "t5", "t6"}
+    described = {"topics": [{"uuid": "t2", "name": "twin"}, {"name": "alarms"}, {"uuid": "t9"}]}
+    entries = plan_drift(build_site(given), described)
+    assert [(entry["name"], entry["outcome"]) for entry in entries if entry["kind"] == "topic"][:3] == [
+        ("twin", None),
+        ("alarms", None),
+        ("t9", "missing"),
+    ]
+
+
+def interface(number: int, name: str | None, vlan: int | None, *types: str) -> dict[str, Any]:
+    """Return the service types of an interface of a host, as the service lists them."""
+    return {
+        "hostUuid": f"{number:032x}",
+        "interfaceName": name,
+        "interfaceUuid": f"i{number}",
+        "vlanId": vlan,
+        "serviceTypes": list(types),
+    }
+
+
+SERVICES = [
+    interface(1, "eth1", 100, "TenantNetwork", "StorageNetwork"),
+    interface(1, "eth0", None, "ManagementNetwork"),
+    interface(1, "eth2", 5),
+    interface(2, None, 7, "BackupNetwork"),
+    interface(9, "eth0", 0, "ManagementNetwork"),
+]
+
+
+def test_service_types_are_described_with_their_hosts() -> None:
+    """Not those of unknown hosts. An interface without a name has its uuid."""
+    hosts = read(contents(results(services={"records": SERVICES}))[HOSTS])[GROUP]["hosts"]
+    assert {name: host["host_onboarding_services"] for name, host in hosts.items()} == {
+        "host-1": [
+            {"interface": "eth0", "vlans": [0], "service_types": ["ManagementNetwork"]},
+            {"interface": "eth1", "vlans": [100], "service_types": ["StorageNetwork", "TenantNetwork"]},
+        ],
+        "host-2": [{"interface": "i2", "vlans": [7], "service_types": ["BackupNetwork"]}],
+    }
+    assert hosts["host-1"]["host_onboarding_cluster"] == "cluster-1"
+
+
+def test_drift_of_service_types() -> None:
+    """Each VLAN is compared. Those of hosts that are missing or not described are not listed one by one."""
+    services = [{"interface": "eth1", "vlans": [100, 200], "service_types": ["StorageNetwork"]}]
+    described = [
+        {"name": "host-1", "management_ip": "192.0.2.1", "state": "enabled", "services": services},
+        {"name": "new", "management_ip": "192.0.2.9", "services": services},
+    ]
+    plan = plan_drift(build_site(results(services={"records": SERVICES})), {"hosts": described})
+    assert [(entry["kind"], entry["name"], entry["outcome"]) for entry in plan] == [
+        ("host", "host-1", None),
+        ("host", "new", "missing"),
+        ("host", "host-2", "not described"),
+        ("service", "host-1 eth1 VLAN 100", None),
+        ("service", "host-1 eth1 VLAN 200", None),
+        ("service", "host-1 eth0 VLAN 0", "not described"),
+    ]
+    assert plan[0]["options"] == {"name": "host-1", "management_ip": "192.0.2.1", "state": "enabled"}
+    wanted = {"host": f"{1:032x}", "interfaces": ["eth1"], "service_types": ["StorageNetwork"]}
+    assert [entry["options"] for entry in plan[3:5]] == [{**wanted, "vlan_ids": [vlan]} for vlan in (100, 200)]
+    without = [{**described[0], "services": [{"interface": "eth0", "service_types": []}]}]
+    plan = plan_drift(build_site(results(services={"records": SERVICES})), {"hosts": without})
+    assert ("host-1 eth0 VLAN 0", None) in [(entry["name"], entry["outcome"]) for entry in plan]
+
+
+def test_drift_of_what_others_need() -> None:
+    """A task could not even compare an endpoint whose platform or topic is missing."""
+    given = results(
+        endpoints={"records": [endpoint(1, "traps", "SNMP"), endpoint(2, "more", "SNMP")]},
+        platforms={"records": [{"uuid": "p", "name": "snmp-1", "type": "SNMP"}]},
+        topics={"records": [{"uuid": "t", "name": "alarms"}]},
+    )
+    endpoints = [
+        {"name": "traps", "platform": "snmp-2", "topics": ["alarms", "logs"]},
+        {"name": "more", "platform": "p", "topics": ["t"]},
+    ]
+    plan = plan_drift(build_site(given), {"endpoints": endpoints})
+    entries = [entry for entry in plan if entry["kind"] == "endpoint"]
+    assert [(entry["outcome"], entry["error"]) for entry in entries] == [
+        ("differs", "it is described with platform snmp-2 and topic logs, which the service does not have"),
+        (None, None),
+    ]
+
+
+def test_differences_in_words() -> None:
+    """Secrets look the same when they are masked, and some changes have no members at all."""
+    masked = {"before": {"url": "********"}, "after": {"url": "********"}}
+    both = [{"before": {"state": "x"}, "after": {"state": "y"}}, masked]
+    diffs = (masked, both, {"before": "text", "after": "other"}, None)
+    plan: list[dict[str, Any]] = [{"kind": "endpoint", "name": "a", "outcome": None, "error": None, "options": {}}] * 4
+    batch = [{"changed": True, "diff": diff} for diff in diffs]
+    assert [row["error"] for row in build_rows(plan, {"endpoint": {"results": batch}})] == [
+        "url differs",
+        "state is 'x', described as 'y', url differs",
+        "a task would change it",
+        "a task would change it",
+    ]
+    (row,) = build_rows(plan[:1], {})
+    assert (row["outcome"], row["error"]) == ("failed", "the object was not checked")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.power import Group, choose_group
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site as _Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_shutdown import (
     Plan,
     Settings,
@@ -230,6 +231,103 @@ def test_a_host_with_vms_stays_on(site: Site) -> None:
     assert {entry["error"] for entry in ran.report if entry["kind"] == "host" and entry["outcome"] == "failed"} == {
         "VMs still run on it"
     }
+
+
+def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[dict[str, Any]], dict[str, Any]]]:
+    """Return the module, the objects and the options of each batch that follows."""
+    batches: list[tuple[str, list[dict[str, Any]], dict[str, Any]]] = []
+    batch = _Site.batch
+
+    def note(self: _Site, module: str, objects: list[dict[str, Any]], *rest: Any, **common: Any) -> Any:
+        batches.append((module, objects, common))
+        return batch(self, module, objects, *rest, **common)
+
+    monkeypatch.setattr(_Site, "batch", note)
+    return batches
+
+
+@pytest.mark.parametrize(
+    ("used", "cold", "expected"),
+    [
+        # The hosts have the rest of the limit, 1200 s, but no more than the time of hosts.
+        (0, True, {"wait_timeout": 300}),
+        (1050, True, {"wait_timeout": 150}),
+        # After the limit, they do not wait for their systems, if the power may be cut.
+        (2000, True, {"wait_timeout": 60, "stop_type": "cold"}),
+        (2000, False, {"wait_timeout": 60}),
+    ],
+)
+def test_hosts_have_the_rest_of_the_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch, used: float, cold: bool, expected: dict[str, Any]
+) -> None:
+    times = iter([0.0])
+    monkeypatch.setattr(_Site, "get_time", lambda self: next(times, used))
+    monkeypatch.setattr(_Site, "pause", lambda self, seconds: None)
+    batches = spy(monkeypatch)
+    site.run(hosts=True, cold=cold, remaining=False)
+    ((objects, common),) = ((objects, common) for module, objects, common in batches if module == "kvm_host")
+    assert {name: round(value) if name == "wait_timeout" else value for name, value in common.items()} == {
+        "state": "present",
+        "power": "off",
+        "running_vms": "migrate",
+        "force": False,
+        **expected,
+    }
+    # The VMs run on the others.
+    assert len(objects) == len([host for host in site.sim.records("host") if host["status"] == "Disconnected"])
+
+
+def test_hosts_return_to_their_states(site: Site) -> None:
+    """One that was disabled stays disabled; one that is gone is named, and the others start."""
+    hosts = {host["name"]: host["uuid"] for host in site.sim.records("host")}
+    site.sim.change("host", hosts["host-1"], state="Disabled")
+    site.run(hosts=True, maintenance=True)
+    memory = site.memory
+    memory["hosts"].append({"uuid": "f" * 32, "name": "scrapped", "state": "Enabled"})
+    site.file.write_text(json.dumps(memory), encoding="utf-8")
+    ran = site.run(state="running", hosts=True)
+    assert ran.warnings == ["These hosts were running before the shutdown, and no longer exist: scrapped"]
+    states = {host["name"]: host["state"] for host in site.sim.records("host")}
+    assert (states["host-1"], set(ran.outcomes)) == ("Disabled", {"changed"})
+    assert {state for name, state in states.items() if name != "host-1"} == {"Enabled"}
+    assert site.memory == {**memory, "is_started": True}
+
+
+def test_vms_that_cannot_be_read_again_keep_their_hosts_on(site: Site) -> None:
+    """What runs on a host is not guessed."""
+    site.sim.fault("fail", operation="QueryVmInstance", skip=1, count=None, error={"code": "SYS.1006", "details": "no"})
+    ran = site.run(hosts=True, groups=[], remaining=False)
+    hosts = [entry for entry in ran.report if entry["outcome"] == "failed"]
+    assert hosts
+    for entry in hosts:
+        assert entry["error"].startswith("It is not known which VMs still run on it: ")
+    assert "ShutdownHost" not in ran.calls
+
+
+def test_a_group_that_does_not_start_holds_up_the_others(site: Site) -> None:
+    """They may need its VMs. The next start begins with it again."""
+    site.run(groups=GROUPS)
+    site.sim.fault("fail", operation="StartVmInstance", error={"code": "SYS.1006", "details": "no memory"})
+    ran = site.run(state="running")
+    assert [(entry["name"], entry["outcome"]) for entry in ran.report] == [
+        ("vm-5", "failed"),
+        ("vm-3", "skipped"),
+        ("vm-1", "skipped"),
+    ]
+    assert ran.report[1]["error"] == "a VM of an earlier group failed"
+    assert (ran.message, "is_started" in site.memory) == ("1 of 3 VMs and hosts failed", False)
+    assert ran.result["failures"][0].startswith(f"VM vm-5 ({ran.report[0]['uuid']}): ")
+    assert site.run(state="running").outcomes == ["changed"] * 3
+
+
+def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Site) -> None:
+    """It stops no VM, so the hosts of those that it would stop count as empty, and the others do not."""
+    assert {entry["outcome"] for entry in site.run(check=True, hosts=True).report} == {"changed", "skipped"}
+    predicted = site.run(check=True, hosts=True, remaining=False)
+    ran = site.run(hosts=True, remaining=False)
+    assert predicted.report == ran.report
+    busy = [entry for entry in ran.report if entry["error"] == "VMs still run on it"]
+    assert {entry["outcome"] for entry in busy} == {"failed"}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import Any
 
@@ -11,7 +12,9 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     AUTO,
     COMPARED,
     FULL,
+    Choice,
     Mover,
+    Space,
     assign_movers,
     build_uri,
     choose_due,
@@ -25,9 +28,12 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     choose_pause,
     count_turn,
     describe_progress,
+    format_bytes,
+    format_seconds,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK, describe_remains
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner
@@ -314,6 +320,16 @@ def test_the_line_about_a_copy() -> None:
     assert describe_progress({"name": "vm-1"}, unknown).endswith("v1: nothing to read, 0 bytes/s")
 
 
+def test_sizes_and_times() -> None:
+    assert [format_bytes(size) for size in (1023, 1024, 5 << 30, 3 << 50)] == [
+        "1023 bytes",
+        "1.0 KiB",
+        "5.0 GiB",
+        "3072.0 TiB",
+    ]
+    assert [format_seconds(seconds) for seconds in (0.2, 60, 3600)] == ["0 s", "1 min", "1 h"]
+
+
 def test_no_session_opens_without_room_in_the_repository(service: Simulator, work: WorkflowRunner) -> None:
     planned = plan(work, min_free_percent=51)
     assert (planned.calls, planned.result["next"]["items"]) == ([], [])
@@ -327,6 +343,210 @@ def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: Workfl
     assert len(predicted.reads) == len({*predicted.reads})
     assert predicted.result["next"]["items"] == []
     assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
+
+
+def test_what_the_first_step_selects(service: Simulator, work: WorkflowRunner) -> None:
+    """The role asks the movers about the repository, if there is one, and the run has time."""
+    selected = step(work, "select", mover=["m1", "m2"], vms=["vm-1"], timeout=100).result["next"]
+    uuid = service.records("vm")[0]["uuid"]
+    assert (selected["vm_uuids"], selected["movers"], selected["repository"]) == ([uuid], ["m1", "m2"], "/srv/backups")
+    assert (selected["owner"]["patience"], len(selected["run"])) == (1000, 36)
+    ended = step(work, "select", state="ended", repository=None, mover=["m1"]).result["next"]
+    assert (ended["movers"], len(ended["vm_uuids"])) == ([], 4)
+    assert step(work, "select", query=["name=nobody"], allow_empty=True).result["next"]["vm_uuids"] == []
+
+
+def test_a_vm_that_does_not_run_is_skipped(service: Simulator, work: WorkflowRunner) -> None:
+    """The others are copied. Without one to copy, no turn is taken, and nothing has changed."""
+    first = service.records("vm")[0]
+    service.change("vm", first["uuid"], state="Stopped")
+    planned = plan(work).result["next"]
+    (entry,) = planned["entries"]
+    assert (entry["vm"], entry["outcome"]) == ("vm-1", "skipped")
+    assert entry["error"] == entry["why"] == "The VM is Stopped. A backup session needs a running VM."
+    assert (len(planned["items"]), planned["has_more"], planned["movers"]) == (3, True, ["localhost"])
+    for check in (True, False):
+        alone = plan(work, vms=["vm-1"], check=check).result
+        assert (alone["changed"], alone["next"]["has_more"]) == (False, False)
+
+
+def test_the_smallest_vm_is_copied_first(service: Simulator, work: WorkflowRunner) -> None:
+    for number, vm in enumerate(service.records("vm")):
+        service.change("volume", vm["rootVolumeUuid"], size=(10 - number) << 30)
+    sizes = [sum_sizes(item["vm"]) for item in plan(work).result["next"]["items"]]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_what_is_planned_for_each_vm(service: Simulator, work: WorkflowRunner) -> None:
+    """Check mode predicts the same. The tasks of a user copy all that a session shows."""
+    uuid = service.records("vm")[0]["uuid"]
+    point = {"vm_uuid": uuid, "point": "20261126T021500Z", "whole": True, "mode": FULL}
+    known = {"vm_uuid": uuid, "volume_uuid": "v", "checkpoint": "bitmap-1", "point": point["point"]}
+    mover = {**EMPTY, "item": "m1", "points": [point], "checkpoints": [known]}
+    (item,) = plan(work, mover, vms=[uuid]).result["next"]["items"]
+    assert (item["mover"], item["outcome"], item["bitmap_name"]) == ("m1", "incremental", "bitmap-1")
+    (entry,) = plan(work, mover, vms=[uuid], check=True).result["next"]["entries"]
+    assert (entry["outcome"], entry["why"]) == ("incremental", "the newest point is 20261126T021500Z")
+    assert (item["why"], entry["error"]) == (entry["why"], None)
+    (item,) = plan(work, mover, vms=[uuid], copy_tasks="copy.yml").result["next"]["items"]
+    assert (item["mode"], item["why"]) == (FULL, "the tasks of vm_backup_copy_tasks have copied it")
+    assert item["bitmap_name"] is None
+    full = {**mover, "space": {"free_bytes": 0, "total_bytes": 100}}
+    assert len(plan(work, full, vms=[uuid], copy_tasks="copy.yml").result["next"]["items"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        ({"unreachable": True, "msg": "no route."}, "no route."),
+        ({"failed": True, "msg": "no permission"}, "no permission."),
+        ({"unreachable": True}, "it is unreachable."),
+    ],
+)
+@pytest.mark.parametrize("place", ["movers", "taken"])
+def test_a_mover_that_cannot_be_used(
+    service: Simulator, work: WorkflowRunner, place: str, result: dict[str, Any], reason: str
+) -> None:
+    """Its VMs are those of the others, if there are any."""
+    lost = {**result, "item": "m1"}
+    given: dict[str, list[dict[str, Any]]] = {
+        "movers": [{**EMPTY, "item": "m1"}],
+        "taken": [{"item": "m1", "others": []}],
+    }
+    given[place] = [lost]
+    planned = step(work, "plan", given).result["next"]
+    assert {entry["error"] for entry in planned["entries"]} == {f"The data mover m1 cannot be used: {reason}"}
+    assert (planned["items"], planned["movers"], len(planned["entries"])) == ([], [], 4)
+    both = {
+        "movers": [*given["movers"], {**EMPTY, "item": "m2"}],
+        "taken": [*given["taken"], {"item": "m2", "others": []}],
+    }
+    planned = step(work, "plan", both).result["next"]
+    assert ({item["mover"] for item in planned["items"]}, planned["movers"], planned["entries"]) == ({"m2"}, ["m2"], [])
+
+
+def test_ended_sessions_are_a_change(service: Simulator, work: WorkflowRunner) -> None:
+    """Also if the VM is not copied then."""
+    (session,) = enable(work, service)
+    broken = {"item": "localhost", "failed": True, "msg": "no"}
+    ran = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=[session["vm"]["uuid"]])
+    assert (ran.calls, ran.result["changed"], ran.result["next"]["items"]) == (["DisableCbtTask"], True, [])
+    again = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=[session["vm"]["uuid"]])
+    assert (again.calls, again.result["changed"]) == ([], False)
+
+
+def test_what_the_tasks_of_the_role_get(service: Simulator, work: WorkflowRunner) -> None:
+    """Either the role or the tasks of the user copy the sessions, of which the latter have one at a time."""
+    items = plan(work).result["next"]["items"]
+    variables: dict[str, Any] = {"compression": "zstd", "verify": False, "timeout": 70, "min_free_percent": 5}
+    after = turn(work, items, per_host=2, keep={"last": 3}, **variables)
+    assert {**variables, "repository": "/srv/backups", "copy_tasks": None}.items() <= after.items()
+    assert after["keep"]["last"] == 3
+    assert (len(after["sessions"]), after["sessions_for_tasks"], after["rate_limit"]) == (4, [], 0)
+    step(work, "end", {"items": items})
+    after = turn(work, items, per_host=2, copy_tasks="copy.yml", rate_limit=2)
+    assert (after["sessions"], len(after["sessions_for_tasks"]), after["copy_tasks"]) == ([], 1, "copy.yml")
+    assert after["rate_limit"] == 1
+
+
+def test_another_address_of_the_host_of_a_vm(service: Simulator, work: WorkflowRunner) -> None:
+    """In the volumes for the role, and in the exports for tasks."""
+    items = plan(work).result["next"]["items"]
+    host = items[0]["vm"]["host_uuid"]
+    (session,) = turn(work, items[:1], host_address={host: "192.0.2.9"})["sessions"]
+    assert {info["nbd_server"] for info in session["volumes"]} == {"192.0.2.9"}
+    volumes = {volume["uuid"]: volume for volume in items[0]["vm"]["all_volumes"]}
+    for export in session["exports"]:
+        assert export["uri"].startswith("nbd://192.0.2.9:")
+        assert export["device_id"] == volumes[export["volume_uuid"]]["device_id"]
+
+
+def test_storages_that_cannot_be_read(service: Simulator, work: WorkflowRunner) -> None:
+    """No session opens without knowing whether its scratch volumes have room."""
+    items = plan(work).result["next"]["items"]
+    service.fault("fail", operation="QueryPrimaryStorage", error={"code": "SYS.1006", "details": "no database"})
+    after = turn(work, items, per_host=2)
+    assert [(entry["vm_uuid"], entry["outcome"]) for entry in after["entries"]] == [
+        (item["vm"]["uuid"], "failed") for item in items
+    ]
+    assert ("no database" in after["entries"][0]["error"], after["has_more"], statuses(service)) == (True, False, [])
+
+
+def test_a_session_that_stays_open_although_it_was_ended(service: Simulator, work: WorkflowRunner) -> None:
+    """A successful call does not prove anything."""
+    sessions = enable(work, service, 2)
+    batch = Site.batch
+
+    def end_the_first(self: Site, module: str, objects: Any, *rest: Any, **common: Any) -> Any:
+        results = batch(self, module, objects[:1], *rest, **common)
+        return results * 2
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Site, "batch", end_the_first)
+        ended = step(work, "end", {"items": sessions, "copied": {"failed": False}}).result["next"]
+    outcomes = {entry["vm"]: (entry["outcome"], entry["session_ended"]) for entry in ended["entries"]}
+    assert sorted(outcomes.values()) == [("failed", False), (FULL, True)]
+    (error,) = (entry["error"] for entry in ended["entries"] if entry["error"])
+    assert "could not be ended, and the scratch volumes" in error
+    assert "remain: the service shows the status Running. When the VM runs, run the role again" in error
+
+
+def test_remains_of_unknown_volumes() -> None:
+    task = {"name": "backup-1", "uuid": "u"}
+    assert describe_remains(task, "no.") == (
+        "The backup session of the CBT task backup-1 (u) could not be ended, and its scratch volumes may remain: no."
+        " When the VM runs, run the role again, or disable the task."
+    )
+
+
+def test_it_is_not_known_whether_sessions_have_ended(service: Simulator, work: WorkflowRunner) -> None:
+    (session,) = enable(work, service)
+    service.fault("fail", operation="QueryCbtTask", count=None, error={"code": "SYS.1006", "details": "no database"})
+    ended = step(work, "end", {"items": [session], "copied": {"failed": False}}).result
+    (entry,) = ended["next"]["entries"]
+    assert (entry["outcome"], entry["session_ended"], ended["changed"]) == ("failed", False, False)
+    assert entry["error"].startswith("It is not known whether the backup session was ended: ")
+    assert entry["error"].endswith("Run the role again.")
+
+
+def test_scratch_volumes_that_nothing_removes_are_named(service: Simulator, work: WorkflowRunner) -> None:
+    """Those of the VMs that belong to no CBT task, and no others."""
+    session, second = enable(work, service, 2)
+    (task,) = (each for each in service.records("cbttask") if session["vm"]["uuid"] in each["name"])
+    left = [ref["resourceUuid"] for ref in task["resourceRefs"] if ref["resourceType"] == "VolumeVO"]
+    names = {volume["uuid"]: volume["name"] for volume in service.records("volume")}
+    references = [ref for ref in task["resourceRefs"] if ref["resourceType"] != "VolumeVO"]
+    service.change("cbttask", task["uuid"], status="Stopped", resourceRefs=references)
+    # The session of the other one cannot be ended, so its scratch volumes are still in use.
+    service.change("vm", second["vm"]["uuid"], state="Stopped")
+    (warning,) = plan(work, state="ended").warnings
+    before, named, after = re.split(r": |\. ", warning)
+    assert before == "These scratch volumes belong to no CBT task, and nothing removes them"
+    assert sorted(named.split(", ")) == sorted(f"{names[uuid]} ({uuid})" for uuid in left)
+    assert after == "Delete them in the service, if no other backup product uses them."
+    assert plan(work, state="ended", vms=[second["vm"]["uuid"]]).warnings == []
+
+
+def test_a_turn_without_anything_to_do_waits(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the copy that is expected to end first, whose progress is shown. Otherwise it does not wait."""
+    pauses: list[float] = []
+    monkeypatch.setattr(Site, "pause", lambda self, seconds: pauses.append(seconds))
+    items = plan(work).result["next"]["items"]
+    first, second = turn(work, items[:2], concurrency=2, per_host=2)["sessions"]
+    progress = {"step": "copy", "volume_uuid": "v", "bytes_done": 1, "bytes_total": 2, "bytes_per_second": 1}
+    running = tuple(
+        {**progress, "vm_uuid": session["vm"]["uuid"], "seconds_left": left}
+        for session, left in ((first, 40), (second, 10))
+    )
+    looked = look_at(first, finished=0), look_at(second, finished=0)
+    turn(work, items[:2], *looked, running=running, per_host=2)
+    assert pauses == [5]
+    turn(work, items[:2], look_at(first, finished=1), looked[1], running=running, per_host=2)
+    turn(work, items[:3], looked[1], running=running, entries=(), concurrency=1)
+    assert pauses == [5, 5]
 
 
 def make_run(vm_uuid: str, silent: int = 5, **owner: Any) -> dict[str, Any]:
@@ -418,8 +638,47 @@ def test_the_mode_of_the_next_point(modes: tuple[str, ...], full_every: int, com
     assert choose_mode(make_points(*modes), "bitmap-1", full_every, compare_every).mode == expected
 
 
-def test_without_a_checkpoint_an_increment_is_compared() -> None:
-    assert choose_mode(make_points(FULL), None, 14, 7).mode == COMPARED
+def test_why_a_point_is_made_so() -> None:
+    cases: list[tuple[list[str], str | None, int, int, str, str]] = [
+        ([], "b", 14, 7, FULL, "the repository has no whole point of the VM"),
+        ([FULL], "b", 1, 0, FULL, "all points are full"),
+        ([FULL, "incremental"], "b", 2, 0, FULL, "each 2th point begins a new chain"),
+        ([FULL], "b", 0, 1, COMPARED, "all points are made by comparison"),
+        ([FULL, "incremental"], "b", 0, 2, COMPARED, "each 2th point is made by comparison"),
+        ([FULL], None, 14, 7, COMPARED, "the newest point has no checkpoint from which an increment can count"),
+        ([FULL], "b", 14, 7, AUTO, "the newest point is 20261100T000000Z"),
+    ]
+    for modes, checkpoint, full_every, compare_every, mode, why in cases:
+        assert choose_mode(make_points(*modes), checkpoint, full_every, compare_every) == Choice(mode, why)
+
+
+def test_the_newest_checkpoint_counts() -> None:
+    """That of a mover without one, and of another VM, do not."""
+    checkpoints: list[dict[str, Any]] = [
+        {"vm_uuid": "a", "checkpoint": "old", "point": "20261101T000000Z"},
+        {"vm_uuid": "a", "checkpoint": "new", "point": "20261103T000000Z"},
+        {"vm_uuid": "a", "checkpoint": None, "point": "20261104T000000Z"},
+        {"vm_uuid": "b", "checkpoint": "other", "point": "20261105T000000Z"},
+    ]
+    mover = Mover("m", checkpoints=checkpoints)
+    assert (mover.choose_checkpoint("a"), mover.choose_checkpoint("c")) == ("new", None)
+
+
+def test_the_space_that_sessions_take() -> None:
+    """Each storage keeps a part free. One that the service does not describe counts as large enough."""
+    storage = {"name": "ps", "total_capacity": 100, "available_capacity": 50}
+    space = Space({"p": storage}, 10)
+    assert (space.take(make_vm("a", 30)), space.take(make_vm("b", 10))) == (None, None)
+    refusal = space.take(make_vm("c", 1))
+    assert refusal == (
+        "The primary storage ps has too little space for the scratch volumes: 10 bytes are free, 1 are needed, and"
+        " vm_backup_min_free_percent keeps 10 free. No session was opened, because writes of the guest fail when the"
+        " storage is full. Free space on it."
+    )
+    assert Space({}, 10).take(make_vm("a", 1 << 60)) is None
+    assert Space({"p": {**storage, "available_capacity": None}}, 10).take(make_vm("a", 1 << 60)) is None
+    unknown = {**storage, "total_capacity": None, "available_capacity": 1}
+    assert Space({"p": unknown}, 99).take(make_vm("a", 1)) is None
 
 
 def make_vm(uuid: str, size: int, host: str = "h") -> dict[str, Any]:

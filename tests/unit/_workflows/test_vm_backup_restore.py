@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import MARK
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
@@ -215,6 +217,166 @@ def test_files_need_no_vm(service: Simulator, work: WorkflowRunner) -> None:
     assert begun.result["next"]["work"][0]["directory"] == "/srv/files"
     assert (planned.calls, begun.calls) == ([], [])
     assert "does not touch the VM" in step(work, "select", **variables, stop=True).message
+
+
+def test_a_vm_that_runs_is_stopped_on_request(service: Simulator, work: WorkflowRunner) -> None:
+    """And without a snapshot group, if none is wanted."""
+    uuid = service.records("vm")[0]["uuid"]
+    service.change("vm", uuid, state="Running")
+    assert "Stop it, or set vm_backup_restore_stop" in plan(service, work).message
+    planned = plan(service, work, stop=True).result["next"]
+    given = {"plan": planned, "taken": taken(planned)}
+    begun = step(work, "begin", given, stop=True, snapshot_first=False)
+    assert begun.calls == ["StopVmInstance", "ExportNbdVolumes"]
+    assert (begun.result["next"]["snapshot_group"], begun.result["changed"]) == (None, True)
+    service.change("vm", uuid, state="Unknown")
+    message = plan(service, work, stop=True).message
+    assert ("is Unknown" in message, "set vm_backup_restore_stop" in message) == (True, False)
+
+
+def test_what_the_data_mover_gets(service: Simulator, work: WorkflowRunner) -> None:
+    """The point and the exports, with the other address of the host, and what the variables say about the copy."""
+    vm = service.records("vm")[0]
+    options: dict[str, Any] = {"only_different": False, "allow_larger": True, "rate_limit": 7}
+    planned = plan(service, work).result["next"]
+    given = {"plan": planned, "taken": taken(planned)}
+    begun = step(work, "begin", given, host_address={vm["lastHostUuid"]: "192.0.2.9"}, **options)
+    (work_item,) = begun.result["next"]["work"]
+    volumes = work_item.pop("volumes")
+    assert {info["nbd_server"] for info in volumes} == {"192.0.2.9"}
+    assert work_item == {
+        **options,
+        "repository": "/srv/backups",
+        "vm_uuid": vm["uuid"],
+        "point": STAMP,
+        "directory": None,
+        "run": planned["runs"][0]["run"],
+    }
+    groups = {each["name"]: each["description"] for each in service.records("snapshotgroup")}
+    assert groups[begun.result["next"]["snapshot_group"]] == MARK
+    files: dict[str, Any] = {"to_directory": "/srv/files", "confirm": None}
+    planned = step(work, "plan", {"listed": list_points(service)}, **files).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": []}, **files, **options)
+    (work_item,) = begun.result["next"]["work"]
+    assert {**options, "volumes": None, "run": None, "point": STAMP}.items() <= work_item.items()
+    assert planned["lines"] == [f"All volumes of the point {STAMP} are written into files in /srv/files."]
+
+
+def test_which_points_are_asked_for(service: Simulator, work: WorkflowRunner) -> None:
+    """Those of the VM, or those of all VMs if the point may be that of another one."""
+    uuid = service.records("vm")[0]["uuid"]
+    cases: list[tuple[dict[str, Any], list[str] | None]] = [
+        ({}, [uuid]),
+        ({"map": {"v1": "v2"}}, None),
+        ({"to_directory": "/srv/files", "vm": "gone"}, None),
+    ]
+    for variables, uuids in cases:
+        selected = step(work, "select", mover="m1", **variables).result["next"]
+        assert selected == {"vm_uuids": uuids, "mover": "m1", "repository": "/srv/backups"}
+    for service_vm in service.records("vm"):
+        service.change("vm", service_vm["uuid"], name="twin")
+    assert "several VMs have the name or uuid twin. Nothing was changed." in step(work, "select", vm="twin").message
+
+
+@pytest.mark.parametrize("variable", ["volumes", "map", "start", "stop"])
+def test_files_and_what_concerns_the_vm_exclude_each_other(work: WorkflowRunner, variable: str) -> None:
+    values: dict[str, Any] = {"volumes": ["v1"], "map": {"v1": "v2"}, "start": True, "stop": True}
+    ran = step(work, "select", to_directory="/srv/files", **{variable: values[variable]})
+    assert "vm_backup_restore_to_directory writes all volumes of the point into files" in ran.message
+    assert "rate_limit must be at least 0, not -1" in step(work, "select", rate_limit=-1).message
+
+
+def test_the_newest_point_is_the_default(service: Simulator, work: WorkflowRunner) -> None:
+    """Also if it is not whole: the user chooses another one."""
+    listed = list_points(service)
+    listed["points"] += [{**listed["points"][0], "point": f"2026112{day}T021500Z"} for day in (9, 8)]
+    assert step(work, "plan", {"listed": listed}).result["next"]["point"]["point"] == "20261129T021500Z"
+    chosen = step(work, "plan", {"listed": listed}, point="20261128T021500Z")
+    assert chosen.result["next"]["point"]["point"] == "20261128T021500Z"
+    listed["points"][1] = {**listed["points"][1], "whole": False, "problems": ["a is missing", "b is missing"]}
+    message = step(work, "plan", {"listed": listed}).message
+    assert "the point 20261129T021500Z is not whole: a is missing; b is missing. Nothing was changed." in message
+
+
+def test_what_is_overwritten_and_what_is_not(service: Simulator, work: WorkflowRunner) -> None:
+    """Each volume of the VM has its line."""
+    vm = service.records("vm")[0]
+    root, data = vm["allVolumes"]
+    planned = plan(service, work, volumes=[root["uuid"]]).result["next"]
+    assert planned["lines"] == [
+        f"The point {STAMP} of vm-1 overwrites these volumes of vm-1:",
+        f"- {root['name']} ({root['uuid']}), {root['size']} bytes",
+        f"- not {data['name']} ({data['uuid']}), which stays as it is",
+    ]
+    copies = [{"volume_uuid": uuid, "size": root["size"]} for uuid in ("c1", "c2")]
+    twice = dict.fromkeys(("c1", "c2"), root["uuid"])
+    refused = step(work, "plan", {"listed": list_points(service, volumes=copies)}, map=twice)
+    assert "vm_backup_restore_map has several copies for one volume. Nothing was changed." in refused.message
+
+
+def test_a_backup_session_is_not_disturbed(service: Simulator, work: WorkflowRunner) -> None:
+    """It reads the volumes that would be written."""
+    service.change("vm", service.records("vm")[0]["uuid"], state="Running")
+    task = {"name": "nightly", "vm": "vm-1", "state": "enabled"}
+    assert ModuleRunner(service)("cbt_task", task)["changed"]
+    message = plan(service, work, stop=True).message
+    assert "a backup session of vm-1 is open: the CBT task nightly. Nothing was changed. End this session" in message
+
+
+def test_exports_of_other_volumes_are_refused(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role would write into a volume that nobody has confirmed."""
+    batch = Site.batch
+
+    def exchange(self: Site, module: str, *arguments: Any, **options: Any) -> Any:
+        results = batch(self, module, *arguments, **options)
+        if module == "cbt_volume_export":
+            results[0]["volume_infos"][0]["volume"]["volume_uuid"] = "other"
+        return results
+
+    planned = plan(service, work).result["next"]
+    monkeypatch.setattr(Site, "batch", exchange)
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    refusal = "The service has not exported the volumes that it was asked for. No volume was overwritten."
+    assert (begun.result["next"]["problem"], begun.result["next"]["work"]) == (refusal, [])
+
+
+def test_a_vm_that_changes_while_the_user_confirms(service: Simulator, work: WorkflowRunner) -> None:
+    """Without its volume, nothing is exported, and the failure of a step says what it was."""
+    planned = plan(service, work).result["next"]
+    service.change("volume", planned["targets"][0]["uuid"], vmInstanceUuid=None)
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    refusal = "vm-1 has changed meanwhile: it is Stopped. No volume was overwritten."
+    assert (begun.result["next"]["problem"], begun.calls) == (refusal, [])
+    lost = {"failed": True, "msg": "no space."}
+    given = {"plan": step(work, "plan", {"listed": list_points(service, 1)}, vm="vm-2").result["next"]}
+    begun = step(work, "begin", {**given, "taken": [lost]}, vm="vm-2")
+    assert begun.message == "The VM could not be taken for this run: no space. Nothing was changed."
+    assert begun.calls == []
+
+
+def test_what_fails_after_the_volumes_are_restored(service: Simulator, work: WorkflowRunner) -> None:
+    """The exports that remain, and a VM that does not start."""
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    volumes = [{"volume_uuid": target["source"], "target": "t", "size": 1} for target in planned["targets"]]
+    restored = [{"failed": False, "volumes": [{**volume, "state": "restored"} for volume in volumes]}]
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": restored}
+    service.fault("fail", operation="UnexportNbdVolumes", error={"code": "SYS.1006", "details": "busy."})
+    ended = step(work, "end", given, start=True)
+    assert (ended.calls, ended.outcomes) == (["UnexportNbdVolumes"], ["failed"] * len(volumes))
+    assert ended.report[0]["error"].startswith("The exports could not be ended: ")
+    assert ended.report[0]["error"].endswith("The VM was not started. This volume is restored.")
+    service.fault("fail", operation="StartVmInstance", error={"code": "SYS.1006", "details": "no memory"})
+    ended = step(work, "end", given, start=True)
+    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert ended.report[0]["error"].startswith("The VM is restored, but could not be started: ")
+    same = [{"failed": False, "volumes": [{**volume, "state": "unchanged"} for volume in volumes]}]
+    ended = step(work, "end", {**given, "restored": same})
+    assert (set(ended.outcomes), ended.report[0]["error"]) == ({"unchanged"}, None)
+    lost = step(work, "end", {**given, "restored": [{"unreachable": True}]})
+    assert lost.report[0]["error"].startswith("The data mover is unreachable. The VM was not started. This volume may")
 
 
 def test_the_variables_of_a_restore_are_not_those_of_a_backup(service: Simulator, work: WorkflowRunner) -> None:

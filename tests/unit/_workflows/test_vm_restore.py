@@ -95,6 +95,16 @@ def test_a_vm_that_is_renamed_while_the_role_runs_stays(
     assert (ran.outcomes, ran.calls) == (["failed"], [])
 
 
+def test_a_vm_that_is_not_destroyed_in_time(service: Simulator, work: WorkflowRunner) -> None:
+    """It remains in the report, with its uuid."""
+    (entry,) = run(work, {"name": "vm-1"}, name_suffix="-drill").report
+    service.configure(latencies={"DestroyVmInstance": 3600})
+    ran = run(work, {"name": "vm-1"}, name_suffix="-drill", state="absent", timeout=7)
+    assert (ran.outcomes, ran.report[0]["vm_uuid"]) == (["failed"], entry["vm_uuid"])
+    assert "after 7 s" in ran.report[0]["error"]
+    assert ran.result["failures"][0].startswith(f"vm-1-drill ({entry['vm_uuid']}): ")
+
+
 @pytest.mark.parametrize("suffix", ["", " ", "\t\n"])
 def test_a_blank_is_no_suffix(service: Simulator, work: WorkflowRunner, suffix: str) -> None:
     """Services ignore it at the end of a name, so the originals were destroyed."""
