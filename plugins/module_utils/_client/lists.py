@@ -407,6 +407,12 @@ def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Recor
     return [record for page, dummy in paginate(client, name, params, limit=None, connections=1) for record in page]
 
 
+def list_all(client: Client, name: str) -> list[Record]:
+    """Return all records of a query. The threads of a batch join their reads, and must not change the records."""
+    find_records = client.hooks.find_records
+    return find_records(client, name, "", "") if find_records else query(client, name)
+
+
 def list_selected(client: Client, name: str, parameter: str, value: str) -> list[Record]:
     """Return all records of a list that a parameter selects by a field of the same name.
 

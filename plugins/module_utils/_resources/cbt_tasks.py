@@ -14,7 +14,7 @@ from .._api.errors import ApiError, NotFound, Unchangeable, Unsupported
 from .._api.records import NullReference, Record
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
-from .._client.lists import get_by_uuid, query, require_unique
+from .._client.lists import get_by_uuid, list_all, query, require_unique
 from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan
 from .finders import describe_state, find_by_query, find_by_type
@@ -99,7 +99,7 @@ def find_cbt_task(client: Client, desired: Record) -> Record | None:
 
 
 def _find_task_of_vm(client: Client, vm: str) -> Record | None:
-    tasks = [add_resources(task) for task in query(client, "QueryCbtTask")]
+    tasks = [add_resources(task) for task in list_all(client, "QueryCbtTask")]
     if task := require_unique([task for task in tasks if vm in task.get("resourceUuids", ())], f"the vm {vm!r}"):
         return task
     return next((task for task in tasks if is_of_vm(task, vm)), None)
@@ -123,7 +123,7 @@ def find_cbt_refusal(client: Client, call: PlannedCall, record: Record | None) -
 
 def _find_other_task(client: Client, vms: set[str | None]) -> Unchangeable | None:
     """Return the failure that one of the VMs has a task."""
-    for task in map(add_resources, query(client, "QueryCbtTask")):
+    for task in map(add_resources, list_all(client, "QueryCbtTask")):
         if taken := vms.intersection(task.get("resourceUuids", ())):
             return Unchangeable(
                 f"the VM {min(filter(None, taken))} has the CBT task {task.get('name')!r} ({task.get('uuid')}), and"

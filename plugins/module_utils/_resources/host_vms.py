@@ -11,7 +11,7 @@ from .._api.operation import ABSENT
 from .._api.records import Record
 from .._api.resource_types import CBT_TASK, VM, VOLUME
 from .._client.client import Client
-from .._client.lists import get_by_uuid, query
+from .._client.lists import get_by_uuid, list_all, query
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, REMOVED, Dependent, Dependents, Guard
 from .cbt_tasks import list_vms_of_task
 from .finders import explain_unreadable
@@ -267,7 +267,7 @@ def find_local_objects(client: Client, host: Record, dummy: object) -> Dependent
 def _find_cbt_tasks(client: Client, vms: set[str]) -> tuple[list[Dependent], list[str]]:
     """Return the CBT tasks of VMs that are destroyed, which are removed with them; and why they are not known."""
     try:
-        tasks = query(client, CBT_TASK.query) if vms else []
+        tasks = list_all(client, CBT_TASK.query) if vms else []
     except (Unsupported, ApiError) as failure:
         return [], [f"cannot check which CBT tasks are removed with the VMs: {explain_unreadable(failure)}"]
     return [

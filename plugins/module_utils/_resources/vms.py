@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,11 +24,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
-from .._client.lists import (
-    get_by_uuid,
-    query,
-    require_unique,
-)
+from .._client.lists import find_by_attribute, get_by_uuid, list_all, query, require_unique
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
@@ -133,8 +129,7 @@ def _list_data_volumes(client: Client, vm: Record) -> list[Record]:
 
     A VM may show its volumes, too, but a service that cannot list them could not prove that they are deleted.
     """
-    volumes = query(client, VOLUME.query, [f"vmInstanceUuid={vm['uuid']}"])
-    attached = [volume for volume in volumes if volume.get("vmInstanceUuid") == vm["uuid"]]
+    attached = find_by_attribute(client, VOLUME.query, "vmInstanceUuid", vm["uuid"])
     return [volume for volume in attached if _is_own_data_volume(volume) and volume["uuid"] != vm.get("rootVolumeUuid")]
 
 
@@ -145,10 +140,8 @@ def _list_freed_volumes(client: Client, uuid: str, vm: Record | None) -> list[Re
     a VM that exists. A volume with such a date may have been detached to keep it, so it is left out. So is a volume
     that may have been deleted before the VM was destroyed, because that was no part of the removal of the VM.
     """
-    volumes = query(client, VOLUME.query, [f"lastVmInstanceUuid={uuid}"])
-    freed = [
-        volume for volume in volumes if volume.get("lastVmInstanceUuid") == uuid and not volume.get("vmInstanceUuid")
-    ]
+    volumes = find_by_attribute(client, VOLUME.query, "lastVmInstanceUuid", uuid)
+    freed = [volume for volume in volumes if not volume.get("vmInstanceUuid")]
     own = [volume for volume in freed if _is_own_data_volume(volume) and not _was_detached(volume)]
     return [volume for volume in own if VOLUME.is_usable(volume) or _was_deleted_after(volume, vm)]
 
@@ -372,10 +365,14 @@ def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
     """Return what is removed with a VM: its CBT tasks, its snapshot groups, and the data volumes to delete."""
     objects = [_to_dependent("volume", volume) for volume in vm.get("volumesToRemove", [])]
     warnings: list[str] = []
-    for name, conditions in (("cbt_task", []), ("snapshot_group", [f"vmInstanceUuid={vm['uuid']}"])):
+    readers: dict[str, Callable[[str], list[Record]]] = {
+        "cbt_task": partial(list_all, client),
+        "snapshot_group": partial(find_by_attribute, client, attribute="vmInstanceUuid", value=vm["uuid"]),
+    }
+    for name, read in readers.items():
         resource_type = RESOURCE_TYPES[name]
         try:
-            records = query(client, resource_type.query, conditions)
+            records = read(resource_type.query)
         except (Unsupported, ApiError) as failure:
             reason = explain_unreadable(failure)
             warnings.append(f"cannot check which {resource_type.noun}s are removed with the VM: {reason}")

@@ -17,6 +17,7 @@ from ...module_utils._client.client import Client
 from ...module_utils._client.lists import (
     PAGE_SIZE,
     extract_records,
+    query,
     read_all,
     read_total,
     request_by_attribute,
@@ -141,14 +142,17 @@ class ReadQueue:
             return
         if records is None:
             return
+        self._answer(group, records, is_shared=len(values) < len(group))
+        self._answer_missing([read for read in group if read.records is None], client)
+
+    def _answer(self, group: Sequence[Read], records: list[Record], is_shared: bool) -> None:
+        """Answer reads with those of the records that they select. Threads get records of their own."""
         for read in group:
             if self._attribute != "uuid":
                 matches = [record for record in records if is_same_value(read.value, record.get(self._attribute))]
                 read.records = deepcopy(matches)
             elif matches := [record for record in records if record.get("uuid") == read.value]:
-                # Threads that read the same object get records of their own.
-                read.records = matches if len(values) == len(group) else deepcopy(matches)
-        self._answer_missing([read for read in group if read.records is None], client)
+                read.records = deepcopy(matches) if is_shared else matches
 
     def _answer_missing(self, missing: Sequence[Read], client: Client) -> None:
         """Answer the reads of uuids of which the list of all records proves that no object has them."""
@@ -249,6 +253,18 @@ class ListQueue(ReadQueue):
         return read_all(client, self._name, {self._attribute: value})
 
 
+class WholeListQueue(ReadQueue):
+    """The reads of a whole list of one service. They are answered with the same records, which may be many."""
+
+    def _answer(self, group: Sequence[Read], records: list[Record], is_shared: bool) -> None:
+        for read in group:
+            read.records = records
+
+    def request(self, client: Client, value: str) -> list[Record]:
+        """Return the records of the list."""
+        return query(client, self._name)
+
+
 class JoinedReads:
     """Joins the reads of the threads of a batch.
 
@@ -261,14 +277,21 @@ class JoinedReads:
     def find(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
         """Return the records with this value, as `request_by_uuid` or `request_by_attribute` does.
 
-        They are read together with those of other threads, and may include records with other values.
+        Without an attribute, return all. They are read together with those of other threads, and may include records
+        with other values.
         """
-        is_parameter = attribute in {parameter.name for parameter in get_operation(name).params} - {"uuid"}
-        queue = ListQueue(name, attribute) if is_parameter else ReadQueue(name, attribute)
+        queue = _choose_queue(name, attribute)
         if not _can_be_joined(name, attribute, value):
             return queue.request(client, value)
         key = name, attribute, client.connection, client.options.mask_replies
         return self._queues.setdefault(key, queue).read(client, value)
+
+
+def _choose_queue(name: str, attribute: str) -> ReadQueue:
+    if not attribute:
+        return WholeListQueue(name, attribute)
+    is_parameter = attribute != "uuid" and any(attribute == parameter.name for parameter in get_operation(name).params)
+    return ListQueue(name, attribute) if is_parameter else ReadQueue(name, attribute)
 
 
 def _can_be_joined(name: str, attribute: str, value: str) -> bool:
@@ -277,6 +300,8 @@ def _can_be_joined(name: str, attribute: str, value: str) -> bool:
     if operation.substitute:
         # It takes more than a response to find out which of two operations a service has.
         return False
+    if not attribute:
+        return True
     if attribute in ("uuid", "interfaceUuid"):
         return not is_name(value)
     return attribute in RECORD_FIELDS.get(operation.record, ()) and _is_plain(value)

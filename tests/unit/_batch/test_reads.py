@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.client i
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
     find_by_attribute,
     get_by_uuid,
+    list_all,
     list_selected,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
@@ -63,7 +64,7 @@ class Readers:
 
     def __init__(self, client: Client, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
         self.client, self.gate, self._monkeypatch = client, gate, monkeypatch
-        self._pool = ThreadPoolExecutor(20)
+        self.pool = ThreadPoolExecutor(20)
         monkeypatch.setattr(_reads, "MAX_WAIT_FOR_TURN", SECONDS)
 
     def read_first(self, attribute: str = "uuid", value: str = HOSTS[0]) -> Future[list[dict[str, Any]]]:
@@ -81,9 +82,11 @@ class Readers:
 
     def submit(self, value: str, attribute: str = "uuid") -> Future[list[dict[str, Any]]]:
         """Begin a read."""
+        if not attribute:
+            return self.pool.submit(list_all, self.client, "QueryHost")
         if attribute == "uuid":
-            return self._pool.submit(get_by_uuid, self.client, "QueryHost", value)
-        return self._pool.submit(find_by_attribute, self.client, "QueryHost", attribute, value)
+            return self.pool.submit(get_by_uuid, self.client, "QueryHost", value)
+        return self.pool.submit(find_by_attribute, self.client, "QueryHost", attribute, value)
 
 
 @contextmanager
@@ -511,7 +514,7 @@ class ListReaders(Readers):
 
     def submit(self, value: str, attribute: str = "interfaceUuid") -> Future[list[dict[str, Any]]]:
         """Begin a read."""
-        return self._pool.submit(list_selected, self.client, STATISTIC, attribute, value)
+        return self.pool.submit(list_selected, self.client, STATISTIC, attribute, value)
 
 
 @contextmanager
@@ -572,3 +575,18 @@ def test_long_list_is_only_read_for_many(monkeypatch: pytest.MonkeyPatch) -> Non
             found = [future.result() for future in readers.read_together(INTERFACES[:count], "interfaceUuid")]
             assert found == [ROWS[:2], ROWS[2:], []][:count]
             assert sorted(interface for interface in requests if interface != "f" * 32) == expected
+
+
+# -------------------------------------------------------------------------------------------------------- whole lists
+
+
+def test_reads_of_a_whole_list_share_its_records(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    with held_readers(sim.url, monkeypatch) as readers:
+        first = readers.read_first("", "")
+        sim.clear_log()
+        found = [future.result() for future in readers.read_together([""] * 3, "")]
+        assert [record["uuid"] for record in found[0]] == HOSTS
+        assert found[0] is found[1] is found[2]
+        assert len(sim.log()) == 1
+        readers.gate.open()
+        assert first.result(SECONDS) == found[0]
