@@ -82,8 +82,8 @@ options:
     description: The version of the service, in quotes.
     type: raw
 notes:
-  - The guide R(Options that modules share, ansible_collections.virtinfra.manager.docsite.guide_options) describes those
-    in full, C(ansible-doc -t lookup virtinfra.manager.session) those of the connection.
+  - The guide R(Options that modules share, ansible_collections.virtinfra.manager.docsite.guide_options) describes the
+    options of the connection, for waiting and for tags in full.
 requirements:
   - Python 3.10 or newer
   - requests 2.28 or newer

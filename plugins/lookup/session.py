@@ -14,7 +14,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns a valid session of an account, and logs in if there is none.
   - It is the same session that the modules and the inventory plugins of this collection use with these options. The
-    controller logs out when the run ends.
+    controller logs out when the run ends. It refuses an access key, because a key has no session.
   - The modules and the inventory plugins do not need it. They log in themselves with the options O(account) and
     O(account_password).
 extends_documentation_fragment:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import Point, VolumeCopy
 
+from support import plugin_connection, query_fields
 from support.collection import ALL_MODULES, MODULES, ROOT, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
-from support.query_fields import FRAGMENT, format_fragment
 from support.return_docs import documented_records, load_returns, with_records
 from support.short_examples import with_short_examples
 
@@ -92,4 +92,10 @@ def test_tables_of_the_guides_are_those_of_the_code() -> None:
 
 def test_fields_of_queries_are_those_of_the_tables() -> None:
     """If this fails, run ``nox -s format``."""
-    assert FRAGMENT.read_text(encoding="utf-8") == format_fragment()
+    assert query_fields.FRAGMENT.read_text(encoding="utf-8") == query_fields.format_fragment()
+
+
+def test_connection_options_of_plugins_are_those_of_modules() -> None:
+    """If this fails, run ``nox -s format``."""
+    text = plugin_connection.FRAGMENT.read_text(encoding="utf-8")
+    assert text == plugin_connection.format_plugin_connection()
