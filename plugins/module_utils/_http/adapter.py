@@ -209,7 +209,7 @@ class Adapter(HTTPAdapter):
         proxy: str | None = None,
         proxy_context: ssl.SSLContext | None = None,
     ) -> None:
-        super().__init__(pool_connections=1, pool_maxsize=1)
+        super().__init__()
         self._context, self._proxies = context, {"all": proxy} if proxy else {}
         self._proxy_context = proxy_context
         self._uses_socks = bool(proxy and proxy.startswith("socks"))
@@ -251,8 +251,7 @@ class Adapter(HTTPAdapter):
         raw: Any = None
         try:
             timeout: Any = urllib3.Timeout(total=seconds, connect=connect_seconds)
-            verify = bool(self._context and self._context.verify_mode)
-            raw = self.send(request, stream=True, timeout=timeout, verify=verify, proxies=self._proxies)
+            raw = self.send(request, stream=True, timeout=timeout, proxies=self._proxies)
             response = read_response(raw.status, raw.headers, raw._original_response.read_chunks())
             if raw.isclosed():
                 raw.release_conn()

@@ -237,7 +237,7 @@ class Proxy:
         """Return the proxy with this URL, in the form that requests needs. Raise InvalidOptions if it is invalid."""
         try:
             parts = urlsplit(url)
-            port = parts.port or PROXY_PORTS.get(parts.scheme, 0)
+            port = parts.port or PROXY_PORTS.get(parts.scheme)
             is_known = parts.scheme in PROXY_PORTS and parts.port != 0
             is_valid = is_known and parts.hostname and not re.search(r"\s", url)
             if parts.scheme in ("http", "https"):

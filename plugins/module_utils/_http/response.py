@@ -139,7 +139,8 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
         raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
     if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
         raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
-    return Response(status, headers, bytes(body[:limit] if len(body) > limit else body))
+    del body[limit:]
+    return Response(status, headers, bytes(body))
 
 
 def decode_object(body: bytes) -> dict[str, Any] | None:

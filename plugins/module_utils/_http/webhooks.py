@@ -41,7 +41,7 @@ NO_WEBHOOK = Webhook(None, None)
 def read_parameter(target: str, name: str) -> str:
     """Return the first value of a parameter in the query of a URL or path, ``""`` when it is missing."""
     try:
-        return parse_qs(urlsplit(target).query, errors="replace").get(name, [""])[0]
+        return parse_qs(urlsplit(target).query).get(name, [""])[0]
     except ValueError:
         return ""
 

@@ -6,10 +6,12 @@ import http.client
 import ssl
 from typing import Any
 
+import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ResponseLost, TransportError
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.failures import (
     Peer,
     build_connect_error,
+    build_proxy_login_error,
     build_rejection_error,
     read_error,
 )
@@ -19,6 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker 
 PLAIN, SECURE = Peer("http://manager.example.com:8080"), Peer("https://manager.example.com")
 PROXIED = Peer("https://manager.example.com", "10.0.0.9:3128", "HTTPS_PROXY")
 OF_THE_SYSTEM = Peer("https://manager.example.com", "10.0.0.9:3128")
+OF_THE_OPTION = Peer("http://manager.example.com:8080", "10.0.0.9:1080", "proxy_url", resolves_here=True)
 NO_PROXY = "If it is not needed, set use_proxy to false, or add manager.example.com to NO_PROXY."
 NAMES = ("a.example.com", "b.example.com")
 
@@ -72,6 +75,45 @@ CONNECTING: list[tuple[Peer, Exception, str, tuple[str, ...], str, bool]] = [
             f" the operating system. {NO_PROXY}"
         ),
         True,
+    ),
+    *(
+        (
+            OF_THE_OPTION,
+            OSError(),
+            reason,
+            (),
+            f"X: cannot connect to http://manager.example.com:8080 (proxy 10.0.0.9:1080): {reason}. {remedy}",
+            True,
+        )
+        for reason, remedy in (
+            ("Connection refused", "Check proxy_url and whether the proxy runs."),
+            (
+                "Temporary failure in name resolution",
+                "If only the proxy knows the name, write socks5h:// in place of socks5://.",
+            ),
+        )
+    ),
+    (
+        PLAIN,
+        OSError(),
+        "Name or service not known",
+        (),
+        (
+            "X: cannot connect to http://manager.example.com:8080: Name or service not known. Check base_url and"
+            " whether the service runs."
+        ),
+        True,
+    ),
+    (
+        PROXIED,
+        OSError(),
+        "Tunnel connection failed: 407 no login.",
+        (),
+        (
+            "X: the proxy 10.0.0.9:3128 for https://manager.example.com requires another login: Tunnel connection"
+            " failed: 407 no login. Check the user name and the password in the variable HTTPS_PROXY."
+        ),
+        False,
     ),
     *(
         (
@@ -145,6 +187,7 @@ CONNECTING: list[tuple[Peer, Exception, str, tuple[str, ...], str, bool]] = [
         for code, names, remedy in (
             (62, NAMES, "Use a name in base_url that the certificate lists: a.example.com, b.example.com."),
             (64, (), "Use a name in base_url that the certificate lists."),
+            (62, ("0123456789" * 40,), f"Use a name in base_url that the certificate lists: {'0123456789' * 30}."),
             (9, (), "Check the clock of this machine."),
             (10, (), "Renew the certificate of the service."),
             (
@@ -164,6 +207,21 @@ def test_requests_that_were_not_sent() -> None:
         if (type(error), error.message, error.transient) != (TransportError, message, transient):
             failures.append((cause, error.message, error.transient))
     assert failures == []
+
+
+def test_login_that_a_proxy_does_not_accept() -> None:
+    for peer, place in (
+        (OF_THE_OPTION, "proxy_url"),
+        (PROXIED, "the variable HTTPS_PROXY"),
+        (OF_THE_SYSTEM, "the proxy settings of the operating system"),
+    ):
+        error = build_proxy_login_error(peer, "X", "no.")
+        assert type(error) is TransportError
+        assert error.message == (
+            f"X: the proxy {peer.proxy} for {peer.origin} requires another login: no. Check the user name and the"
+            f" password in {place}."
+        )
+        assert error.transient is False
 
 
 TLS_HINT = " (the port may expect TLS: try https in base_url)"
@@ -259,3 +317,30 @@ def test_responses_that_are_not_followed() -> None:
             if (type(error), error.message, error.transient) != (kind, message, False):
                 failures.append((method, error.message, error.transient))
     assert failures == []
+
+
+DEMANDED: list[tuple[Response, str]] = [
+    (
+        Response(400, {}, b"<b>No required SSL certificate was sent</b>"),
+        (
+            "X: http://manager.example.com:8080 requires a certificate of the client: No required SSL certificate was"
+            " sent. Set client_cert, and client_key if the key is in another file."
+        ),
+    ),
+    (
+        Response(401, {"WWW-Authenticate": "Negotiate"}, b""),
+        (
+            "X: a gateway in front of http://manager.example.com:8080 requires a login of its own (Negotiate), which"
+            " the collection does not have. The credentials of the service were not checked. Reach the service without"
+            " the gateway, or let it pass these requests."
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("response", "message"), DEMANDED)
+def test_demands_of_gateways(response: Response, message: str) -> None:
+    """Such a gateway has not forwarded the request, so that not even a call was performed."""
+    for method in ("GET", "POST"):
+        error = build_rejection_error(PLAIN, "X", response, method)
+        assert (type(error), error.message, error.transient) == (TransportError, message, False)

@@ -276,6 +276,7 @@ def test_proxy_that_is_also_disabled() -> None:
         ("socks5h://a:b@proxy", "socks5h://a:b@proxy:1080", "proxy:1080"),
         ("socks5://[2001:db8::1]:99", "socks5://[2001:db8::1]:99", "[2001:db8::1]:99"),
         ("http://a:b%40c@[::1]", "http://a:b%40c@[::1]:80", "[::1]:80"),
+        ("http://a@b@proxy:", "http://a@b:@proxy:80", "proxy:80"),
     ],
 )
 def test_forms_of_a_proxy(given: str, normalized: str, address: str) -> None:
@@ -287,23 +288,28 @@ INVALID = (
     *("proxy:3128", "ftp://proxy:21", "socks4://proxy", "http://", "http://:3128", "http://proxy:0", "http://proxy:x"),
     *("http://user:p4ss/word@proxy", "http://user:99/p4ss@proxy", "http://user:p4ss#word@proxy", "http://a b"),
     *("http://proxy/p4ss", "http://proxy?p4ss", "http://user:p4ss%E2%82%AC@proxy"),
+    "https://user:p4ss%E2%82%AC@proxy",
+)
+
+
+PROXY_FORM = (
+    "must have the form http://proxy.example.com:3128, or begin with https://, socks5h:// or socks5://. In a user name"
+    " and a password, / is written as %2F, @ as %40, # as %23 and % as %25"
 )
 
 
 @pytest.mark.parametrize("url", INVALID)
 def test_invalid_proxy_is_refused_without_its_text(url: str) -> None:
-    with pytest.raises(InvalidOptions, match=r"^proxy_url must have the form http://proxy\.example\.com") as caught:
+    with pytest.raises(InvalidOptions) as caught:
         connect("http://127.0.0.1", url)
-    assert "p4ss" not in str(caught.value)
+    assert str(caught.value) == f"proxy_url {PROXY_FORM}"
 
 
 def test_invalid_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "socks4://user:p4ss@proxy")
     with make_client(connect("http://127.0.0.1", "")) as client, pytest.raises(InvalidOptions) as caught:
         query(client, "QueryHost")
-    assert str(caught.value).startswith("the variable http_proxy must have the form")
-    assert str(caught.value).endswith("Change it, or set use_proxy to false")
-    assert "p4ss" not in str(caught.value)
+    assert str(caught.value) == f"the variable http_proxy {PROXY_FORM}. Change it, or set use_proxy to false"
 
 
 def test_socks_without_its_library(monkeypatch: pytest.MonkeyPatch, plain: StubServer) -> None:
