@@ -146,17 +146,19 @@ class Restorer:
                 yield f"the VM is {vm['state']}, and it does not say so: {said}"
         elif vm["state"] == "Running" and "was not started" in said and "outcome" not in said:
             yield f"the VM is {vm['state']}, but it was not started: {said}"
+        earlier = {each["uuid"]: each.get(CONTENT) for each in find_vm(before, self._uuid)["allVolumes"]}
         for entry in report:
-            yield from _find_untrue(entry, contents[entry["target"]], list_groups(after))
+            content = contents[entry["target"]]
+            yield from _find_untrue(entry, content, content != earlier[entry["target"]], list_groups(after))
 
 
-def _find_untrue(entry: Mapping[str, Any], content: str | None, groups: set[str]) -> Iterator[str]:
+def _find_untrue(entry: Mapping[str, Any], content: str | None, was_written: bool, groups: set[str]) -> Iterator[str]:
     """Yield what is not true in an entry about a volume with this content."""
-    if entry["state"] not in STATES[content]:
+    if entry["state"] not in STATES[content] and (was_written or entry["state"] != "untouched"):
         yield f"the content of {entry['target']} is {content}, and the report says {entry['state']}"
     if (entry["outcome"] == "failed") != (entry["error"] is not None):
         yield f"the outcome is {entry['outcome']}, and the error {entry['error']}"
-    if content == HALF and entry["outcome"] != "failed":
+    if content == HALF and was_written and entry["outcome"] != "failed":
         yield f"{entry['target']} is half written, and its outcome {entry['outcome']}"
     if entry["snapshot_group"] is not None and entry["snapshot_group"] not in groups:
         yield f"there is no snapshot group {entry['snapshot_group']}"

@@ -282,9 +282,15 @@ class Cell:
         """Whether a proxy delivers a call twice to a service that cannot know the second one."""
         return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server])
 
+    @property
+    def has_only_the_response(self) -> bool:
+        """Whether nothing shows that a call was not executed: ``{}`` is the reply of its success, and no read tells."""
+        is_bare = self.fault.get("garbage") == "missing" and self.fault.get("taken") is False
+        return is_bare and self.target.operation == "UnexportNbdVolumes"
+
 
 def _check(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path) -> None:
-    if cell.may_repeat:
+    if cell.may_repeat or cell.has_only_the_response:
         return
     for problem in call_in_time(lambda: list(play(sim, report, cell, wanted, folder))):
         report.wrong(f"{cell}: {problem}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...module_utils._api.records import Record
 from .._run.owner import has_ended
@@ -19,6 +20,9 @@ COPIED_TYPES = ("Root", "Data")
 
 # The statuses of CBT tasks that have a session, or may have left a part of one on the host.
 OPEN, FAILED = ("Running", "Starting"), "Failed"
+
+# What says where a volume is served.
+SERVED = ("nbd_server", "nbd_port", "scratch_node_name")
 
 
 @dataclass(frozen=True)
@@ -226,6 +230,23 @@ def replace_address(info: Record, host_uuid: str | None, addresses: Mapping[str,
     """Return an entry of a session with the other address of its host, which its address or its uuid selects."""
     other = addresses.get(str(info.get("nbd_server"))) or addresses.get(str(host_uuid))
     return {**info, "nbd_server": other} if other else info
+
+
+def read_infos(reply: Any) -> list[Record]:
+    """Return how the volumes of a session, or exported ones, are served; none if an entry of the reply is unusable."""
+    infos = reply if isinstance(reply, list) else []
+    return infos if all(map(_is_usable, infos)) else []
+
+
+def _is_usable(info: Any) -> bool:
+    if not (isinstance(info, Mapping) and isinstance(info.get("volume"), Mapping)):
+        return False
+    return bool(get_volume_uuid(info) and all(info.get(name) for name in SERVED))
+
+
+def get_volume_uuid(info: Mapping[str, Any]) -> str:
+    """Return the uuid of the volume of a session or of an export."""
+    return str(info["volume"].get("volume_uuid") or info["volume"].get("resource_uuid") or "")
 
 
 def has_session(task: Record, is_running: bool) -> bool:

@@ -23,9 +23,11 @@ from .backup_plan import (
     choose_mode,
     find_hindrance,
     find_other_run,
+    get_volume_uuid,
     has_session,
     list_ended,
     list_lost,
+    read_infos,
     replace_address,
     sum_sizes,
 )
@@ -351,14 +353,14 @@ def build_session_options(item: Record, settings: Settings) -> Record:
 
 def _describe_session(item: Record, result: Record, settings: Settings) -> Record:
     """Return the volumes of a session for backup_point, and for the tasks of a user; none after a failure."""
-    infos = result.get("volume_cbt_backup_infos")
+    infos = read_infos(result.get("volume_cbt_backup_infos"))
     if result["failed"] or not infos:
         problem = result["msg"] if result["failed"] else "The service has returned no volumes to copy."
         return {"volumes": [], "problem": problem}
     volumes = [replace_address(info, item["vm"].get("host_uuid"), settings.host_address) for info in infos]
     exports = [
         {
-            "volume_uuid": info["volume"]["volume_uuid"],
+            "volume_uuid": get_volume_uuid(info),
             "device_id": info["volume"].get("device_id"),
             "uri": build_uri(info),
         }

@@ -13,7 +13,7 @@ from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraE
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
-from .backup_plan import SILENCE, find_other_run, has_session, list_ended, replace_address
+from .backup_plan import SILENCE, find_other_run, get_volume_uuid, has_session, list_ended, read_infos, replace_address
 from .backup_report import Made
 from .report import Entry, Report
 from .site import Site
@@ -260,7 +260,7 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
         hint = "" if begun.exported else f". If they are exported already, and nobody uses the exports, {HOW_TO_END}"
         raise VirtinfraError(f"The volumes could not be exported: {str(exported['msg']).rstrip('.')}{hint}.")
     host = vm.get("host_uuid") or vm.get("last_host_uuid")
-    infos = match_exports(exported.get("volume_infos") or (), targets)
+    infos = match_exports(read_infos(exported.get("volume_infos")), targets)
     return [replace_address(info, host, settings.host_address) for info in infos]
 
 
@@ -323,7 +323,7 @@ def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
 
 def match_exports(infos: Sequence[Record], targets: Sequence[Record]) -> list[Record]:
     """Return the exports, each with the copy that its volume gets. Raise VirtinfraError unless each volume has one."""
-    by_uuid = {info["volume"].get("volume_uuid") or info["volume"].get("resource_uuid"): info for info in infos}
+    by_uuid = {get_volume_uuid(info): info for info in infos}
     if by_uuid.keys() != {target["uuid"] for target in targets}:
         raise VirtinfraError(
             "The service has not exported the volumes that it was asked for. No volume was overwritten."

@@ -19,8 +19,10 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     build_uri,
     choose_due,
     choose_mode,
+    get_volume_uuid,
     has_session,
     list_copied,
+    read_infos,
     replace_address,
     sum_sizes,
 )
@@ -709,6 +711,18 @@ def test_another_address_of_a_host() -> None:
     assert build_uri(replace_address(info, "h", {"10.0.0.1": "192.0.2.1"})) == "nbd://192.0.2.1:10501/scratch-1"
     assert build_uri(replace_address(info, "h", {"h": "2001:db8::1"})) == "nbd://[2001:db8::1]:10501/scratch-1"
     assert replace_address(info, "h", {"other": "192.0.2.1"}) is info
+
+
+@pytest.mark.parametrize(
+    "unusable", ["none", [1], [{}], [{"volume": 1}], [{"volume": {}}], [{"volume": {"volume_uuid": "a"}}]]
+)
+def test_entries_of_a_session_that_do_not_say_where_volumes_are(unusable: Any) -> None:
+    """Such a session is ended like one that could not be opened, and one unusable entry counts for all."""
+    served = {"nbd_server": "10.0.0.1", "nbd_port": 10501, "scratch_node_name": "scratch-1"}
+    known = [{"volume": {name: "a"}, **served} for name in ("volume_uuid", "resource_uuid")]
+    assert read_infos(known) == known
+    assert read_infos([*known, *unusable] if isinstance(unusable, list) else unusable) == []
+    assert [get_volume_uuid(info) for info in known] == ["a", "a"]
 
 
 @pytest.mark.parametrize(

@@ -467,3 +467,13 @@ def test_a_vm_that_was_deleted_meanwhile(service: Simulator, work: WorkflowRunne
     begun, ended = begin_and_end(work, planned)
     assert (begun.calls, ended.calls) == ([], [])
     assert "vm-1 has changed meanwhile: it is gone. No volume was overwritten." in ended.report[0]["error"]
+
+
+def test_a_reply_that_says_nothing_usable_about_the_exports(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    service.configure(sync=True)
+    service.fault("garbage", "ExportNbdVolumes", garbage="types", taken=True)
+    begun, ended = begin_and_end(work, planned)
+    assert ended.calls == ["UnexportNbdVolumes"]
+    assert begun.result["next"]["snapshot_group"] == ended.report[0]["snapshot_group"] is not None
+    assert "has not exported the volumes that it was asked for" in ended.report[0]["error"]
