@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,8 @@ def test_capacities_of_storages() -> None:
     ]
     assert [row["level"] for row in rows] == [0, 1, 2, 0, 0]
     assert rows[0]["detail"] == "Ceph, Enabled, Connected"
-    (lost,) = build_capacity_rows([{**storage(10, 10), "status": None, "name": None}])
-    assert (lost["level"], lost["name"], lost["detail"]) == (1, "", "Ceph, Enabled, unknown")
+    (lost,) = build_capacity_rows([{**storage(10, 10), "state": None, "status": None, "name": None}])
+    assert (lost["level"], lost["name"], lost["detail"]) == (1, "", "Ceph, unknown, unknown")
 
 
 def test_hardware_errors_of_hosts() -> None:
@@ -201,6 +201,10 @@ def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunne
     points: list[dict[str, Any]] = [{"points": [made]}, {"points": []}]
     ran = run(work, points, **given)
     assert ran.result["failed_count"] == 0
+    for days, overdue in ((1, 2), (4, 1)):
+        made["created"] = (datetime.now(timezone.utc) - timedelta(days=3)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert run(work, points, **given, backup_days=days).result["next"]["totals"]["backups"]["overdue"] == overdue
+    made["created"] = "2999-01-01T00:00:00Z"
     totals = ran.result["next"]["totals"]["backups"]
     assert (totals["count"], totals["overdue"], totals["vms"][0]["uuid"]) == (2, 1, second["uuid"])
     ran = run(work, points, **given, backup_fail=True)

@@ -77,6 +77,8 @@ def test_the_host_with_the_most_memory_left_is_chosen() -> None:
     vms = [running_vm("a", 5), running_vm("b", 1)]
     entries = plan(vms, some_hosts(h1=7, h2=9), [can_migrate(vm["name"], "h1", "h2") for vm in vms])
     assert targets_of(entries) == {"a": "h2", "b": "h1"}
+    (entry,) = plan([running_vm("vm")], some_hosts(), [can_migrate("vm", "gone")])
+    assert (entry.to_name, entry.to_uuid) == ("gone", "gone")
 
 
 @pytest.mark.parametrize("memory", [None, 8])
@@ -88,9 +90,9 @@ def test_hosts_with_equal_memory_take_turns(memory: int | None) -> None:
 
 
 def test_memory_is_reserved_for_each_vm() -> None:
-    vms = [running_vm("a", 3), running_vm("b", 3), running_vm("c", 1)]
+    vms = [running_vm("a", 3), running_vm("b", 3), running_vm("c", 1), running_vm("d", 1)]
     entries = plan(vms, some_hosts(h1=4), [can_migrate(vm["name"], "h1") for vm in vms])
-    assert targets_of(entries) == {"a": "h1", "b": None, "c": "h1"}
+    assert targets_of(entries) == {"a": "h1", "b": None, "c": "h1", "d": None}
     assert entries[1].obstacle == "no host that can take it has enough memory left after the other VMs"
 
 
@@ -218,6 +220,22 @@ def test_a_vm_that_comes_while_the_role_runs(
     ran = run(work, hosts=["host-1"])
     assert [(entry["vm"], entry["outcome"]) for entry in ran.report][3:] == [("vm-3", "failed")]
     assert "It came to the host while the role ran" in ran.report[3]["error"]
+
+
+def test_a_vm_that_returns(service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service itself may move it back."""
+    batch = Site.batch
+    before = {vm["name"]: vm for vm in service.records("vm")}["vm-7"]
+
+    def move_back(self: Site, module: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        results = batch(self, module, *arguments, **options)
+        service.change("vm", before["uuid"], hostUuid=before["hostUuid"])
+        return results
+
+    monkeypatch.setattr(Site, "batch", move_back)
+    ran = run(work, hosts=["host-1"])
+    failed = [(entry["vm"], entry["error"]) for entry in ran.report if entry["outcome"] == "failed"]
+    assert failed == [("vm-7", "It is on the host again.")]
 
 
 def test_vms_that_cannot_be_read_again(

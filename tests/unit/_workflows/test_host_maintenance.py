@@ -46,13 +46,13 @@ class Role:
     """The role with tasks that do nothing; ``failure`` is what failed in them."""
 
     def __init__(self, work: WorkflowRunner, tasks: Path) -> None:
-        self._work, self._tasks = work, tasks
+        self._work, self.tasks = work, tasks
 
     def __call__(
         self, host: str = "host-1", check: bool = False, failure: dict[str, str] | None = None, **variables: Any
     ) -> Ran:
         """Run all steps, as the tasks of the role do."""
-        variables = {"tasks": str(self._tasks), **variables}
+        variables = {"tasks": str(self.tasks), **variables}
 
         def step(name: str, given: dict[str, Any]) -> WorkflowRun:
             return run_for_host(self._work, "host_maintenance", host, variables, check, step=name, given=given)
@@ -178,6 +178,16 @@ def test_hosts_that_the_cluster_cannot_spare(shared: Simulator, role: Role) -> N
         " batch (host-1), and host_maintenance_least_available is 2."
     )
     assert ran.calls == []
+
+
+def test_hosts_of_the_batch_are_not_available(shared: Simulator, work: WorkflowRunner, role: Role) -> None:
+    """Whichever name they have in the inventory, if a variable of the role has their uuid."""
+    tasks = {"tasks": str(role.tasks), "least_available": 2}
+    uuid = set_host(shared, "host-3")
+    batch = {"other": {"host_maintenance_uuid": uuid.upper()}}
+    ran = run_for_host(work, "host_maintenance", "host-1", tasks, batch=batch, step="enter", given={})
+    error = ran.result["next"]["maintenance"]["error"]
+    assert "1 other hosts of its cluster are enabled, connected and not in this batch (host-2)" in error
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def test_all_kinds_in_their_order(service: Simulator, work: WorkflowRunner) -> N
         ("endpoint", "traps"),
     ]
     assert predicted.outcomes == ran.outcomes == ["changed"] * 4
+    uuids = {each["name"]: each["uuid"] for kind in ("platform", "topic") for each in service.records(kind)}
+    assert [entry["uuid"] for entry in ran.report[:2]] == [uuids["snmp-1"], uuids["alarms"]]
     assert again.outcomes == ["unchanged"] * 4
     assert KEY not in json.dumps([predicted.result, ran.result, again.result])
     removed = run(work, **ALL, state="absent", force=True)
@@ -59,6 +61,13 @@ def test_an_entry_without_a_name(service: Simulator, work: WorkflowRunner) -> No
     ]
     assert "one of the following is required: uuid, name" in ran.report[0]["error"]
     assert (ran.result["changed"], ran.result["failed_count"]) == (True, 2)
+    removed = run(work, check=True, topics=[{"description": "nameless"}], state="absent")
+    assert "one of the following is required: uuid, name" in removed.report[0]["error"]
+
+
+@pytest.mark.parametrize("kind", ["platforms", "topics"])
+def test_one_kind_is_enough(service: Simulator, work: WorkflowRunner, kind: str) -> None:
+    assert run(work, **{kind: ALL[kind]}).outcomes == ["changed"]
 
 
 def test_a_failure_stays_with_its_entry(service: Simulator, work: WorkflowRunner) -> None:
@@ -105,6 +114,7 @@ def test_traps_reach_the_receivers(service: Simulator, work: WorkflowRunner) -> 
         ("test", "snmp-1"),
         ("test", "traps"),
     ]
+    assert [entry["uuid"] for entry in ran.report[4:]] == [ran.report[0]["uuid"], ran.report[3]["uuid"]]
     assert (ran.outcomes, ran.result["changed"]) == (["unchanged"] * 6, False)
     service.configure(snmp_connected=False)
     assert run(work, **ALL, test=True).outcomes == ["unchanged"] * 4 + ["failed"] * 2

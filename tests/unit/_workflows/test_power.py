@@ -240,6 +240,22 @@ def test_following_groups_are_skipped_after_a_failure(service: Simulator, work: 
     assert ran.report[2]["error"] == "a VM of an earlier group failed"
 
 
+def test_each_vm_of_a_large_group_has_the_whole_grace_time(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though not all are asked at the same time."""
+    given, batch = list[float](), Site.batch
+
+    def note(self: Site, *arguments: Any, **common: Any) -> list[dict[str, Any]]:
+        given.append(common["wait_timeout"])
+        return batch(self, *arguments, **common)
+
+    monkeypatch.setattr(Site, "batch", note)
+    groups = [{"name": "web", "vms": ["vm-1", "vm-3", "vm-5"]}]
+    assert run(work, groups=groups, concurrency=2, grace_timeout=100).outcomes == ["changed"] * 3
+    assert round(given[0]) == 100
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -277,6 +278,19 @@ def test_hosts_have_the_rest_of_the_time(
     assert len(objects) == len([host for host in site.sim.records("host") if host["status"] == "Disconnected"])
 
 
+def test_only_some_hosts_are_switched_off(site: Site) -> None:
+    """And those that are excluded count only if they are among them."""
+    ran = site.run(hosts=True, host_query=["name=host-1"], exclude_hosts=[])
+    assert [entry["name"] for entry in ran.report if entry["kind"] == "host"] == ["host-1"]
+
+
+def test_the_file_is_replaced_on_its_own_file_system(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file elsewhere could not replace it at once."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert site.run().outcomes == ["changed"] * 3
+    assert [path.name for path in site.file.parent.iterdir()] == [site.file.name]
+
+
 def test_hosts_return_to_their_states(site: Site) -> None:
     """One that was disabled stays disabled; one that is gone is named, and the others start."""
     hosts = {host["name"]: host["uuid"] for host in site.sim.records("host")}
@@ -339,7 +353,10 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         ({"groups": [{"name": "a"}]}, "the group a of site_shutdown_groups needs vms or query"),
         ({"groups": [GROUPS[0], GROUPS[0]]}, "several groups of site_shutdown_groups have the name web"),
         ({"groups": [{"name": "a", "vms": "vm-l"}]}, "no VM, or several, has the name vm-l (the group a)"),
-        ({"groups": [{"name": "a", "query": ["name=x"]}]}, "These groups have no VM: a."),
+        (
+            {"groups": [{"name": "a", "query": ["name=x"]}]},
+            "These groups have no VM: a. Check them, or set site_shutdown_allow_empty.",
+        ),
         ({"state": "running"}, "does not exist, so it is not known what was running"),
         ({"time_limitt": 1}, "Did you mean site_shutdown_time_limit?"),
         ({"file": "/nowhere/site.json"}, "/nowhere/site.json cannot be written"),

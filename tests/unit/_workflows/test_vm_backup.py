@@ -367,6 +367,7 @@ def test_a_vm_that_does_not_run_is_skipped(service: Simulator, work: WorkflowRun
     assert (entry["vm"], entry["outcome"]) == ("vm-1", "skipped")
     assert entry["error"] == entry["why"] == "The VM is Stopped. A backup session needs a running VM."
     assert (len(planned["items"]), planned["has_more"], planned["movers"]) == (3, True, ["localhost"])
+    assert planned["turn"] == 1
     for check in (True, False):
         alone = plan(work, vms=["vm-1"], check=check).result
         assert (alone["changed"], alone["next"]["has_more"]) == (False, False)
@@ -426,6 +427,44 @@ def test_a_mover_that_cannot_be_used(
     }
     planned = step(work, "plan", both).result["next"]
     assert ({item["mover"] for item in planned["items"]}, planned["movers"], planned["entries"]) == ({"m2"}, ["m2"], [])
+
+
+def test_all_reasons_are_named_if_no_mover_can_be_used(service: Simulator, work: WorkflowRunner) -> None:
+    lost = [{"item": f"m{number}", "unreachable": True, "msg": f"no route {number}"} for number in (1, 2)]
+    planned = step(work, "plan", {"movers": lost, "taken": lost}, vms=["vm-1"]).result["next"]
+    assert planned["entries"][0]["error"] == (
+        "The data mover m1 cannot be used: no route 1. The data mover m2 cannot be used: no route 2."
+    )
+
+
+def test_tasks_whose_vms_the_service_hides(service: Simulator, work: WorkflowRunner) -> None:
+    """Those of the role have the uuid of the VM in their names. Others do not belong to the VM because of a name."""
+    (session,) = enable(work, service)
+    uuid, (task,) = session["vm"]["uuid"], service.records("cbttask")
+    step(work, "end", {"items": [session]})
+    service.change("cbttask", task["uuid"], resourceRefs=None)
+    (item,) = plan(work, vms=[uuid]).result["next"]["items"]
+    assert item["task_uuid"] == task["uuid"]
+    service.change("cbttask", task["uuid"], description="theirs")
+    (item,) = plan(work, vms=[uuid]).result["next"]["items"]
+    assert item["task_uuid"] is None
+
+
+def test_a_session_without_volumes(service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended at once. A turn that only opens sessions is a change, too."""
+    items = plan(work).result["next"]["items"][:1]
+    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": [], "asked": []}
+    assert step(work, "turn", given).result["changed"]
+    step(work, "end", {"items": items})
+    batch = Site.batch
+
+    def lose_volumes(self: Site, *arguments: Any, **common: Any) -> Any:
+        return [{**result, "volume_cbt_backup_infos": None} for result in batch(self, *arguments, **common)]
+
+    monkeypatch.setattr(Site, "batch", lose_volumes)
+    after = turn(work, items)
+    assert [entry["error"] for entry in after["entries"]] == ["The service has returned no volumes to copy."]
+    assert (after["sessions"], statuses(service)) == ([], ["Stopped"])
 
 
 def test_ended_sessions_are_a_change(service: Simulator, work: WorkflowRunner) -> None:
@@ -597,7 +636,13 @@ def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work:
     done = step(work, "report", planned)
     assert [(entry["vm"], entry["outcome"]) for entry in done.report] == [("vm-9", "failed"), ("vm-1", "failed")]
     assert (done.result["failed_count"], done.result["changed"]) == (2, False)
-    assert "run has ended before" in done.report[1]["error"]
+    assert done.report[1]["error"] == "Nothing was copied, because the run has ended before. Run the role again."
+    assert [failure.split(":")[0] for failure in done.result["failures"]] == [
+        "vm-9",
+        f"vm-1 ({service.records('vm')[0]['uuid']})",
+    ]
+    entries = [{**entry, "outcome": FULL, "error": None} for entry in done.report]
+    assert step(work, "report", {"entries": entries, "items": []}).message == "2 VMs, 2 full"
 
 
 def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
@@ -728,16 +773,23 @@ def test_entries_of_a_session_that_do_not_say_where_volumes_are(unusable: Any) -
 @pytest.mark.parametrize(
     ("copy", "message"),
     [
-        (None, "Nothing was copied"),
+        (None, "Nothing was copied, because the run was interrupted."),
         ({"failed": True, "msg": "no space"}, "no space"),
-        ({"unreachable": True, "msg": "no route"}, "mover-1 could not be reached: no route."),
-        ({"finished": 0}, "did not end within vm_backup_timeout"),
+        ({"failed": True}, "The copy has failed."),
+        ({"unreachable": True}, "The data mover mover-1 could not be reached: it is unreachable."),
+        ({"unreachable": True, "msg": "no route"}, "The data mover mover-1 could not be reached: no route."),
+        (
+            {"finished": 0},
+            "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm.",
+        ),
     ],
 )
 def test_a_copy_that_failed(copy: dict[str, Any] | None, message: str) -> None:
-    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
-    entry = judge_copy({**item, "started": 1.0, "opened": 3.0}, copy, None, 10.0)
-    assert (entry["outcome"], message in entry["error"]) == ("failed", True)
+    times = {"started": 1.0, "opened": 3.0}
+    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}], **times}
+    entry = judge_copy(item, copy, None, 10.0)
+    assert (entry["outcome"], entry["error"]) == ("failed", message)
+    assert judge_copy(item, copy, "The session remains.", 10.0)["error"] == f"{message} The session remains."
     assert (entry["seconds"], entry["session_seconds"]) == (9, 7)
 
 

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import MARK
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import (
+    MARK,
+    describe_half,
+    match_exports,
+)
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
@@ -278,10 +282,33 @@ def test_which_points_are_asked_for(service: Simulator, work: WorkflowRunner) ->
     assert "several VMs have the name or uuid twin. Nothing was changed." in step(work, "select", vm="twin").message
 
 
+def test_what_a_failure_has_left_of_each_volume() -> None:
+    texts = {
+        "restored": "This volume is restored.",
+        "unchanged": "This volume has the content already.",
+        "untouched": "This volume was not overwritten.",
+        "incomplete": "This volume is half written. Run the role again, which completes it.",
+    }
+    for state, text in texts.items():
+        assert describe_half({"state": state}, None) == text
+
+
+def test_exports_by_the_member_that_has_their_volume() -> None:
+    """The document has one, servers have another one."""
+    infos = [{"volume": {"resource_uuid": "b"}}, {"volume": {"volume_uuid": "a"}}]
+    targets = [{"source": "s1", "uuid": "a"}, {"source": "s2", "uuid": "b"}]
+    matched = match_exports(infos, targets)
+    assert [(each["source"], each["volume"]) for each in matched] == [
+        ("s1", {"volume_uuid": "a"}),
+        ("s2", {"resource_uuid": "b"}),
+    ]
+
+
 @pytest.mark.parametrize("variable", ["volumes", "map", "start", "stop"])
 def test_files_and_what_concerns_the_vm_exclude_each_other(work: WorkflowRunner, variable: str) -> None:
     values: dict[str, Any] = {"volumes": ["v1"], "map": {"v1": "v2"}, "start": True, "stop": True}
     ran = step(work, "select", to_directory="/srv/files", **{variable: values[variable]})
+    assert "next" in step(work, "select", **{variable: values[variable]}).result
     assert "vm_backup_restore_to_directory writes all volumes of the point into files" in ran.message
     assert "rate_limit must be at least 0, not -1" in step(work, "select", rate_limit=-1).message
 

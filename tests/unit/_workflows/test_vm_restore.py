@@ -143,6 +143,7 @@ def test_the_default_network_of_existing_vms_is_compared(service: Simulator, wor
     ran = run(work, {"name": "vm-1", "default_l3_network": "l3-2"})
     assert ran.outcomes == ["failed"]
     assert "default_l3_network" in ran.report[0]["error"]
+    assert run(work, {"name": "vm-1", "default_l3_network": "l3-1"}).outcomes == ["unchanged"]
 
 
 def test_a_failure_stays_with_its_vm(service: Simulator, work: WorkflowRunner) -> None:

@@ -207,7 +207,10 @@ def test_vms_that_fail_lose_nothing(service: Simulator, work: WorkflowRunner) ->
     assert ran.outcomes == ["failed", "failed", "changed"]
     assert (ran.result["changed"], ran.result["failed_count"], ran.message) == (True, 2, "2 of 3 VMs failed")
     assert "is not ready" in ran.report[0]["error"]
-    assert "that the role did not take" in ran.report[1]["error"]
+    assert ran.report[1]["error"] == (
+        f"A snapshot group with the name {new} exists that the role did not take. Rename it, or choose another"
+        " vm_snapshots_name_prefix."
+    )
     assert [line.split(" ", 1)[0] for line in ran.result["failures"]] == ["vm-1", "vm-2"]
     assert groups_of(service) == {"vm-1": OLD[:3], "vm-2": [*OLD[:3], new], "vm-3": [OLD[2], new]}
 
