@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from datetime import timezone
 from pathlib import Path
 from typing import Any
@@ -149,10 +150,25 @@ def test_zones_are_tried_for_services_that_compare_instants(sim: Simulator, run:
     assert zones_of(run("host_info", {}, access_key_time_zone="-05:00", **KEY).log) == ["-05:00"]
 
 
-@pytest.mark.parametrize("name", ["Mars/Olympus", "+8", "+25:00", "../etc/passwd"])
+@pytest.mark.parametrize("name", ["Mars/Olympus", "+8", "+24:00", "-24:30", "+25:00", "../etc/passwd"])
 def test_zone_that_does_not_exist(name: str) -> None:
-    with pytest.raises(InvalidOptions, match=r"access_key_time_zone must be an offset such as '\+08:00'"):
+    with pytest.raises(InvalidOptions) as caught:
         ConnectionOptions("https://manager.example.com", access_key_time_zone=name)
+    assert str(caught.value) == (
+        "access_key_time_zone must be an offset such as '+08:00', or the name of a time zone that this machine knows,"
+        f" such as Asia/Shanghai, not {name!r}"
+    )
+
+
+def test_other_zones_of_a_key() -> None:
+    """Each offset is tried once, except that of the key; the most likely ones come first."""
+    key = AccessKey("key-id", "key-secret", "service", parse_zone("+08:00"))
+    others = [other.describe_zone() for other in key.list_others()]
+    assert key.describe_zone() == "+08:00"
+    assert others[:2] == ["+00:00", "+01:00"]
+    assert {"+05:30", "-12:00", "+14:00"} < {*others}
+    assert len(others) == len({*others, "+08:00"}) - 1
+    assert {replace(other, zone=key.zone) for other in key.list_others()} == {key}
 
 
 def test_date_has_the_local_time_of_the_zone() -> None:

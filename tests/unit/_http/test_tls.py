@@ -9,9 +9,11 @@ import re
 import socket
 import ssl
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
+    ConnectionOptions,
+    format_time,
+    read_tls_state,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.failures import Peer, read_error
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
@@ -35,7 +41,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from simulator.launch import Simulator
 from support.clients import make_client
-from support.socket_servers import Proxy, SocketServer
+from support.socket_servers import Proxy, SocketServer, taken_port
 from support.stub_server import TLS_ALERT, StubResponse, StubServer
 from support.tls import untrusted_context
 
@@ -270,6 +276,50 @@ def test_unverified_certificates_cause_no_warning(secure: StubServer) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert hosts(secure, validate_certs=False) == 3
+
+
+def test_certificate_of_a_service_that_requires_one_of_the_client(
+    authority: Authority, client_certificate: tuple[str, str]
+) -> None:
+    """Since version 1.3 a client without a certificate would see that of the service, too."""
+    end = datetime.datetime(2040, 5, 6, 7, 8, 9, tzinfo=datetime.timezone.utc)
+    context = server_context(authority, "manager.example.com", requires_certificate=True, not_after=end)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    certificate, key = client_certificate
+    with TlsHandshakes(context) as service:
+        options = ConnectionOptions(
+            f"https://{service.address}", ca_path=authority.ca, client_cert=certificate, client_key=key
+        )
+        assert options.list_certificate_names() == ["manager.example.com"]
+        state = {"version": "TLSv1.2", "certificate_names": ["manager.example.com"]}
+        assert read_tls_state(options) == {**state, "certificate_end": "2040-05-06T07:08:09Z"}
+        unconfirmed = replace(options, ca_path=None)
+        assert unconfirmed.list_certificate_names() == []
+        assert read_tls_state(unconfirmed) == {"version": "TLSv1.2", "certificate_names": None, "certificate_end": None}
+        anonymous = replace(options, client_cert=None, client_key=None)
+        assert anonymous.list_certificate_names() == []
+        assert read_tls_state(anonymous) is None
+        assert read_tls_state(replace(options, base_url=f"http://{service.address}")) is None
+        assert read_tls_state(replace(options, proxy_url="http://127.0.0.1:1")) is None
+
+
+def test_port_without_tls(sim: Simulator) -> None:
+    with taken_port() as nobody:
+        for port in (nobody.getsockname()[1], sim.port):
+            connection = ConnectionOptions(f"https://127.0.0.1:{port}")
+            assert not connection.is_tls_port()
+            assert connection.list_certificate_names() == []
+            assert read_tls_state(connection) is None
+
+
+def test_times_are_those_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "XYZ-8")
+    time.tzset()
+    try:
+        assert format_time(1795435200.0) == "2026-11-23T12:00:00Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 # ------------------------------------------------------------------------------------------------------- IPv6 addresses
