@@ -6,15 +6,15 @@ with Simulator("--hosts", "100") as sim:
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,9 +43,8 @@ class Simulator:
         self._arguments = arguments
         self._python = python
         self._scheme = "https" if "--tls-cert" in arguments else "http"
-        self._opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=_unverified(client_cert))
-        )
+        self._client_cert = client_cert
+        self._kept = threading.local()
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
 
@@ -89,6 +88,7 @@ class Simulator:
     def stop(self) -> None:
         """Stop the process, if it runs."""
         process, self._process = self._process, None
+        self._kept = threading.local()
         if process is None:
             return
         process.terminate()
@@ -101,12 +101,27 @@ class Simulator:
     def control(self, method: str, name: str, body: Any = None) -> Any:
         """Send a control request and return its reply; raise SimulatorError with the message of a rejection."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/_simulator/{name}", data=data, method=method)
         try:
-            with self._opener.open(request, timeout=CONTROL_TIMEOUT) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise SimulatorError(json.load(error)["error"]) from None
+            status, reply = _exchange(self._connection(), method, name, data)
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            # The simulator has closed the connection of an earlier request, because it was unused for long.
+            status, reply = _exchange(self._connection(is_new=True), method, name, data)
+        if status >= 400:
+            raise SimulatorError(reply["error"])
+        return reply
+
+    def _connection(self, is_new: bool = False) -> http.client.HTTPConnection:
+        """Return the connection that this thread of this process keeps for control requests."""
+        key = os.getpid(), self.port
+        kept: http.client.HTTPConnection | None = getattr(self._kept, "connection", None)
+        if kept is None or is_new or self._kept.key != key:
+            if self._scheme == "https":
+                context = _unverified(self._client_cert)
+                kept = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=CONTROL_TIMEOUT, context=context)
+            else:
+                kept = http.client.HTTPConnection("127.0.0.1", self.port, timeout=CONTROL_TIMEOUT)
+            self._kept.connection, self._kept.key = kept, key
+        return kept
 
     def health(self) -> dict[str, Any]:
         """Return the seed options and the switches."""
@@ -180,6 +195,14 @@ class Simulator:
     def clear_faults(self) -> None:
         """Remove all faults."""
         self.control("DELETE", "faults")
+
+
+def _exchange(connection: http.client.HTTPConnection, method: str, name: str, data: bytes | None) -> tuple[int, Any]:
+    """Send a control request; return the status and the reply."""
+    headers = {} if data is None else {"Content-Type": "application/json"}
+    connection.request(method, f"/_simulator/{name}", data, headers)
+    with connection.getresponse() as response:
+        return response.status, json.load(response)
 
 
 def _unverified(client_cert: tuple[str, str] | None) -> ssl.SSLContext:
