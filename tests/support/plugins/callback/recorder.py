@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
-import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ansible.plugins.callback import CallbackBase
 
@@ -20,7 +21,7 @@ description:
   - If RECORDER_RESET is set, it resets the simulator with these options when a play begins.
 """
 
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+CONNECTIONS: list[http.client.HTTPConnection] = []
 
 
 class CallbackModule(CallbackBase):
@@ -73,7 +74,23 @@ class CallbackModule(CallbackBase):
 
 
 def _ask(method: str, name: str, body: str | None = None) -> Any:
-    url = f"{os.environ['RECORDER_SIMULATOR']}/_simulator/{name}"
-    data = None if body is None else body.encode()
-    with DIRECT.open(urllib.request.Request(url, data, method=method), timeout=30) as answer:
-        return json.load(answer)
+    """Send a control request, over one connection for all of them, and return the reply."""
+    if not CONNECTIONS:
+        address = urlsplit(os.environ["RECORDER_SIMULATOR"]).netloc
+        CONNECTIONS.append(http.client.HTTPConnection(address, timeout=30))
+    (connection,) = CONNECTIONS
+    try:
+        return _exchange(connection, method, name, body)
+    except (http.client.HTTPException, ConnectionError):
+        # The simulator has closed the connection, because it was unused for long.
+        connection.close()
+        return _exchange(connection, method, name, body)
+
+
+def _exchange(connection: http.client.HTTPConnection, method: str, name: str, body: str | None) -> Any:
+    connection.request(method, f"/_simulator/{name}", body)
+    with connection.getresponse() as response:
+        text = response.read()
+    if response.status >= 400:
+        raise RuntimeError(f"{method} {name} failed: {text!r}")
+    return json.loads(text)
