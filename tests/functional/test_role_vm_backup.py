@@ -10,12 +10,13 @@ import pytest
 
 from simulator.launch import Simulator
 from support.examples import FACTOR
+from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Run
 
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
 
 # With 30 VMs the test takes a minute, and more on a machine that does other work.
-MANY = 8 if FACTOR == 1 else 30
+MANY = 6 if FACTOR == 1 else 30
 
 Report = dict[str, dict[str, Any]]
 
@@ -115,13 +116,9 @@ def test_many_vms_of_which_one_fails_in_each_step(
     for name, uuid in vms.items():
         service.change("vm", uuid, state="Stopped" if name == "vm-4" else "Running")
     foreign = {"name": "nightly", "vm": vms["vm-5"], "state": "enabled"}
-    playbook_runner.run_module("cbt_task", foreign)
+    assert ModuleRunner(service)("cbt_task", foreign).changed
     others = scratch_volumes(service)
     tasks = service.records("cbttask")
-    before = service.state()
-    run, predicted = run_role(playbook_runner, "--check", copy_tasks=str(copier))
-    assert (run.code, predicted["vm-5"]["outcome"], service.state()) == (2, "failed", before), run.output
-
     error = {"code": "SYS.1006", "details": "a migration is going on"}
     service.fault("fail", operation="EnableCbtTask", error=error)
     stop = {"virtinfra.manager.vm": {"uuid": vms["vm-6"], "state": "stopped"}}
@@ -158,7 +155,7 @@ def test_no_session_stays_open_if_the_mover_cannot_copy(
     assert list(tmp_path.rglob("manifest.json")) == []
 
     task = service.records("cbttask")[0]
-    playbook_runner.run_module("cbt_task", {"uuid": task["uuid"], "state": "enabled"})
+    assert ModuleRunner(service)("cbt_task", {"uuid": task["uuid"], "state": "enabled"}).changed
     assert "Running" in statuses(service).values()
     gone = {"name": "gone", "groups": "movers", "ansible_connection": "ssh", "ansible_host": "127.0.0.1"}
     inventory = tmp_path / "hosts.yml"

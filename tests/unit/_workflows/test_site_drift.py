@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_drift import summarize
 
 from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
 HOST = {"host_onboarding_name": "host-1", "host_onboarding_management_ip": "ADDRESS"}
@@ -36,6 +37,23 @@ def test_drift_is_found_with_reads_only(sim: Simulator, work: WorkflowRunner) ->
     assert ran.result["changed"] is False
     differing = len([each for each in ran.report if each["outcome"] != "same"])
     assert ran.message == f"{differing} of {len(ran.report)} objects differ from their description"
+
+
+def test_an_address_that_may_be_a_secret_differs_in_silence(
+    sim: Simulator, run: ModuleRunner, work: WorkflowRunner
+) -> None:
+    """Its difference is named only where nothing else differs, and without the addresses."""
+    chat = {"type": "workchat", "name": "operators", "url": "https://chat.example.com/send?key=one"}
+    run("sns_endpoint", {**chat, "state": "disabled"})
+    other = [{**chat, "url": "https://chat.example.com/send?key=another", "state": "enabled"}]
+
+    def explain() -> str:
+        report = compare(sim, work, notifications_endpoints=other).report
+        return next(str(entry["error"]) for entry in report if entry["name"] == "operators")
+
+    assert explain() == "state is 'Disabled', described as 'Enabled'"
+    run("sns_endpoint", {"name": "operators", "type": "workchat", "state": "enabled"})
+    assert explain() == "url differs"
 
 
 def test_only_failures_count_on_request(sim: Simulator, work: WorkflowRunner) -> None:

@@ -168,6 +168,10 @@ def test_tasks_of_other_products_stay(service: Simulator, work: WorkflowRunner) 
     tasks = service.records("cbttask")
     service.change("cbttask", tasks[0]["uuid"], description="nightly")
     service.change("cbttask", tasks[1]["uuid"], name="other-product")
+    before = service.state()
+    predicted = plan(work, check=True, vms=[session["vm"]["uuid"] for session in sessions]).result["next"]["entries"]
+    assert [entry["outcome"] for entry in predicted] == ["failed", "failed", FULL]
+    assert service.state() == before
     planned = plan(work, vms=[session["vm"]["uuid"] for session in sessions])
     assert planned.calls == ["DisableCbtTask"]
     assert statuses(service) == ["Running", "Running", "Stopped"]

@@ -135,7 +135,8 @@ def test_never_into_a_vm_that_does_not_stand_still(service: Simulator, work: Wor
     """Servers refuse to export the volumes of a running VM only."""
     planned = plan(service, work).result["next"]
     service.change("vm", planned["vm"]["uuid"], state=state)
-    assert f"vm-1 is {state}" in plan(service, work).message
+    refused = plan(service, work)
+    assert (f"a restore needs a stopped VM, and vm-1 is {state}" in refused.message, refused.calls) == (True, [])
     begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
     assert (f"it is {state}" in begun.result["next"]["problem"], begun.calls) == (True, [])
 
