@@ -79,8 +79,6 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
         assert entry["error"].startswith(f"Another run copies or restores the VM: process {first.pid} on {host}"), (
             output
         )
-    code, output, report = site.run_role("vm_backup", **EVERYTHING, state="ended")
-    assert (code, {entry["outcome"] for entry in report}) == (2, {"failed"}), output
     site.sim.configure(latency=0)
     assert first.wait() == 0, site.output.read_text(encoding="utf-8")
     assert len(list_points(site)) == 3

@@ -608,6 +608,9 @@ def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> 
     (entry,) = planned.result["next"]["entries"]
     assert "Another run copies or restores the VM: process" in entry["error"]
     assert (planned.calls, statuses(service)) == ([], ["Running"])
+    ending = plan(work, {**EMPTY, "others": [make_run(uuid)]}, vms=[uuid], state="ended")
+    assert [each["outcome"] for each in ending.result["next"]["entries"]] == ["failed"]
+    assert (ending.calls, statuses(service)) == ([], ["Running"])
     step(work, "end", {"items": [session]})
     given = {"turn": 1, "items": [session], "entries": [], "looked": [], "asked": ["localhost"]}
     given["movers"] = [{"item": "localhost", "others": [make_run(uuid)]}]
