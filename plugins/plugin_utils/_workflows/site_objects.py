@@ -118,14 +118,13 @@ def _build(kind: str, key: Any, name: str, record: Record, options: Mapping[str,
 
 def _choose_references(records: Iterable[Record]) -> dict[str, str]:
     """Return for each uuid the name that selects the object, or the uuid if several objects have the name."""
-    records = list(records)
-    counts = Counter(str(record.get("name") or "").strip() for record in records)
+    names = {str(record["uuid"]): str(record.get("name") or "").strip() for record in records}
+    counts = Counter(names.values())
     references = {}
-    for record in records:
-        name = str(record.get("name") or "").strip()
+    for uuid, name in names.items():
         # A name in the form of a uuid would be read as a uuid.
         is_name = name and counts[name] == 1 and len(name.replace("-", "")) != 32 and MASK not in name
-        references[str(record["uuid"])] = name if is_name else str(record["uuid"])
+        references[uuid] = name if is_name else uuid
     return references
 
 

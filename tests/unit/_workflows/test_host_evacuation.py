@@ -148,10 +148,18 @@ def test_hosts_are_evacuated_and_the_vms_return(service: Simulator, work: Workfl
     assert ran.outcomes == ["changed"] * 3
     again = run(work, hosts="host-1")
     assert (again.report, again.calls) == ([], [])
-    back = run(work, undo=ran.report)
+    back = run(work, undo=ran.report, targets=["host-2"])
     assert back.outcomes == ["changed"] * 3
     assert {vm["uuid"]: vm["hostUuid"] for vm in service.records("vm")} == before
     assert run(work, undo=ran.report).report == []
+
+
+def test_vms_with_local_storage_stay(sim: Simulator, work: WorkflowRunner) -> None:
+    sim.reset(clusters=1, hosts=3, local_storages=2)
+    ran = run(work, hosts=["host-1"], unmovable="keep")
+    assert {(entry["outcome"], entry["error"]) for entry in ran.report} == {
+        ("skipped", "its root volume is on local storage")
+    }
 
 
 def test_paused_vms_migrate_and_stay_paused(service: Simulator, work: WorkflowRunner) -> None:

@@ -50,6 +50,11 @@ def test_all_kinds_in_their_order(service: Simulator, work: WorkflowRunner) -> N
     assert removed.outcomes == ["changed"] * 4
 
 
+def test_a_person_has_the_name_of_its_user(service: Simulator, work: WorkflowRunner) -> None:
+    ran = run(work, persons=[{"endpoint": "nowhere", "user_id": "u1"}])
+    assert [(entry["kind"], entry["name"], entry["outcome"]) for entry in ran.report] == [("person", "u1", "failed")]
+
+
 def test_an_entry_without_a_name(service: Simulator, work: WorkflowRunner) -> None:
     """It broke the report, and later kinds were not processed."""
     ran = run(work, topics=[{"description": "nameless"}, TOPIC], endpoints=[CHAT], persons=[{"remark": "nobody"}])
@@ -84,6 +89,7 @@ def test_a_platform_with_other_endpoints_stays(service: Simulator, work: Workflo
     assert ran.outcomes == ["changed"] * 3 + ["failed"]
     assert "snmp-endpoint-1" in ran.report[3]["error"]
     assert "notifications_force: true" in ran.report[3]["error"]
+    assert run(work, check, **ALL, state="absent", force=True).report[-1]["outcome"] == "changed"
 
 
 def test_an_endpoint_whose_topic_is_gone_is_removed(service: Simulator, work: WorkflowRunner) -> None:

@@ -56,6 +56,13 @@ def test_an_address_that_may_be_a_secret_differs_in_silence(
     assert explain() == "url differs"
 
 
+def test_a_host_has_its_name_in_the_inventory(sim: Simulator, work: WorkflowRunner) -> None:
+    """Unless a variable gives it another one."""
+    ran = compare(sim, work, {"host_onboarding_name": None})
+    (error,) = (entry["error"] for entry in ran.report if entry["name"] == "h")
+    assert error == "name is 'host-1', described as 'h'"
+
+
 def test_only_failures_count_on_request(sim: Simulator, work: WorkflowRunner) -> None:
     ran = compare(sim, work, site_drift_fail="no")
     assert "not described" in ran.outcomes

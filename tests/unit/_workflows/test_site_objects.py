@@ -299,6 +299,8 @@ def test_service_types_are_described_with_their_hosts() -> None:
         "host-2": [{"interface": "i2", "vlans": [7], "service_types": ["BackupNetwork"]}],
     }
     assert hosts["host-1"]["host_onboarding_cluster"] == "cluster-1"
+    without = read(contents(results())[HOSTS])[GROUP]["hosts"]
+    assert [host["host_onboarding_services"] for host in without.values()] == [[], []]
 
 
 def test_drift_of_service_types() -> None:

@@ -291,6 +291,34 @@ def test_the_file_is_replaced_on_its_own_file_system(site: Site, monkeypatch: py
     assert [path.name for path in site.file.parent.iterdir()] == [site.file.name]
 
 
+def test_without_time_a_vm_fails_or_loses_its_power(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failure names the variable to raise."""
+    times = iter([0.0])
+    monkeypatch.setattr(_Site, "get_time", lambda self: next(times, 5000.0))
+    late = site.run(cold=False)
+    assert {(entry["outcome"], entry["error"], entry["powered_off"]) for entry in late.report} == {
+        ("failed", LATE, False)
+    }
+    times = iter([0.0])
+    cut = site.run()
+    assert {(entry["outcome"], entry["error"], entry["powered_off"]) for entry in cut.report} == {
+        ("changed", None, True)
+    }
+
+
+def test_a_host_that_was_in_maintenance_stays_in_it(site: Site) -> None:
+    """It is switched on again, for whoever works on it."""
+    uuid = next(host["uuid"] for host in site.sim.records("host") if host["name"] == "host-1")
+    for vm in site.sim.records("vm"):
+        if vm["hostUuid"] == uuid:
+            site.sim.change("vm", vm["uuid"], state="Stopped")
+    site.sim.change("host", uuid, state="Maintenance")
+    site.run(hosts=True)
+    assert site.run(state="running", hosts=True).result["failed_count"] == 0
+    (host,) = (host for host in site.sim.records("host") if host["uuid"] == uuid)
+    assert (host["state"], host["ipmiPowerStatus"]) == ("Maintenance", "POWER_ON")
+
+
 def test_hosts_return_to_their_states(site: Site) -> None:
     """One that was disabled stays disabled; one that is gone is named, and the others start."""
     hosts = {host["name"]: host["uuid"] for host in site.sim.records("host")}

@@ -19,10 +19,13 @@ ONE: list[dict[str, Any]] = [{"name": "one", "vms": ["vm-1"]}]
 
 @pytest.fixture
 def service(sim: Simulator) -> Simulator:
-    """A simulator with two hosts and three running VMs. The first one has a snapshot group and a limited NIC."""
+    """A simulator with two hosts and three VMs.
+
+    vm-1 has a snapshot group and a limited NIC, and vm-3 is stopped.
+    """
     sim.reset(clusters=1, hosts=2, vms=3, snapshot_groups=1, local_storages=0)
     for vm in sim.records("vm"):
-        sim.change("vm", vm["uuid"], state="Running")
+        sim.change("vm", vm["uuid"], state="Stopped" if vm["name"] == "vm-3" else "Running")
     nic = sim.records("vm")[0]["vmNics"][0]["uuid"]
     ModuleRunner(sim)("vm_nic_qos", {"uuid": nic, "inbound_bandwidth": 1 << 20, "state": "present"})
     return sim
@@ -33,6 +36,7 @@ def service(sim: Simulator) -> Simulator:
     [
         ("host_evacuation", "MigrateVm", {"hosts": ["host-1"]}),
         ("vm_power", "StopVmInstance", {"state": "stopped", "groups": ONE, "cold": False, "grace_timeout": 7}),
+        ("vm_power", "StartVmInstance", {"state": "running", "groups": [{"name": "one", "vms": ["vm-3"]}]}),
         ("vm_restore", CREATE, {"vms": [COPY]}),
         ("vm_restore", "AttachL3NetworkToVm", {"vms": [NIC]}),
         ("vm_restore", "DeleteNicQos", {"vms": [{**COPY, "name": "vm-1", "clear_qos": True}]}),

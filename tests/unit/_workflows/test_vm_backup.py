@@ -807,7 +807,7 @@ def test_a_copy_that_succeeded() -> None:
     item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
     entry = judge_copy(item, copy, None, 10.0)
     assert (entry["outcome"], entry["why"], entry["verified"]) == ("incremental", "the bitmap of the export", True)
-    assert (entry["bytes_read"], entry["bytes_written"]) == (10, 6)
+    assert (entry["bytes_read"], entry["bytes_written"], entry["point"]) == (10, 6, "20261127T021500Z")
     assert (entry["kept"], entry["deleted"], entry["error"]) == (["a", "b"], ["c"], None)
     assert judge_copy(item, copy, "The session remains.", 10.0)["outcome"] == "failed"
 

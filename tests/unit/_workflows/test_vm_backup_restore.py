@@ -294,6 +294,16 @@ def test_what_a_failure_has_left_of_each_volume() -> None:
         assert describe_half({"state": state}, None) == text
 
 
+def test_exports_of_a_step_that_was_interrupted_are_ended(service: Simulator, work: WorkflowRunner) -> None:
+    """Nobody knows whether it has exported the volumes. If it has not begun, there are none."""
+    planned = plan(service, work).result["next"]
+    given = {"plan": planned, "taken": taken(planned), "restored": []}
+    interrupted = step(work, "end", {**given, "begun": {"failed": True, "msg": "the keyword timeout"}})
+    assert interrupted.calls == ["UnexportNbdVolumes"]
+    assert interrupted.report[0]["error"] == "the keyword timeout. This volume was not overwritten."
+    assert step(work, "end", {**given, "begun": {"skipped": True}}).calls == []
+
+
 def test_exports_by_the_member_that_has_their_volume() -> None:
     """The document has one, servers have another one."""
     infos = [{"volume": {"resource_uuid": "b"}}, {"volume": {"volume_uuid": "a"}}]
@@ -310,7 +320,9 @@ def test_files_and_what_concerns_the_vm_exclude_each_other(work: WorkflowRunner,
     values: dict[str, Any] = {"volumes": ["v1"], "map": {"v1": "v2"}, "start": True, "stop": True}
     ran = step(work, "select", to_directory="/srv/files", **{variable: values[variable]})
     assert "next" in step(work, "select", **{variable: values[variable]}).result
-    assert "vm_backup_restore_to_directory writes all volumes of the point into files" in ran.message
+    assert (
+        "vm_backup_restore_to_directory writes all volumes of the point into files, and does not touch" in ran.message
+    )
     assert "rate_limit must be at least 0, not -1" in step(work, "select", rate_limit=-1).message
 
 

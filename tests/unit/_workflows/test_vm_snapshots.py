@@ -191,6 +191,7 @@ def test_requests_are_made_for_vms_that_need_something(service: Simulator, work:
     assert run(work).message == "3 VMs, 3 changed"
     again = run(work)
     assert (again.message, again.calls) == ("3 VMs, 3 unchanged", [])
+    assert [entry["vm_uuid"] for entry in again.report] == [vm["uuid"] for vm in service.records("vm")]
     assert again.reads.count("QueryVolumeSnapshotGroup") == again.reads.count("QueryVmInstance") == 1
     assert len(again.reads) == 2
 
