@@ -15,6 +15,7 @@ import argparse
 import ast
 import contextlib
 import dataclasses
+import difflib
 import hashlib
 import json
 import os
@@ -189,10 +190,8 @@ class Sources:
 
     def find_lines(self, change: Change) -> tuple[str, range]:
         """Return the file and the lines of the statement that is changed; no lines if it is the signature."""
-        file = get_file(change.function).rpartition(".")[2]
-        name = change.name.rpartition(".")[2]
-        original = self._functions[file, f"{name.rpartition('__mutmut_')[0]}__mutmut_orig"]
-        texts = [self._lines[file][node.lineno : node.end_lineno] for node in (original, self._functions[file, name])]
+        file, original, changed = self._find_functions(change)
+        texts = [self._lines[file][node.lineno : node.end_lineno] for node in (original, changed)]
         # The first line has the name of the function, which differs.
         pairs = enumerate(zip_longest(*texts), original.lineno + 1)
         line = next((number for number, (before, after) in pairs if before != after), original.lineno)
@@ -204,6 +203,21 @@ class Sources:
         body: list[ast.stmt] = getattr(statement, "body", [])
         end = body[0].lineno if body else (statement.end_lineno or line) + 1
         return file, range(statement.lineno, end) if line < end else range(line, line + 1)
+
+    def describe(self, change: Change) -> str:
+        """Return what is changed, as the differences of the lines of the function."""
+        file, *nodes = self._find_functions(change)
+        name = change.function.rpartition(".")[2]
+        texts = ["\n".join(self._lines[file][node.lineno - 1 : node.end_lineno]) for node in nodes]
+        # The copies of a function have names of their own.
+        before, after = (text.replace(node.name, name) for text, node in zip(texts, nodes, strict=True))
+        return "\n".join(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm=""))
+
+    def _find_functions(self, change: Change) -> tuple[str, ast.FunctionDef, ast.FunctionDef]:
+        """Return the name of the file of a change, and the original function and the changed one in it."""
+        file, name = get_file(change.function).rpartition(".")[2], change.name.rpartition(".")[2]
+        original = self._functions[file, f"{name.rpartition('__mutmut_')[0]}__mutmut_orig"]
+        return file, original, self._functions[file, name]
 
 
 class Tracer:
@@ -503,14 +517,12 @@ def test_changes(tests: list[str], trials: Trials) -> None:
         raise SystemExit(code)
 
 
-def write_survivors(results: Results, output: Path) -> None:
+def write_survivors(results: Results, sources: Sources, output: Path) -> None:
     """Write the diffs of the changes that were not detected."""
     with output.open("w", encoding="utf-8") as file:
         for change in sorted(results.changes.values(), key=lambda change: change.name):
             if change.result not in DETECTED:
-                command = ("mutmut", "show", change.name)
-                shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-                file.write(f"{change.result}: {shown}\n")
+                file.write(f"{change.result}: {change.name}\n{sources.describe(change)}\n\n")
     print(f"The others are in {output}")
 
 
@@ -531,10 +543,11 @@ def main() -> int:
     names = random.Random(options.seed).sample(names, min(options.sample or len(names), len(names)))
     folder = Path.cwd()
     os.chdir(MUTANTS)
-    test_changes(tests, Trials(results, names, options.jobs))
+    trials = Trials(results, names, options.jobs)
+    test_changes(tests, trials)
     os.chdir(folder)
     print(results.describe(len(names)))
-    write_survivors(results, output / f"{options.room}.txt")
+    write_survivors(results, trials.sources, output / f"{options.room}.txt")
     return int(results.share < LEAST_DETECTED[options.room])
 
 
