@@ -40,7 +40,7 @@ COLLECTION = Path("ansible_collections", "virtinfra", "manager")
 MUTANTS = Path("mutants")
 SETTINGS_FILE = Path("pyproject.toml")
 
-# The share of changes that the tests of each room must detect: the goal is 85 %, which two rooms do not reach yet.
+# The share of changes that the tests of each room must detect: the goal is 85 %, which some do not reach yet.
 LEAST_DETECTED = {
     "_engine": 0.85,
     "_client": 0.85,
@@ -49,7 +49,7 @@ LEAST_DETECTED = {
     "_api": 0.75,
     "_batch": 0.75,
     "_backup": 0.75,
-    "_workflows": 0.75,
+    "_workflows": 0.85,
 }
 
 # What the tests of one change may cost.
