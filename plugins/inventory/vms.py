@@ -145,6 +145,9 @@ class InventoryModule(Inventory):
         "host": ("hostUuid",),
     }
     ADDRESS_FIELDS = ("vmNics",)
+    PARTS: ClassVar[Mapping[str, frozenset[str]]] = {
+        "vmNics": frozenset(("deviceId", "ip", "l3NetworkUuid", "l3NetworkName", "usedIps"))
+    }
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""

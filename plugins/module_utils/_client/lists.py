@@ -126,13 +126,14 @@ def paginate(
     page_size: int = PAGE_SIZE,
     limit: int | None,
     connections: int,
+    view: Callable[[Record], Record] | None = None,
 ) -> Iterator[Page]:
     """Yield the records of a query page by page, each page with the total number, which may be None.
 
     The list is complete, or an IncompleteList is raised: servers truncate at 1000 without notice, and may not support
     paging. When the number of records changes while the list is read, which may move some to a page that was already
     read, it is read again. With several ``connections`` pages are read ahead, and concurrently if the service is slow
-    and it is known where they start.
+    and it is known where they start. ``view`` converts each record as soon as its page is read.
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
@@ -140,7 +141,7 @@ def paginate(
     completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
-        for records, total in _read_pages(client, operation, params, connections, limit):
+        for records, total in _read_pages(client, operation, params, connections, limit, view):
             new = completeness.add(records, total)
             if new:
                 yield new, total
@@ -185,14 +186,20 @@ class ReadAhead:
 
 
 def _read_pages(
-    client: Client, operation: Operation, params: Record, connections: int, limit: int | None
+    client: Client,
+    operation: Operation,
+    params: Record,
+    connections: int,
+    limit: int | None,
+    view: Callable[[Record], Record] | None,
 ) -> Iterator[Page]:
     """Yield the pages of a query with their totals, from the first to the last, without checks."""
     size = params["limit"]
 
     def read_page(start: int) -> Page:
         reply = client.get(operation.name, {**params, "start": start})
-        return extract_records(reply, operation.name, operation.result[0]), read_total(reply)
+        records = extract_records(reply, operation.name, operation.result[0])
+        return [*map(view, records)] if view else records, read_total(reply)
 
     def read_following(records: list[Record], total: int | None, start: int) -> Iterator[Page]:
         """Yield the pages after one that ends before ``start``. Where the next one starts is known only then."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cached_property
+from io import BytesIO
 from typing import Any
 
 from .._api.error_code import is_error_code
@@ -130,17 +131,18 @@ def read_response(status: int, headers: Mapping[str, str], chunks: Iterable[byte
     if headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ValueError("it is compressed, although no compression was requested")
     limit = MAX_BODY_SIZE if status < 300 else MAX_ERROR_SIZE
-    body = bytearray()
+    # Unlike a bytearray, it gives its bytes away without a copy.
+    content = BytesIO()
     for chunk in chunks:
-        body += chunk
-        if len(body) > limit:
+        content.write(chunk)
+        if content.tell() > limit:
             break
+    body = content.getvalue()
     if len(body) > limit and status < 300:
         raise ValueError(f"it is larger than {limit // MEBIBYTE} MiB")
     if len(body) > MAX_JSON_VALUES and sum(map(body.count, (b"{", b"[", b",", b":"))) > MAX_JSON_VALUES:
         raise ValueError(f"it contains more than {MAX_JSON_VALUES} values")
-    del body[limit:]
-    return Response(status, headers, bytes(body))
+    return Response(status, headers, body[:limit])
 
 
 def decode_object(body: bytes) -> dict[str, Any] | None:

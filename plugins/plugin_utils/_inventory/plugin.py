@@ -61,7 +61,8 @@ class Inventory(CachedInventory, Constructable):
     Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
     are read too, their type, and the added values that need them, none if the hosts themselves do. ``ADDED`` are the
     API names of values that are added to the records, each with the fields of the record from which it is computed;
-    ``ADDRESS_FIELDS`` are those of ansible_host. ``KEEPS_RECORDS`` says whether create_related_entries needs the
+    ``ADDRESS_FIELDS`` are those of ansible_host. ``PARTS`` are the members of the records in a field from which added
+    values are computed. ``KEEPS_RECORDS`` says whether create_related_entries needs the
     records.
     """
 
@@ -70,6 +71,7 @@ class Inventory(CachedInventory, Constructable):
     RELATED: ClassVar[tuple[str, ResourceType, tuple[str, ...]]]
     ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     ADDRESS_FIELDS: ClassVar[tuple[str, ...]] = ()
+    PARTS: ClassVar[Mapping[str, frozenset[str]]] = {}
     KEEPS_RECORDS: ClassVar[bool] = False
 
     # Set by parse, from the option variables.
@@ -149,7 +151,9 @@ class Inventory(CachedInventory, Constructable):
         sources = {**self.ADDED, ADDRESS: self.ADDRESS_FIELDS}
         fields = self.selection.list_record_fields(self.RESOURCE_TYPE.record, sources)
         if fields is not None:
-            services = [replace(service, fields=fields.union(self.list_required_fields())) for service in services]
+            fields = fields.union(self.list_required_fields())
+            parts = {name: members for name, members in self.PARTS.items() if not self.selection.needs(name)}
+            services = [replace(service, fields=fields, parts=parts) for service in services]
         if any(service.on_failure == LAST_KNOWN for service in services):
             check_cache(self)
         return services

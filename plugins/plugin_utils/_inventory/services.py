@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -58,7 +59,8 @@ OPTIONS: Options = {
 class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
-    ``fields`` are the fields to read of each record, None for all.
+    ``fields`` are the fields to read of each record, None for all, and ``parts`` the members to keep of the records in
+    one of them, at all depths.
     ``on_failure`` says what to do if the service cannot be read: ``fail``, ``skip`` or ``last_known``.
     ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
     ``names`` are the names of related objects by uuid, for each field with such uuids; None if they cannot be read.
@@ -72,6 +74,7 @@ class Service:
     page_size: int
     on_failure: str
     fields: frozenset[str] | None = None
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
     names: dict[str, dict[str, Any] | None] = field(default_factory=dict, compare=False)
 
@@ -188,8 +191,12 @@ class Service:
         skips_deleted = resource_type.deleted_states and not self._selects_by_state()
         for page in pages:
             usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
-            accepted = self._check(usable, conditions) if conditions else usable
-            yield accepted if self.fields is None else [select_fields(record, self.fields) for record in accepted]
+            accepted = select_accepted(usable, conditions, self.rejected_uuids) if conditions else usable
+            yield (
+                accepted
+                if self.fields is None
+                else [select_fields(record, self.fields, self.parts) for record in accepted]
+            )
 
     def _query(
         self, client: Client, resource_type: ResourceType, conditions: list[Condition]
@@ -197,7 +204,8 @@ class Service:
         params = {"q": list_texts_to_send(conditions)}
         try:
             pages = self._query_fields(client, resource_type, params, conditions) if self.fields is not None else None
-            yield from pages or read_query(client, resource_type.query, self.page_size, params)
+            view = None if conditions else choose_view(self.fields, self.parts, resource_type)
+            yield from pages or read_query(client, resource_type.query, self.page_size, params, view)
         except Unsupported:
             if self.source or self.query or not self.connection.api_token:
                 raise
@@ -243,28 +251,60 @@ class Service:
         fields = RECORD_FIELDS[resource_type.record]
         return [condition for condition in conditions if condition.field in fields and not condition.is_local]
 
-    def _check(self, page: list[Record], conditions: Iterable[Condition]) -> list[Record]:
-        """Return the records that meet the conditions."""
-        accepted = []
-        for record in page:
-            rejecting = [condition for condition in conditions if condition.rejects(record)]
-            if not rejecting:
-                accepted.append(record)
-            elif not all(condition.is_local for condition in rejecting):
-                self.rejected_uuids.append(str(record.get("uuid")))
-        return accepted
+
+def select_accepted(page: Iterable[Record], conditions: Iterable[Condition], rejected_uuids: list[str]) -> list[Record]:
+    """Return the records that meet the conditions, and add the uuids of those that the service should not return."""
+    accepted = []
+    for record in page:
+        rejecting = [condition for condition in conditions if condition.rejects(record)]
+        if not rejecting:
+            accepted.append(record)
+        elif not all(condition.is_local for condition in rejecting):
+            rejected_uuids.append(str(record.get("uuid")))
+    return accepted
 
 
-def read_query(client: Client, operation: str, page_size: int, params: Mapping[str, Any]) -> Iterator[list[Record]]:
-    """Yield the pages of a query without their totals."""
-    pages = paginate(client, operation, params, page_size=page_size, limit=None, connections=CONNECTIONS)
+def choose_view(
+    fields: frozenset[str] | None, parts: Mapping[str, Collection[str]], resource_type: ResourceType
+) -> Callable[[Record], Record] | None:
+    """Return what reduces records before others are read, None if all of them is needed.
+
+    Of records that are read ahead, what nobody needs took most of the memory.
+    """
+    if fields is None:
+        return None
+    return partial(select_fields, fields=fields | {resource_type.state_field}, parts=parts)
+
+
+def read_query(
+    client: Client,
+    operation: str,
+    page_size: int,
+    params: Mapping[str, Any],
+    view: Callable[[Record], Record] | None = None,
+) -> Iterator[list[Record]]:
+    """Yield the pages of a query without their totals, with the ``view`` of each record."""
+    pages = paginate(client, operation, params, page_size=page_size, limit=None, connections=CONNECTIONS, view=view)
     for page, dummy in pages:
         yield page
 
 
-def select_fields(record: Record, fields: Collection[str]) -> Record:
-    """Return the uuid and these fields of a record: a service may ignore which are requested."""
-    return {name: value for name, value in record.items() if name in fields or name == "uuid"}
+def select_fields(record: Record, fields: Collection[str], parts: Mapping[str, Collection[str]]) -> Record:
+    """Return the uuid and these fields of a record, and these parts of them: a service may ignore what is requested."""
+    return {
+        name: _select_members(value, parts[name]) if name in parts else value
+        for name, value in record.items()
+        if name in fields or name == "uuid"
+    }
+
+
+def _select_members(value: Any, names: Collection[str]) -> Any:
+    """Return a value whose records, at all depths, have only these members."""
+    if isinstance(value, list):
+        return [_select_members(item, names) for item in value]
+    if isinstance(value, dict):
+        return {name: _select_members(item, names) for name, item in value.items() if name in names}
+    return value
 
 
 def add_user_tags(records: list[Record], tags: Mapping[str, list[str]] | None) -> None:

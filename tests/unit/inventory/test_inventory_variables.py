@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import COMPUTED_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import paginate
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import services as _services
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +157,39 @@ def test_only_what_is_needed_is_requested(
     Source(tmp_path, plugin, base_url=sim.url, session_id=sim.session, **options).fill()
     assert requested_fields(sim, QUERIES[plugin]) == [fields]
     assert {entry["operation"] for entry in sim.log()} == {QUERIES[plugin], *others}
+
+
+@pytest.mark.parametrize(
+    ("options", "members"),
+    [
+        ({}, {"deviceId", "ip", "l3NetworkUuid", "usedIps"}),
+        ({"networks": ["l3-1"]}, {"deviceId", "ip", "l3NetworkUuid", "usedIps"}),
+        ({"compose": {"macs": "virtinfra_vm_nics | map(attribute='mac') | list"}}, {"mac", "uuid", "vmInstanceUuid"}),
+    ],
+)
+def test_records_are_reduced_as_soon_as_they_are_read(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], members: set[str]
+) -> None:
+    """Those that are read ahead take most of the memory, and a service returns all of them with addresses."""
+    records: list[dict[str, Any]] = []
+
+    def note_pages(*arguments: Any, **options: Any) -> Iterator[Any]:
+        for page, total in paginate(*arguments, **options):
+            records.extend(page)
+            yield page, total
+
+    monkeypatch.setattr(_services, "paginate", note_pages)
+    access = {"base_url": sim.url, "session_id": sim.session, "hosts": False}
+    selected = Source(tmp_path, "vms", **access, variables=["ansible_host"], **options).fill()
+    vms = [record for record in records if "vmNics" in record]
+    assert all(vm.keys() == {"uuid", "name", "state", "vmNics"} for vm in vms)
+    nics = [nic for vm in vms for nic in vm["vmNics"]]
+    assert nics
+    assert all(members <= nic.keys() for nic in nics)
+    assert all("mac" in nic for nic in nics) == ("mac" in members)
+    everything = Source(tmp_path, "vms", **access, **options).fill()
+    addresses = {host.name: host.vars.get("ansible_host") for host in everything.hosts.values()}
+    assert {host.name: host.vars.get("ansible_host") for host in selected.hosts.values()} == addresses
 
 
 @pytest.mark.parametrize(
