@@ -71,8 +71,8 @@ ALL_PASSED, TEST_FAILED, TOO_EXPENSIVE = 0, 1, 2
 
 DETECTED = ("detected", "endless")
 
-# What is slow by design, and what starts a file of module_utils as a program.
-LEFT_OUT = ("replace_any_previous_types", "more_tasks_than_the_rate_limit", "modules_python")
+# What is slow by design, and what runs files of module_utils in other processes, which do not have mutmut.
+LEFT_OUT = ("replace_any_previous_types", "more_tasks_than_the_rate_limit", "modules_python", "imports_the_room")
 SELECTION = ["-k", " and ".join(f"not {name}" for name in LEFT_OUT)]
 # Only the exit code of a test counts. Tracebacks through the files with all changes would cost seconds.
 ARGUMENTS = ["-c", "pyproject.toml", "-qqq", "-s", "--tb=no", "--assert=plain", "-p", "no:cacheprovider", *SELECTION]
