@@ -45,7 +45,7 @@ LEAST_DETECTED = {
     "_engine": 0.85,
     "_client": 0.85,
     "_masking": 0.85,
-    "_http": 0.75,
+    "_http": 0.85,
     "_api": 0.75,
     "_batch": 0.75,
     "_backup": 0.75,

@@ -179,14 +179,14 @@ class ConnectionOptions:
         """
         context = build_tls_context.__wrapped__(True, self.ca_path, self.client_cert, self.client_key)
         context.check_hostname = False
-        with suppress(OSError, ValueError), self._connect(context) as connection:
+        with suppress(OSError), self._connect(context) as connection:
             certificate: Mapping[str, Any] = connection.getpeercert() or {}
             return [str(name) for dummy, name in certificate.get("subjectAltName", ())]
         return []
 
     def is_tls_port(self) -> bool:
         """Return whether the port of the service completes a TLS handshake, which opens another connection."""
-        with suppress(OSError, ValueError), self._connect(build_tls_context(False, None, None, None)):
+        with suppress(OSError), self._connect(build_tls_context(False, None, None, None)):
             return True
         return False
 
