@@ -9,16 +9,19 @@ import sys
 from collections.abc import Mapping
 
 import pytest
+from ansible.release import __version__ as ansible_version
 
 from support.collection import MODULES, module
 from support.short_examples import is_example
 
 LONGEST_PAGE = 350
-# Its 52 options need at least 208 lines.
-LONGER_PAGES = {"kvm_host": 440}
+# Its 57 options need 290 lines.
+LONGER_PAGES = {"kvm_host": 410}
 SCREEN = 24
 # Its options are variables of the task.
 WITHOUT_SHORT_EXAMPLES = {"workflow"}
+
+IS_OLD_LAYOUT = tuple(map(int, ansible_version.split(".")[:2])) < (2, 19)
 
 Pages = Mapping[str, list[str]]
 
@@ -40,6 +43,7 @@ def pages() -> Pages:
     return {name.lower(): page.rstrip().splitlines() for name, page in zip(found[::2], found[1::2], strict=True)}
 
 
+@pytest.mark.skipif(IS_OLD_LAYOUT, reason="core before 2.19 has two lines more for each option")
 def test_no_page_is_long(pages: Pages) -> None:
     """Details of options that modules share, of records and of steps are in the guides."""
     assert sorted(pages) == MODULES
