@@ -102,10 +102,7 @@ NEEDING_A_QUERY = {
 NEEDING_A_COMPANION = {
     "cbt_volume_export": {"End the export of a volume": "the service does not offer UnexportNbdVolumes"},
     "kvm_host": {
-        "Rename a host and change its description": "the service does not offer UpdateHost",
         "Switch a host off after its VMs have moved to other hosts": "the service does not offer ShutdownHost",
-        "Change the login of its IPMI controller": "the service does not offer UpdateHostIpmi",
-        "Add a tag to a host": "the service does not offer QueryUserTag",
         "Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage": (
             "the service does not offer DeleteHost"
         ),

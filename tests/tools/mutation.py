@@ -48,7 +48,7 @@ LEAST_DETECTED = {
     "_http": 0.85,
     "_api": 0.75,
     "_batch": 0.75,
-    "_backup": 0.75,
+    "_backup": 0.85,
     "_workflows": 0.85,
 }
 
