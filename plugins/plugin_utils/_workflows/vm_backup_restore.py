@@ -297,8 +297,11 @@ def _describe_exports(planned: Record) -> Record:
 
 
 def is_refused(exported: Record) -> bool:
-    """Return whether the volumes were not exported for sure: exports that exist are not those of this run."""
-    if exported["changed"] or not exported["failed"]:
+    """Return whether the service refused to export the volumes: exports that exist are not those of this run.
+
+    Where the service ignores job ids, they may be its own, if a proxy delivered the call twice. These stay, too.
+    """
+    if not exported["failed"]:
         return False
     refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").duplicate_codes)
     return any(code in refusals for code in list_error_codes(exported["error"]))

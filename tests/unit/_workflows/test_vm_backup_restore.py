@@ -476,8 +476,12 @@ def export(service: Simulator, work: WorkflowRunner) -> dict[str, list[str]]:
     return exported
 
 
-def test_volumes_that_another_product_writes(service: Simulator, work: WorkflowRunner) -> None:
+@pytest.mark.parametrize(
+    "server", [{}, {"job_uuid": "ignore", "location": "malformed"}], ids=["honours ids", "ignores ids"]
+)
+def test_volumes_that_another_product_writes(service: Simulator, work: WorkflowRunner, server: dict[str, Any]) -> None:
     """Their exports stay, and the report says how to end those that nobody uses."""
+    service.configure(**server)
     exported = export(service, work)
     dummy, ended = begin_and_end(work, plan(service, work).result["next"])
     assert (ended.calls, service.state()["exported"]) == ([], exported)
