@@ -59,8 +59,8 @@ OPTIONS: Options = {
 class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
-    ``fields`` are the fields to read of each record, None for all, and ``parts`` the members to keep of the records in
-    one of them, at all depths.
+    ``fields`` are the fields to read of each record, None for all, and ``parts`` the members of the records in one of
+    them, at all depths, that are kept while others are read ahead.
     ``on_failure`` says what to do if the service cannot be read: ``fail``, ``skip`` or ``last_known``.
     ``rejected_uuids`` are those of records that the service returned although they do not meet a condition.
     ``names`` are the names of related objects by uuid, for each field with such uuids; None if they cannot be read.
@@ -192,11 +192,7 @@ class Service:
         for page in pages:
             usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
             accepted = select_accepted(usable, conditions, self.rejected_uuids) if conditions else usable
-            yield (
-                accepted
-                if self.fields is None
-                else [select_fields(record, self.fields, self.parts) for record in accepted]
-            )
+            yield accepted if self.fields is None else [select_fields(record, self.fields) for record in accepted]
 
     def _query(
         self, client: Client, resource_type: ResourceType, conditions: list[Condition]
@@ -273,7 +269,7 @@ def choose_view(
     """
     if fields is None:
         return None
-    return partial(select_fields, fields=fields | {resource_type.state_field}, parts=parts)
+    return partial(reduce_record, fields=fields | {resource_type.state_field}, parts=parts)
 
 
 def read_query(
@@ -289,13 +285,16 @@ def read_query(
         yield page
 
 
-def select_fields(record: Record, fields: Collection[str], parts: Mapping[str, Collection[str]]) -> Record:
-    """Return the uuid and these fields of a record, and these parts of them: a service may ignore what is requested."""
-    return {
-        name: _select_members(value, parts[name]) if name in parts else value
-        for name, value in record.items()
-        if name in fields or name == "uuid"
-    }
+def reduce_record(record: Record, fields: Collection[str], parts: Mapping[str, Collection[str]]) -> Record:
+    """Return the uuid and these fields of a record, and of some of them only these parts."""
+    selected = select_fields(record, fields)
+    reduced = {name: _select_members(selected[name], names) for name, names in parts.items() if name in selected}
+    return {**selected, **reduced}
+
+
+def select_fields(record: Record, fields: Collection[str]) -> Record:
+    """Return the uuid and these fields of a record: a service may ignore which are requested."""
+    return {name: value for name, value in record.items() if name in fields or name == "uuid"}
 
 
 def _select_members(value: Any, names: Collection[str]) -> Any:
