@@ -284,7 +284,7 @@ class Cell:
 
     @property
     def has_only_the_response(self) -> bool:
-        """Whether nothing shows that a call was not executed: ``{}`` is the reply of its success, and no read tells."""
+        """Whether nothing shows that a call was not executed: ``{}`` is its reply of success, and no read shows it."""
         is_bare = self.fault.get("garbage") == "missing" and self.fault.get("taken") is False
         return is_bare and self.target.operation == "UnexportNbdVolumes"
 

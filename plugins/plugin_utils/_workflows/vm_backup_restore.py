@@ -237,14 +237,8 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
     """Prepare the VM, note it in ``begun``, and return the exports of its volumes. Raise VirtinfraError."""
     vm, targets = planned["vm"], planned["targets"]
     if vm["state"] != "Stopped":
-        _do(
-            site,
-            "The VM could not be stopped",
-            "vm",
-            {"uuid": vm["uuid"]},
-            state="stopped",
-            wait_timeout=settings.timeout,
-        )
+        stopping = {"state": "stopped", "wait_timeout": settings.timeout}
+        _do(site, "The VM could not be stopped", "vm", {"uuid": vm["uuid"]}, **stopping)
         begun.is_off = True
     current = site.select_vms([], [vm["uuid"]]).objects
     begun.is_off = [each["state"] for each in current] == ["Stopped"]
@@ -254,7 +248,7 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
     if planned["has_leftover"]:
         # Exports of a run that was killed would prevent those of this one.
         _end_exports(site, planned)
-    exported = _export(site, planned, settings)
+    exported = site.change("cbt_volume_export", _describe_exports(planned), wait_timeout=settings.timeout)
     begun.exported = not is_refused(exported)
     if exported["failed"]:
         hint = "" if begun.exported else f". If they are exported already, and nobody uses the exports, {HOW_TO_END}"
@@ -280,11 +274,6 @@ def _do(site: Site, failure: str, module: str, target: Record, **options: Any) -
     result = site.change(module, target, **options)
     if result["failed"]:
         raise VirtinfraError(f"{failure}: {result['msg']}")
-
-
-def _export(site: Site, planned: Record, settings: Settings) -> Record:
-    """Export the volumes to overwrite, and return the result of the module."""
-    return site.change("cbt_volume_export", _describe_exports(planned), wait_timeout=settings.timeout)
 
 
 def _end_exports(site: Site, planned: Record) -> Record:
