@@ -245,6 +245,17 @@ def test_the_picture_of_the_rooms_is_correct() -> None:
     assert re.findall(r"\w+", line.group()) == [room.rpartition("/")[2] for room in pictured]
 
 
+def test_the_files_of_each_room_are_named() -> None:
+    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
+    named: dict[str, list[str]] = {}
+    for room, files in re.findall(r"^\| `(_\w+)` \|.*\|(.*)\|$", text, re.MULTILINE):
+        named.setdefault(room, []).extend(re.findall(r"\w+", files))
+    files_of_rooms = {
+        Path(room).name: sorted(path.stem for path in (PLUGINS / room).glob("[!_]*.py")) for room in ROOMS
+    }
+    assert {room: sorted(files) for room, files in named.items()} == files_of_rooms
+
+
 def test_unit_tests_are_in_the_folders_of_the_rooms() -> None:
     rooms = {room.rpartition("/")[2] for room in ROOMS}
     folders = {path.parent.name for path in (ROOT / "tests" / "unit").rglob("test_*.py")}
