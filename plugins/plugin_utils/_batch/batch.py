@@ -157,7 +157,7 @@ def run_objects(
     failed = [item for item in items if item.has_failed]
     if failed and failed[0].result:
         messages = [f"objects[{item.number}]: {(item.result or {})['msg'].rstrip('.')}" for item in failed]
-        message = f"{len(failed)} of {len(items)} objects failed: {_format_first(messages)}."
+        message = f"{len(failed)} of {len(items)} objects failed: {_end_sentence(_format_first(messages))}"
         raise SeveralFailed(message, failed[0].result["error"], **result)
     outcomes = [f"{count} {outcome}" for outcome, count in result["counts"].items() if count]
     return {**result, "msg": ", ".join(outcomes) or "no objects"}
@@ -240,7 +240,7 @@ def _build_items(
             items.append(BatchItem(number, given, None, result={"changed": False, **describe_failure(mistake)}))
     if mistakes and params["on_invalid"] == "fail":
         count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
-        raise InvalidOptions(f"{count}. {_format_first(mistakes)}.")
+        raise InvalidOptions(f"{count}. {_end_sentence(_format_first(mistakes))}")
     return items
 
 
@@ -291,6 +291,11 @@ def _format_first(texts: list[str]) -> str:
     """Return the first texts, and the number of others."""
     others = len(texts) - MAX_NAMED
     return "; ".join([*texts[:MAX_NAMED], *([f"and {others} more"] if others > 0 else [])])
+
+
+def _end_sentence(text: str) -> str:
+    """Add a full stop, unless the text ends with a question, such as which option was meant."""
+    return text if text.endswith("?") else f"{text}."
 
 
 class BatchClock:

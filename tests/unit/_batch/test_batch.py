@@ -296,6 +296,7 @@ def test_invalid_options_are_found_before_anything_is_sent(sim: Simulator, wrong
     objects[1].update(wrong)
     ran = run_batch(sim, objects).result
     assert ran["msg"].startswith(f"1 of 3 objects are invalid, and nothing was sent. {message}"), ran["msg"]
+    assert not ran["msg"].endswith(("..", "?."))
     assert ran["error"]["code"] == "INVALID"
     assert not sim.log()
 
