@@ -13,6 +13,7 @@ import functools
 import gc
 import importlib
 import importlib.util
+import inspect
 import marshal
 import os
 import pkgutil
@@ -29,7 +30,9 @@ from typing import Any
 import ansible.constants
 from ansible.cli.playbook import PlaybookCLI
 from ansible.executor import module_common
+from ansible.parsing.dataloader import DataLoader
 from ansible.plugins import loader
+from ansible.template import Templar
 
 loader.init_plugin_loader()
 
@@ -44,6 +47,12 @@ ARCHIVES = "ansiballz_cache"
 ACTIONS = (
     *("assert", "command", "copy", "debug", "fail", "include_vars", "normal", "set_fact", "template"),
     "validate_argument_spec",
+)
+
+# The kinds of plugins that each ansible-playbook looks for.
+PLUGINS = (
+    *(loader.become_loader, loader.cache_loader, loader.callback_loader, loader.connection_loader),
+    *(loader.inventory_loader, loader.shell_loader, loader.strategy_loader, loader.vars_loader),
 )
 
 # The header of a compiled file that is used whatever its source is; another version of Python ignores the file.
@@ -69,24 +78,36 @@ vars(module_common)["zipfile"] = types.SimpleNamespace(**{**vars(zipfile), "ZipF
 
 @functools.cache
 def preload() -> None:
-    """Import what most playbooks use, and exclude it from the garbage collection, which would copy its pages."""
-    utils = importlib.import_module(f"{COLLECTION}.module_utils")
-    for module in pkgutil.walk_packages(utils.__path__, f"{utils.__name__}."):
-        importlib.import_module(module.name)
-    importlib.import_module(f"{COLLECTION}.plugin_utils._action.plugin")
+    """Import what most playbooks use, and exclude it from the garbage collection, which would copy its pages.
+
+    Ansible compiles the files of a collection whenever it imports them.
+    """
+    for folder in ("module_utils", "plugin_utils", "modules", "action", "filter"):
+        package = importlib.import_module(f"{COLLECTION}.{folder}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     for plugins in (loader.filter_loader, loader.test_loader):
         list(plugins.all())
     for action in ACTIONS:
         loader.action_loader.get(f"ansible.builtin.{action}", class_only=True)
-    for plugins, name in (
-        (loader.callback_loader, "default"),
-        (loader.connection_loader, "local"),
-        (loader.shell_loader, "sh"),
-        (loader.strategy_loader, "linear"),
-    ):
-        plugins.get(name, class_only=True)
+    for plugins in PLUGINS:
+        list(plugins.all(class_only=True))
+    _fill_caches()
     gc.collect()
     gc.freeze()
+
+
+def _fill_caches() -> None:
+    """Fill caches of Ansible and of libraries, which each worker would fill again."""
+    # Core looks for the caller that it blames for a deprecated value, which a loop with skipped items has. The first
+    # look reads the paths of all modules.
+    inspect.stack()
+    # The first template compiles the patterns of Jinja.
+    Templar(loader=DataLoader()).is_template("{{ known }}")
+    # Only core 2.21 and newer have this class.
+    task_result: Any = getattr(sys.modules.get("ansible._internal._task"), "UnifiedTaskResult", None)
+    for is_module in (False, True) if task_result else ():
+        task_result.get_result_key_to_resolved_field_mapping(source_is_module=is_module)
 
 
 def run_ansible_playbook(
@@ -124,7 +145,7 @@ def _become_ansible_playbook(arguments: Sequence[str], stdout: Path, stderr: Pat
     ansible.constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=ansible.constants.DEFAULT_LOCAL_TMP)
     Path(ansible.constants.DEFAULT_LOCAL_TMP, ARCHIVES).symlink_to(shared)
     # Ansible looks for results a thousand times a second, which takes a tenth of the processor.
-    ansible.constants.DEFAULT_INTERNAL_POLL_INTERVAL = 0.004
+    ansible.constants.DEFAULT_INTERNAL_POLL_INTERVAL = 0.01
     # This process would own the sessions of all playbooks.
     vars(sys.modules[RUN_FILES])["OWNER"] = os.getpid()
     _forget_secrets()
