@@ -34,8 +34,9 @@ def choose_kept(points: Sequence[Point], keep: Mapping[str, int | None]) -> Rete
     if not any(keep.get(rule) for rule in PERIODS):
         return Retention([point.stamp for point in points], [], [])
     wanted = {point.stamp for point in points[-1:]}
+    times = {point.stamp: read_stamp(point.stamp) for point in points}
     for rule, period_of in PERIODS.items():
-        wanted |= _choose_newest([point.stamp for point in points], period_of, keep.get(rule) or 0)
+        wanted |= _choose_newest(times, period_of, keep.get(rule) or 0)
     return _split(points, wanted)
 
 
@@ -74,9 +75,11 @@ def order_for_deletion(points: Sequence[Point], deleted: Collection[str]) -> lis
     return [point.stamp for point in reversed(points) if point.stamp in deleted]
 
 
-def _choose_newest(stamps: Sequence[str], period_of: Callable[[datetime], tuple[int, ...]], number: int) -> set[str]:
-    """Return the newest stamp of each of the last ``number`` periods that have one."""
-    newest = {period_of(read_stamp(stamp)): stamp for stamp in stamps}
+def _choose_newest(
+    times: Mapping[str, datetime], period_of: Callable[[datetime], tuple[int, ...]], number: int
+) -> set[str]:
+    """Return the newest stamp of each of the last ``number`` periods that have one. ``times`` are those of stamps."""
+    newest = {period_of(time): stamp for stamp, time in times.items()}
     return set(list(newest.values())[-number:] if number else [])
 
 

@@ -46,10 +46,11 @@ def make_history(chance: random.Random) -> list[Point]:
         present = [uuid for uuid in VOLUMES if chance.random() < 0.9] or VOLUMES[:1]
         copies = []
         for uuid in present:
-            # An older base is possible too: the increment counts from its checkpoint.
-            older = [point.stamp for point in points if point.find(uuid)]
             base = bases.get(uuid) if chance.random() < 0.8 else None
-            copies.append(make_copy(uuid, chance.choice(older) if base and chance.random() < 0.1 else base))
+            # An older base is possible too: the increment counts from its checkpoint.
+            if base and chance.random() < 0.1:
+                base = chance.choice([point.stamp for point in points if point.find(uuid)])
+            copies.append(make_copy(uuid, base))
             bases[uuid] = stamp
         points.append(Point(VM, stamp, {}, tuple(copies)))
     return points
