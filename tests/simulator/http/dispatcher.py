@@ -111,7 +111,8 @@ class Dispatcher:
             await _wait_for_disconnect(request)
         if reply is None:
             latency = switches.latencies.get(operation.name, switches.latency * operation.is_write)
-            await asyncio.sleep(latency + execution.duration)
+            if seconds := latency + execution.duration:
+                await asyncio.sleep(seconds)
             reply = execution.end(_injected_error(faults))
         return self._json(200, self._service.reply_text(operation, reply))
 

@@ -71,7 +71,8 @@ async def apply_faults(faults: list[Fault], request: Request, respond: Callable[
 
 
 async def _delay(faults: Iterable[Fault]) -> None:
-    await asyncio.sleep(sum(fault.seconds for fault in faults if fault.fault == "slow"))
+    if seconds := sum(fault.seconds for fault in faults if fault.fault == "slow"):
+        await asyncio.sleep(seconds)
 
 
 def _damaged_response(fault: Fault, response: Response) -> Response:
