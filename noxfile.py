@@ -121,9 +121,6 @@ Parts = Mapping[str, Callable[[nox.Session], None]]
 # Packages of distributions contain libnbd for this Python only.
 PLATFORM_PYTHON = "/usr/bin/python3"
 
-# A process more than there are processors, because the unit tests about HTTP wait for a service.
-UNIT_PROCESSES = str((os.cpu_count() or 1) + 1)
-
 # The versions of ansible-core that only CI uses.
 ONLY_IN_CI = ("2.17", "2.18", "2.20", "devel")
 
@@ -196,13 +193,13 @@ def ignore(*paths: str) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-def run_pytest(session: nox.Session, *selection: str, processes: str = "auto", dist: str = "loadfile") -> None:
-    """Run a selection of the tests, by default with a process for each processor; or those of the command line.
+def run_pytest(session: nox.Session, *selection: str, dist: str = "loadfile") -> None:
+    """Run a selection of the tests with a process for each processor, or those of the command line.
 
     The tests of a file share playbooks that take long, so one process runs the file, unless ``dist`` is another way.
     """
     session.install("-r", "tests/unit/requirements.txt")
-    arguments = session.posargs or ("--numprocesses", processes, "--dist", dist, *selection)
+    arguments = session.posargs or ("--numprocesses", "auto", "--dist", dist, *selection)
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
@@ -350,7 +347,7 @@ def typing(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the unit tests, with the newest core that an installed Python runs."""
     install_core(session, NEWEST_HERE)
-    run_pytest(session, "tests/unit", processes=UNIT_PROCESSES, dist="worksteal")
+    run_pytest(session, "tests/unit", dist="worksteal")
 
 
 @nox.session(python=PYTHONS[NEWEST_HERE])
