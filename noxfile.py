@@ -67,27 +67,28 @@ PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
 
 # What `make gate` runs of the functional tests with an older core: values of the service that would be templates,
-# hidden values, commands for inventories, and the protocol, in the controller and in module processes. CI runs all of
-# them with each core.
+# hidden values, and the protocol, in the controller and in module processes. The oldest core and the newest one run
+# the commands for inventories. CI runs all of them with each core.
 WITH_OLDER_CORE = (
-    *(
-        f"tests/functional/test_{name}.py"
-        for name in ("hostile_results", "inventory_commands", "inventory_hostile", "masked_outputs")
-    ),
+    *(f"tests/functional/test_{name}.py" for name in ("hostile_results", "inventory_hostile", "masked_outputs")),
     PROTOCOL,
 )
 # What `make gate` runs with the oldest core, in which encrypted values are objects and blocks say less about what has
-# failed in them, beside the integration targets of modules and inventories. One playbook contains all roles, whose
-# targets only CI runs: their decisions are in Python, and unit tests play the workflows.
+# failed in them. The targets of modules and inventories find most of what depends on the version; ansible-test, which
+# takes twice as long for them, runs in the session proofs and in CI. One playbook contains all roles, whose targets
+# only CI runs: their decisions are in Python, and unit tests play the workflows.
+TARGETS = "tests/integration/test_targets.py"
 ALL_ROLES = f"{EXAMPLES}::test_vars_files_of_the_guide"
 WITH_OLDEST_CORE = (
     *(f"tests/functional/test_{name}.py" for name in ("encrypted_values", "masked_outputs", "role_host_maintenance")),
     ALL_ROLES,
+    TARGETS,
 )
-# What `make gate` runs with the next core, which masks values in its output itself.
-WITH_NEXT_CORE = tuple(
-    f"tests/functional/test_{name}.py"
-    for name in ("encrypted_values", "errors", "keywords", "masked_outputs", "secrets")
+# What `make gate` runs with the next core, which masks values in its output itself: all that has secrets, and the
+# messages, none of which may be masked.
+WITH_NEXT_CORE = (
+    *(f"tests/functional/test_{name}.py" for name in ("encrypted_values", "keywords", "masked_outputs", "secrets")),
+    "tests/functional/test_errors.py::test_one_clear_sentence",
 )
 
 # The oldest libraries of HTTP that are supported, and the tests that depend on them.
@@ -204,7 +205,7 @@ def run_pytest(session: nox.Session, *selection: str, dist: str = "loadfile") ->
 
 
 def functional_of_oldest_core(session: nox.Session) -> None:
-    """Run the tests of whole playbooks in which the oldest core differs from all others."""
+    """Run the tests of whole playbooks in which the oldest core differs from all others, and integration targets."""
     run_pytest(session, *WITH_OLDEST_CORE)
 
 
@@ -278,11 +279,6 @@ def sanity_with_every_python(session: nox.Session) -> None:
 def integration(session: nox.Session, *targets: str) -> None:
     """Run the integration targets, the others too when one fails."""
     ansible_test(session, "integration", "--continue-on-error", *(() if session.posargs else targets))
-
-
-def integration_without_roles(session: nox.Session) -> None:
-    """Run the integration targets of modules and inventories."""
-    integration(session, "--exclude", "role_.*")
 
 
 def runner(session: nox.Session) -> None:
@@ -413,7 +409,6 @@ core_session(
     "2.16",
     {
         "functional": functional_of_oldest_core,
-        "integration": integration_without_roles,
         "runner": runner_of_another_core,
         "http": http_client,
     },
@@ -431,8 +426,8 @@ core_session(
 )
 core_session(
     NEWEST,
-    {"functional": functional_of_newest_core, "sanity": sanity_in_gate, "runner": runner_of_another_core},
-    {"integration": integration, "sanity": sanity_of_newest_core},
+    {"functional": functional_of_newest_core, "sanity": sanity_in_gate},
+    {"integration": integration, "sanity": sanity_of_newest_core, "runner": runner_of_another_core},
 )
 core_session(
     "2.22",

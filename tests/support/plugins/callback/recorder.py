@@ -18,6 +18,7 @@ short_description: Record the results of tasks
 description:
   - Writes the result of each task to the file that the environment variable RECORDER_FILE names, with the request log
     of the simulator at RECORDER_SIMULATOR.
+    Without RECORDER_FILE, it does nothing.
   - If RECORDER_RESET is set, it resets the simulator with these options when a play begins.
 """
 
@@ -30,6 +31,10 @@ class CallbackModule(CallbackBase):
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
     CALLBACK_NAME = "recorder"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.disabled = "RECORDER_FILE" not in os.environ
 
     def v2_playbook_on_play_start(self, play: Any) -> None:
         """Reset the simulator for each play, if that is configured."""
