@@ -1,7 +1,8 @@
 """The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
 Two services are used: one like real servers, and one that follows the document literally and offers only the documented
-operations. The first example of one module of each kind also runs in a module process.
+operations. How Ansible runs a task does not depend on the service, so the modules use the latter one in the process of
+the tests. The first example of one module of each kind also runs in a module process.
 """
 
 from __future__ import annotations
@@ -11,12 +12,18 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 
 from simulator.launch import Simulator
 from support.collection import COMMON_MEMBERS, MODULES, Module, module, shape_differences
+from support.inventory_sources import trust
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Played, Run
 from support.return_docs import load_returns
@@ -203,19 +210,59 @@ def fitting(service: str, tested: Module, options: Any) -> Any:
 
 
 def play_all(
-    sim: Simulator, playbook_runner: PlaybookRunner, names: Iterable[str], service: str, as_module: bool = False
+    sim: Simulator, playbook_runner: PlaybookRunner, names: Iterable[str], as_module: bool = False
 ) -> dict[str, list[ExampleRun]]:
     """Run the examples of modules in one playbook, each with its own simulator; return the runs by module."""
     playbook_runner.defaults = {"base_url": sim.url, "session_id": SESSION, "api_token": TOKEN}
-    tasks = {name: list(tasks_of(module(name), service, as_module)) for name in names}
+    tasks = {name: list(tasks_of(module(name), AS_SERVERS_ARE, as_module)) for name in names}
     plays = [playbook_runner.build_play(*tasks[name], name=name, as_module=as_module, vars=VARIABLES) for name in names]
-    reset = json.dumps({"session": SESSION, "token": TOKEN, **SERVICES[service]})
+    reset = json.dumps({"session": SESSION, "token": TOKEN, **SERVICES[AS_SERVERS_ARE]})
     run = playbook_runner.playbook(plays, ["-vvvv"], {"RECORDER_RESET": reset})
     assert_no_secrets(run)
     assert [played.task for played in run] == [task["name"] for name in names for task in tasks[name]], run.output
-    if service == AS_SERVERS_ARE:
-        assert [(played.task, played.result) for played in run if played.status == "failed"] == []
+    assert [(played.task, played.result) for played in run if played.status == "failed"] == []
     return {name: tried(module(name), [played for played in run if played.play == name]) for name in names}
+
+
+def play_literally(sim: Simulator, names: Iterable[str]) -> dict[str, list[ExampleRun]]:
+    """Run the examples of modules with a service that follows the document literally; return the runs by module."""
+    runs = {}
+    for name in names:
+        sim.reset(session=SESSION, token=TOKEN, **SERVICES[LITERAL])
+        variables: dict[str, Any] = dict(VARIABLES)
+        # The tasks of a run share what they know of the service.
+        store = MemoryStore(ConnectionOptions(sim.url))
+        run = ModuleRunner(sim, partial(keep_store, store))
+        played = [
+            each
+            for task in tasks_of(module(name), LITERAL, as_module=False)
+            if module(name).fqcn in task or "register" in task
+            for each in play_here(run, task, variables)
+        ]
+        shown = json.dumps([each.result for each in played])
+        assert [secret for secret in (SESSION, TOKEN, *VARIABLES.values()) if secret in shown] == []
+        runs[name] = tried(module(name), played)
+    return runs
+
+
+def keep_store(store: MemoryStore, dummy: ConnectionOptions) -> MemoryStore:
+    """Return the same store for each task."""
+    return store
+
+
+def play_here(run: ModuleRunner, task: Mapping[str, Any], variables: dict[str, Any]) -> Iterator[Played]:
+    """Run a task in this process, once for each item of its loop, and register its result."""
+    (action,) = (name for name in task if name.startswith("virtinfra.manager."))
+    results = []
+    for item in task.get("loop", [None]):
+        options = Templar(DataLoader(), variables={**variables, "item": item}).template(trust(task[action] or {}))
+        connection = {"session_id": SESSION, "api_token": TOKEN}
+        ran = run(action.rpartition(".")[2], {**connection, **options}, task["check_mode"])
+        results.append({**ran.result, "warnings": ran.warnings})
+        status = "failed" if ran.failed else "ok"
+        yield Played("", task["name"], action, status, results[-1], ran.log)
+    if "register" in task:
+        variables[task["register"]] = {"results": results} if "loop" in task else results[0]
 
 
 def tried(tested: Module, played: list[Played]) -> list[ExampleRun]:
@@ -257,8 +304,10 @@ def run_examples(running_simulator: Simulator, tmp_path_factory: pytest.TempPath
 
     @functools.cache
     def run(selection: str, service: str, as_module: bool = False) -> Runs:
+        if service == LITERAL:
+            return play_literally(running_simulator, SELECTIONS[selection])
         playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
-        return play_all(running_simulator, playbook_runner, SELECTIONS[selection], service, as_module)
+        return play_all(running_simulator, playbook_runner, SELECTIONS[selection], as_module)
 
     return run
 
