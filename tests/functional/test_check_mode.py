@@ -36,12 +36,19 @@ CHAIN: list[dict[str, Any]] = [
         }
     },
 ]
+# Module processes are slow, so they run one task of each kind: a new object, one that depends on it, the module for all
+# operations.
+IN_PROCESSES = [CHAIN[0], CHAIN[1], CHAIN[-1]]
 
 
-@pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
-def test_chain_of_tasks_is_predicted_in_check_mode(playbook_runner: PlaybookRunner, as_module: bool) -> None:
-    run = playbook_runner.play(*CHAIN, as_module=as_module, arguments=["--check"])
-    assert [played.result.get("msg", "") for played in run] == [""] * len(CHAIN)
+@pytest.mark.parametrize(
+    ("tasks", "as_module"), [(CHAIN, False), (IN_PROCESSES, True)], ids=["controller", "module process"]
+)
+def test_chain_of_tasks_is_predicted_in_check_mode(
+    playbook_runner: PlaybookRunner, tasks: list[dict[str, Any]], as_module: bool
+) -> None:
+    run = playbook_runner.play(*tasks, as_module=as_module, arguments=["--check"])
+    assert [played.result.get("msg", "") for played in run] == [""] * len(tasks)
     assert all(played.result["changed"] for played in run)
     assert not any(played.written for played in run)
 

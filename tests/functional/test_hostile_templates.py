@@ -29,12 +29,11 @@ INVENTORY = {
 def repair(
     sim: Simulator, runner: PlaybookRunner, uuid: str = HOST, groups: Mapping[str, Any] | None = None, **members: Any
 ) -> Run:
-    """Run the playbook repair_host for a host with these members; the tasks of the user write where they run."""
+    """Run the playbook repair_host for a host with these members; the task of the user shows where it runs."""
     folder = runner.folder
     tasks, inventory = folder / "repair.yml", folder / "inventory.json"
-    content = "{{ inventory_hostname }} {{ ansible_host }} {{ virtinfra_uuid }}"
-    copy = {"dest": str(folder / "note"), "content": content, "mode": "0600"}
-    task = {"name": "Repair", "ansible.builtin.copy": copy, "delegate_to": "localhost"}
+    show = {"msg": "{{ inventory_hostname }} {{ ansible_host }} {{ virtinfra_uuid }}"}
+    task = {"name": "Repair", "ansible.builtin.debug": show, "delegate_to": "localhost"}
     tasks.write_text(json.dumps([task]), encoding="utf-8")
     inventory.write_text(json.dumps({"all": {**INVENTORY["all"], "children": groups or {}}}), encoding="utf-8")
     sim.change("host", HOST, diskStatus="Error", **members)
@@ -43,6 +42,11 @@ def repair(
     arguments = ["-i", str(inventory), "-e", json.dumps(given)]
     known = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
     return runner.playbook("virtinfra.manager.repair_host", arguments, known)
+
+
+def repairs(run: Run) -> list[str]:
+    """Return where the task of the user ran: the name, the address and the uuid of the host."""
+    return [str(played.result["msg"]) for played in run if played.task == "Repair"]
 
 
 @pytest.mark.parametrize("name", ["localhost", "other", "all", "{{ TEMPLATE }}"])
@@ -57,7 +61,7 @@ def test_repair_host_uses_a_new_inventory_host(
     name = name.replace("{{ TEMPLATE }}", texts[0])
     run = repair(sim, playbook_runner, name=name, managementIp="192.0.2.1", **members)
     assert run.code == 0, run.output
-    assert (tmp_path / "note").read_text(encoding="utf-8") == f"{HOST} 192.0.2.1 {HOST}"
+    assert repairs(run) == [f"{HOST} 192.0.2.1 {HOST}"]
     assert evaluated(tmp_path) == []
 
 
@@ -77,7 +81,7 @@ def test_repair_host_refuses_addresses(
     assert run.code != 0, run.output
     assert "is not the address of another machine" in run.output
     assert not any(played.written for played in run)
-    assert not (tmp_path / "note").exists()
+    assert repairs(run) == []
     assert evaluated(tmp_path) == []
 
 
@@ -91,13 +95,13 @@ def test_repair_host_refuses_addresses(
     ids=["host", "group", "members"],
 )
 def test_repair_host_reuses_no_inventory_host(
-    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, groups: dict[str, Any], reason: str
+    sim: Simulator, playbook_runner: PlaybookRunner, groups: dict[str, Any], reason: str
 ) -> None:
     run = repair(sim, playbook_runner, groups=groups, managementIp="192.0.2.1")
     assert run.code != 0, run.output
     assert reason in run.output
     assert not any(played.written for played in run)
-    assert not (tmp_path / "note").exists()
+    assert repairs(run) == []
 
 
 @pytest.mark.parametrize("uuid", ["localhost", "all", "{{ TEMPLATE }}", f"{HOST}\n"])
@@ -246,15 +250,17 @@ def test_roles_show_no_controls_of_names(
 
 def test_the_failure_that_a_rescue_shows(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> None:
     """The result of the failed task is a variable of the rescue, whether or not it was registered."""
-    for text in hostile_texts(tmp_path):
+    texts = hostile_texts(tmp_path)
+    for text in texts:
         sim.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": text, "{{ key }}": text})
-        change: Task = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}}
-        save: Task = {"ansible.builtin.set_fact": {"saved": "{{ ansible_failed_result.error }}"}}
-        show: Task = {"ansible.builtin.debug": {"msg": "{{ saved }} {{ ansible_failed_result }}"}}
-        attempt = {"block": [change], "rescue": [save, show]}
-        run = playbook_runner.play(attempt, ignore_errors=False)
-        assert [played.status for played in run] == ["failed", "ok", "ok"], run.output
-        assert run.results[1]["ansible_facts"]["saved"]["details"] == text
+    change: Task = {"virtinfra.manager.kvm_host": {"uuid": HOST, "state": "disabled"}}
+    save: Task = {"ansible.builtin.set_fact": {"saved": "{{ ansible_failed_result.error }}"}}
+    show: Task = {"ansible.builtin.debug": {"msg": "{{ saved }} {{ ansible_failed_result }}"}}
+    attempt = {"block": [change], "rescue": [save, show]}
+    run = playbook_runner.play(*[attempt] * len(texts), ignore_errors=False)
+    assert [played.status for played in run] == ["failed", "ok", "ok"] * len(texts), run.output
+    saved = [result["ansible_facts"]["saved"] for result in run.results[1::3]]
+    assert [error["details"] for error in saved] == texts
     assert evaluated(tmp_path) == []
 
 

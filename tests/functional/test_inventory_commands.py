@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible.parsing.vault import VaultLib, VaultSecret
 
 from simulator.launch import Simulator
 from support.inventory_sources import Source
@@ -129,16 +130,15 @@ def test_every_example_in_the_documentation_is_a_source(
 def test_credentials_may_be_encrypted(sim: Simulator, source: Source, form: str) -> None:
     password = source.path.parent / "password"
     password.write_text("password", encoding="utf-8")
-    vault = ["--vault-password-file", str(password)]
+    vault = VaultLib([("default", VaultSecret(b"password"))])
     if form == "file":
-        command("vault", "encrypt", *vault, str(source.path))
+        source.path.write_bytes(vault.encrypt(source.path.read_bytes()))
     else:
-        encrypted = command("vault", "encrypt_string", *vault, sim.session).splitlines()
+        encrypted = vault.encrypt(sim.session).decode().splitlines()
         indent = " " * (6 if form == "value of a service" else 2)
         lines = ["plugin: virtinfra.manager.hosts", f"base_url: {sim.url}"]
         lines += ["services:", "  - session_id: !vault |"] if form == "value of a service" else ["session_id: !vault |"]
-        text = "\n".join([*lines, *[indent + line.strip() for line in encrypted[1:]], ""])
-        source.path.write_text(text, encoding="utf-8")
+        source.path.write_text("\n".join([*lines, *[indent + line for line in encrypted], ""]), encoding="utf-8")
     assert sim.session not in source.path.read_text(encoding="utf-8")
-    graph = command("inventory", *vault, "-i", str(source.path), "--graph")
+    graph = command("inventory", "--vault-password-file", str(password), "-i", str(source.path), "--graph")
     assert all(name in graph for name in ("host-1", "host-2", "host-3"))
