@@ -49,10 +49,10 @@ ACTIONS = (
     "validate_argument_spec",
 )
 
-# The kinds of plugins that each ansible-playbook looks for.
+# The kinds of plugins that each ansible-playbook looks for, except those of variables: Ansible would not use them then.
 PLUGINS = (
     *(loader.become_loader, loader.cache_loader, loader.callback_loader, loader.connection_loader),
-    *(loader.inventory_loader, loader.shell_loader, loader.strategy_loader, loader.vars_loader),
+    *(loader.inventory_loader, loader.shell_loader, loader.strategy_loader),
 )
 
 # The header of a compiled file that is used whatever its source is; another version of Python ignores the file.
