@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
@@ -38,7 +38,7 @@ def load_role_options(role: str) -> Options:
     Defaults that are templates are left out: only the ``defaults`` of a role, which Ansible evaluates, have those.
     """
     text = (ROLES / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8")
-    options: Options = yaml.safe_load(text)["argument_specs"]["main"]["options"]
+    options: Options = yaml_load(text)["argument_specs"]["main"]["options"]
     for rules in options.values():
         if "{{" in str(rules.get("default")):
             del rules["default"]
