@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions im
 
 from chaos.random_walk import RATE
 from chaos.report import Report
-from chaos.store import duplicates, explain_wrong_changed, wait_until_settled
+from chaos.store import duplicates, explain_wrong_changed
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.fast_clock import call_in_time
@@ -111,7 +111,7 @@ def check_objects(
     sim: Simulator, report: Report, kind: Kind, objects: Sequence[Mapping[str, Any]], seed: int
 ) -> Iterator[str]:
     """Run a batch with faults and twice without them; yield what is wrong."""
-    states = [kind.index(wait_until_settled(sim))]
+    states = [kind.index(sim.settle())]
     for offset, fault in enumerate(FAULTS):
         sim.fault(**fault, probability=RATE / len(FAULTS), count=None, seed=1000 * seed + offset)
     results = []
@@ -125,7 +125,7 @@ def check_objects(
             yield f"the batch failed: {result['msg']}"
             return
         results.append(result["results"])
-        settled = wait_until_settled(sim)
+        settled = sim.settle()
         states.append(kind.index(settled))
         for item, given in zip(results[-1], objects, strict=True):
             before, after = ({"record": state.get(given[kind.option])} for state in states[-2:])
@@ -194,7 +194,7 @@ class Renaming:
             result = self._run_batch([{"vm": vm, "state": "absent"} for vm in self._wanted], self._count_request)
             if result.get("failed"):
                 yield f"the removal failed: {result['msg']}"
-        left = {task["resourceRefs"][0]["resourceUuid"] for task in wait_until_settled(self._sim)["cbttask"]}
+        left = {task["resourceRefs"][0]["resourceUuid"] for task in self._sim.settle()["cbttask"]}
         for uuid, name in self._names.items():
             if uuid in left and name in self._wanted:
                 yield f"the CBT task of {name} remains"

@@ -15,7 +15,7 @@ from typing import Any
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import get_operation
 
 from chaos.report import Report
-from chaos.store import explain_wrong_changed, wait_until_settled
+from chaos.store import explain_wrong_changed
 from simulator.launch import Simulator
 from support.fast_clock import call_in_time, with_fast_clock
 from support.scenarios import REMOVALS, SCENARIOS, Scenario
@@ -79,6 +79,9 @@ OTHER_RESPONSES: tuple[Fault, ...] = ({"fault": "other_response"}, {"fault": "fa
 
 # The faults of reads, which change nothing in the service.
 READ_FAULTS = tuple(fault for fault in FAULTS if not fault.get("taken") and fault["fault"] != "tls_alert")
+
+# The faults that need another server in front of the service.
+TLS_FAULTS = tuple(fault for fault in FAULTS if fault["fault"] == "tls_alert")
 
 # The limits of each task.
 LIMITS = {"request_timeout": 5, "request_retries": 3, "wait_timeout": 20}
@@ -199,7 +202,7 @@ def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
         ran = trial.run(**{**LIMITS, **connection, **patience})
         hits = happened()
     report.task(ran.result, {cell.fault["fault"]: hits}, len(sim.log()))
-    after = wait_until_settled(sim)
+    after = sim.settle()
     if problem := explain_wrong_changed(ran.result, trial.before, after, scenario.action or not scenario.changes):
         yield problem
     if cell.fault["fault"] == "other_response" and ran.result.get("connected") is False:
@@ -218,7 +221,7 @@ def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
 @contextmanager
 def _faulty(sim: Simulator, cell: Cell) -> Iterator[tuple[dict[str, Any], Any]]:
     """Inject the fault; yield the options of the connection, and a function that returns how often it occurred."""
-    if cell.fault["fault"] != "tls_alert":
+    if cell.fault not in TLS_FAULTS:
         is_test = cell.fault["fault"] == "other_response" and cell.scenario.operation == "SNSSnmpTestConnection"
         reply = {"reply": {"connected": False}} if is_test else {}
         sim.fault(**{**cell.fault, **cell.target.selector(cell.scenario.operation), **reply})
@@ -250,7 +253,7 @@ def _convergence(sim: Simulator, trial: Trial) -> Iterator[str]:
     """Run the task twice without a fault; yield errors."""
     for problem in ("it does not converge", "it is not idempotent"):
         result = trial.run(**LIMITS).result
-        if result.get("failed") or trial.scenario.times(trial.before, wait_until_settled(sim)) != 1:
+        if result.get("failed") or trial.scenario.times(trial.before, sim.settle()) != 1:
             yield f"{problem}: {result.get('msg', 'it is not done')}"
     if result["changed"]:
         yield "it changes something each time"

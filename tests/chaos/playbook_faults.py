@@ -13,7 +13,7 @@ from chaos.fault_matrix import fault_name
 from chaos.playbooks import PlaybookRun, connection_environment, count_run, find_wrong_results, play
 from chaos.random_walk import build_random_faults
 from chaos.report import Report
-from chaos.store import duplicates, wait_until_settled
+from chaos.store import duplicates
 from chaos.targets import TARGETS, is_excused, run_target
 from simulator.launch import Simulator
 from support.scenarios import NEW_HOST
@@ -92,7 +92,7 @@ def _play_demo(sim: Simulator, report: Report, faults: Sequence[Mapping[str, Any
             yield f"it does not converge: {run.output}"
         if last and run.recap_total("changed"):
             yield f"it is not idempotent: {run.output}"
-    state = wait_until_settled(sim)
+    state = sim.settle()
     yield from duplicates(state)
     taken = [group for group in state["snapshotgroup"] if group["name"] == "first-state"]
     if len(state["host"]) != 6 or len(taken) != 3:
@@ -117,7 +117,7 @@ def _play_target(
     if run.code and not is_excused(run, reference):
         yield f"it fails, although each of its tasks ended as it does without faults: {run.output}"
     sim.clear_faults()
-    yield from duplicates(wait_until_settled(sim))
+    yield from duplicates(sim.settle())
 
 
 def overload(sim: Simulator, report: Report, tasks: int, rate: float) -> None:

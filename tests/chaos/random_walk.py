@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from chaos.report import Report
-from chaos.store import duplicates, explain_wrong_changed, wait_until_settled
+from chaos.store import duplicates, explain_wrong_changed
 from simulator.launch import Simulator
 from support.fast_clock import call_in_time, with_fast_clock
 from support.module_runner import run_module
@@ -197,20 +197,20 @@ def random_walk(sim: Simulator, report: Report, tasks: int, seed: int, **server:
             if request.key:
                 last[request.key] = request
         sim.clear_faults()
-        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(wait_until_settled(sim))):
+        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(sim.settle())):
             report.wrong(f"walk {seed}, at the end: {problem}")
 
 
 def play(sim: Simulator, report: Report, request: TaskRequest) -> str | None:
     """Run a task and return an error, if any."""
-    before = wait_until_settled(sim)
+    before = sim.settle()
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token, "request_timeout": 0.3}
     result = run_module(request.module, {**connection, **request.options}).result
     happened: dict[str, int] = {}
     for fault in sim.faults():
         happened[fault["fault"]] = happened.get(fault["fault"], 0) + fault["happened"]
     report.task(result, happened, len(sim.log()))
-    return explain_wrong_changed(result, before, wait_until_settled(sim), not request.key)
+    return explain_wrong_changed(result, before, sim.settle(), not request.key)
 
 
 def find_unconverged(sim: Simulator, last: Iterable[TaskRequest]) -> Iterator[str]:

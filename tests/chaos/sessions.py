@@ -19,7 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 from chaos.playbooks import find_wrong_results, play
 from chaos.random_walk import SEED, TaskRequest, find_unconverged, task_requests
 from chaos.report import Report
-from chaos.store import duplicates, explain_wrong_changed, wait_until_settled
+from chaos.store import duplicates, explain_wrong_changed
 from simulator.launch import Simulator
 from support.fast_clock import call_in_time, with_fast_clock
 from support.module_runner import run_module
@@ -55,7 +55,7 @@ def walk(sim: Simulator, report: Report, tasks: int, seed: int) -> None:
                 last[request.key] = request
         sim.clear_faults()
         sim.configure(session_expired=False)
-        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(wait_until_settled(sim))):
+        for problem in itertools.chain(find_unconverged(sim, last.values()), duplicates(sim.settle())):
             report.wrong(f"walk {seed}, at the end: {problem}")
 
 
@@ -63,7 +63,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     """Run a task and return an error in its result or in its sessions, if any."""
     sim.clear_faults()
     sim.end_sessions()
-    before = wait_until_settled(sim)
+    before = sim.settle()
     sim.clear_log()
     sim.fault(**fault)
     account = {"base_url": sim.url, "account": "admin", "account_password": "simulator-password", "session_id": None}
@@ -71,7 +71,7 @@ def _play_task(sim: Simulator, report: Report, request: TaskRequest, fault: Mapp
     happened = sum(each["happened"] for each in sim.faults())
     operations = Counter(entry["operation"] for entry in sim.log())
     report.task(result, {str(fault["fault"]): happened}, operations.total())
-    problem = explain_wrong_changed(result, before, wait_until_settled(sim), not request.key)
+    problem = explain_wrong_changed(result, before, sim.settle(), not request.key)
     problems = [problem] if problem else []
     calls = sum(count for name, count in operations.items() if name not in HANDLES_SESSIONS)
     if operations[LOGIN] > (1 + MAX_LOGIN_RETRIES) * (1 + calls):

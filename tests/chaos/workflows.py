@@ -15,10 +15,10 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_snapshots import MARK
 
-from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, Fault, fault_name
+from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, TLS_FAULTS, Fault, fault_name
 from chaos.report import Report
 from chaos.restores import Restorer, Steps, drop_groups
-from chaos.store import drop_dates, explain_wrong_changed, wait_until_settled
+from chaos.store import drop_dates, explain_wrong_changed
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.fast_clock import call_in_time, with_fast_clock
@@ -147,7 +147,7 @@ class Stage:
         if work.earlier is not None:
             earlier = self.run(work.earlier)
             assert earlier.result.get("failed_count") == 0, earlier.message
-        self.before = wait_until_settled(sim)
+        self.before = sim.settle()
         self._known = {*UUID.findall(json.dumps(self.before))}
 
     def run(self, variables: Mapping[str, Any] | None = None, **options: Any) -> WorkflowRun:
@@ -172,7 +172,7 @@ class Stage:
 
     def read(self) -> State:
         """Return the state of the service, with one placeholder for all uuids that were new since the start."""
-        text = json.dumps(drop_dates(drop_groups(wait_until_settled(self.sim))))
+        text = json.dumps(drop_dates(drop_groups(self.sim.settle())))
         for name in self.work.chosen:
             text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: str(HOST in found[0]).lower(), text)
         state: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in self._known else "new", text))
@@ -226,8 +226,7 @@ def run_workflows(sim: Simulator, report: Report, faults: Sequence[Fault], is_sh
 
     The short form has one fault for the first request of each operation.
     """
-    # An alert of TLS needs another server in front of the service.
-    faults = [fault for fault in faults if fault["fault"] != "tls_alert"]
+    faults = [fault for fault in faults if fault not in TLS_FAULTS]
     of_reads = [fault for fault in faults if fault in READ_FAULTS]
     with with_fast_clock(), tempfile.TemporaryDirectory() as folder:
         number = 0
@@ -308,7 +307,7 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
     ran = stage.run(**patience)
     hits = sum(fault["happened"] for fault in sim.faults())
     report.task(ran.result, {cell.fault["fault"]: hits}, len(ran.log))
-    after = wait_until_settled(sim)
+    after = sim.settle()
     has_failed = bool(ran.result.get("failed") or ran.result.get("failed_count"))
     if problem := explain_wrong_changed(ran.result, stage.before, after, has_failed or cell.work.repeats):
         yield problem
@@ -323,10 +322,10 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
     if has_failed:
         stage.repair()
     for problem in ("it does not converge", "it is not idempotent"):
-        earlier = wait_until_settled(sim)
+        earlier = sim.settle()
         again = stage.run()
         if stage.restorer:
-            yield from stage.restorer.find_problems(again, earlier, wait_until_settled(sim))
+            yield from stage.restorer.find_problems(again, earlier, sim.settle())
         difference = compare(wanted, stage.read())
         if again.result.get("failed") or again.result["failed_count"] or difference:
             yield f"{problem}: {again.message}: {difference}"
@@ -336,6 +335,8 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
 
 def compare(wanted: State, found: State) -> str:
     """Return the first lines in which two states of a service differ, an empty text if they do not."""
+    if wanted == found:
+        return ""
     before, after = (json.dumps(state, indent=1).splitlines() for state in (wanted, found))
     lines = difflib.unified_diff(before, after, n=0, lineterm="")
     differences = [line for line in lines if not line.startswith(("---", "+++"))]

@@ -163,6 +163,10 @@ class Simulator:
         """
         self.control("POST", "advance", {"seconds": seconds})
 
+    def settle(self) -> dict[str, Any]:
+        """Finish pending jobs and reconnections of hosts, and what follows them, and return the whole state."""
+        return cast("dict[str, Any]", self.control("POST", "settle"))
+
     def reset(self, **options: Any) -> None:
         """Restore the seeded state; the options replace those of the command line."""
         self.control("POST", "reset", options)

@@ -26,6 +26,8 @@ from .parsing import InvalidOption
 
 LONGEST_STEP = 10**9
 """The seconds that the clock can be moved at once."""
+ROUNDS = 3
+"""How often what is pending is finished until nothing follows it: a job, a reconnection, what a VM does then."""
 
 
 class JSONResponse(CompactResponse):
@@ -139,6 +141,12 @@ class Control:
             expunge_deleted(self._service.store, self._service.switches)
         return JSONResponse({})
 
+    async def settle(self, request: Request) -> Response:
+        """Finish pending jobs and reconnections, and what follows them, and return the whole state."""
+        for dummy in range(ROUNDS):
+            self._service.jobs.advance()
+        return JSONResponse(self._service.store.dump(None))
+
     async def reset(self, request: Request) -> Response:
         """Restore the seeded state and clear log, faults and jobs; the body may contain options."""
         self._service.reset(await _object(request))
@@ -212,6 +220,7 @@ def routes(service: Service, stop: Callable[[], None], update_routes: Callable[[
         ("change", control.change, ["POST"]),
         ("guest-write", control.guest_write, ["POST"]),
         ("advance", control.advance, ["POST"]),
+        ("settle", control.settle, ["POST"]),
         ("reset", control.reset, ["POST"]),
         ("config", control.config, ["POST"]),
         ("sessions", control.sessions, ["GET", "DELETE"]),

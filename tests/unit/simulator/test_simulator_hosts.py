@@ -143,6 +143,17 @@ def test_host_enters_and_leaves_maintenance(api: HttpClient, event: str, state: 
     assert api.query(f"hosts/{HOST}")[0]["status"] == "Connected"
 
 
+def test_settling_finishes_what_follows_a_job(api: HttpClient) -> None:
+    api.sim.configure(latency=600.0, reconnect=600.0)
+    for event, state in (("maintain", "Maintenance"), ("enable", "Enabled")):
+        api.send("PUT", f"hosts/{HOST}/actions", state_event(event))
+        settled = api.sim.settle()
+        assert settled == api.sim.state()
+        host = next(record for record in settled["host"] if record["uuid"] == HOST)
+        assert host["state"] == state
+    assert host["status"] == "Connected"
+
+
 def test_maintain_needs_a_connected_host_outside_maintenance(api: HttpClient) -> None:
     api.inventory("PUT", f"hosts/{HOST}/actions", state_event("maintain"))
     assert api.error_code("PUT", f"hosts/{HOST}/actions", state_event("maintain")) == "SYS.1000"
