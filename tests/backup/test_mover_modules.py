@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import os
 import pwd
@@ -44,22 +45,30 @@ class Mover:
     def __init__(self, runner: PlaybookRunner, python: str = sys.executable) -> None:
         self.runner, self.python = runner, python
 
-    def play(self, *tasks: dict[str, Any], check: bool = False, variables: Mapping[str, Any] | None = None) -> Run:
+    def play(self, *tasks: dict[str, Any], variables: Mapping[str, Any] | None = None) -> Run:
         """Run tasks on a host that is not the controller, as far as Ansible knows."""
         here = {"ansible_connection": "local", "ansible_python_interpreter": self.python, **(variables or {})}
-        inventory = ("--inventory", "localhost,mover,", "--diff", *(["--check"] if check else []))
-        return self.runner.play(*tasks, arguments=inventory, vars=here)
+        return self.runner.play(*tasks, arguments=("--inventory", "localhost,mover,", "--diff"), vars=here)
 
     def run(self, name: str, options: Mapping[str, Any], check: bool = False) -> dict[str, Any]:
         """Run one module and return its result, which must be documented."""
-        run = self.play({f"virtinfra.manager.{name}": dict(options)}, check=check)
-        assert len(run.tasks) == 1, run.output
-        result = run.results[0]
-        has_failed = run.tasks[0].status == "failed"
-        if not has_failed:
-            check_result(name, result)
-            assert result.get("check_mode", False) == check
-        return {**result, "failed": has_failed}
+        (result,) = self.run_all((name, options, check))
+        return result
+
+    def run_all(self, *tasks: tuple[str, Mapping[str, Any], bool]) -> list[dict[str, Any]]:
+        """Run modules with options, with or without check mode, in one play, and return their documented results."""
+        run = self.play(
+            *({f"virtinfra.manager.{name}": dict(options), "check_mode": check} for name, options, check in tasks)
+        )
+        assert len(run.tasks) == len(tasks), run.output
+        results = []
+        for (name, dummy, check), played in zip(tasks, run, strict=True):
+            has_failed = played.status == "failed"
+            if not has_failed:
+                check_result(name, played.result)
+                assert played.result.get("check_mode", False) == check
+            results.append({**played.result, "failed": has_failed})
+        return results
 
 
 def check_result(name: str, result: Mapping[str, Any]) -> None:
@@ -86,12 +95,11 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
     with site.vm.opened() as infos:
         site.freeze(site.moments / "new")
         options = options_for(site, infos)
-        predicted = mover.run("backup_point", options, check=True)
-        assert predicted["changed"]
-        assert site.stamps == []
-        made = mover.run("backup_point", options)
-        again = mover.run("backup_point", options)
-    assert (made["changed"], again["changed"]) == (True, False)
+        predicted, made, again, listed = mover.run_all(
+            *(("backup_point", options, check) for check in (True, False, False)),
+            ("backup_point_info", {"repository": str(site.root), "check": True}, False),
+        )
+    assert (predicted["changed"], made["changed"], again["changed"]) == (True, True, False)
     stamp = made["point"]["point"]
     assert again["point"] == made["point"]
     assert made["diff"] == {"before": {"points": []}, "after": {"points": [stamp]}}
@@ -101,7 +109,6 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
     (site.moments / "new").rename(site.moments / stamp)
     assert site.is_right(stamp)
 
-    listed = mover.run("backup_point_info", {"repository": str(site.root), "check": True})
     assert not listed["changed"]
     assert [(point["point"], point["whole"]) for point in listed["points"]] == [(stamp, True)]
     assert [each["checkpoint"] for each in listed["checkpoints"]] == [infos[0]["bitmap_name"]]
@@ -110,10 +117,10 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
     site.vm.write(0, MIB, 50_000)
     site.vm.stop()
     restore = {"repository": str(site.root), "vm_uuid": site.vm.uuid}
-    exported = site.vm.export()
-    assert mover.run("backup_restore", {**restore, "volumes": exported}, check=True)["changed"]
-    # A connection would have ended the export.
-    assert mover.run("backup_restore", {**restore, "volumes": exported})["changed"]
+    exported = {**restore, "volumes": site.vm.export()}
+    # A connection of the prediction would have ended the export.
+    results = mover.run_all(*(("backup_restore", exported, check) for check in (True, False)))
+    assert [result["changed"] for result in results] == [True, True]
     assert site.vm.end_exports() == [0]
     assert site.holds(stamp)
     assert not mover.run("backup_restore", {**restore, "volumes": site.vm.export()})["changed"]
@@ -135,11 +142,14 @@ def test_progress_is_shown(site: Site, mover: Mover) -> None:
     assert restored.results[0]["volumes"][0]["state"] == "unchanged"
     assert list((site.root / ".runs").glob("*.json")) == []
     taking = {"repository": str(site.root), "run": "1" * 32, "owner": {"host": "a"}, "vm_uuids": [site.vm.uuid]}
-    assert mover.run("backup_run", taking)["taken"] == [site.vm.uuid]
     site.vm.end_exports()
-    refused = mover.run("backup_restore", {**options, "volumes": site.vm.export(), "point": stamp})
+    taken, refused, ended = mover.run_all(
+        ("backup_run", taking, False),
+        ("backup_restore", {**options, "volumes": site.vm.export(), "point": stamp}, False),
+        ("backup_restore", {**options, "run": "2" * 32}, False),
+    )
+    assert taken["taken"] == [site.vm.uuid]
     assert refused["msg"].startswith("Another run copies or restores the VM")
-    ended = mover.run("backup_restore", {**options, "run": "2" * 32})
     assert "the run 22222222222222222222222222222222 has no VMs" in ended["msg"]
 
 
@@ -190,52 +200,62 @@ def test_a_deletion(site: Site, mover: Mover) -> None:
     site.back_up(wish=Wish("full"))
     options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "state": "absent", "keep": {"last": 1}}
     stamps = site.stamps
-    results = [mover.run("backup_point", options, check) for check in (True, False, False)]
+    *results, refused = mover.run_all(
+        *(("backup_point", options, check) for check in (True, False, False)),
+        (
+            "backup_point",
+            {"repository": options["repository"], "vm_uuid": site.vm.uuid, "state": "absent", "points": stamps[2:]},
+            False,
+        ),
+    )
     assert [result["changed"] for result in results] == [True, True, False]
     assert results[0]["diff"] == results[1]["diff"] == {"before": {"points": stamps}, "after": {"points": stamps[2:]}}
     assert results[1]["deleted"] == stamps[:2]
     assert site.stamps == results[2]["kept"] == stamps[2:]
-    refused = mover.run(
-        "backup_point",
-        {"repository": options["repository"], "vm_uuid": site.vm.uuid, "state": "absent", "points": stamps[2:]},
-    )
     assert "never deleted" in refused["msg"]
 
 
 def test_a_run(site: Site, mover: Mover) -> None:
     """It takes a VM that no other run has, says how far its copy is, and gives it back."""
     taking = {"repository": str(site.root), "run": "1" * 32, "owner": {"host": "a"}, "vm_uuids": [site.vm.uuid]}
-    results = [mover.run("backup_run", taking, check) for check in (True, False, False)]
+    *results, other = mover.run_all(
+        *(("backup_run", taking, check) for check in (True, False, False)),
+        ("backup_run", {**taking, "run": "2" * 32}, False),
+    )
     assert [(result["changed"], result["taken"]) for result in results] == [
         (True, [site.vm.uuid]),
         (True, [site.vm.uuid]),
         (False, [site.vm.uuid]),
     ]
-    other = mover.run("backup_run", {**taking, "run": "2" * 32})
     assert (other["taken"], [each["run"] for each in other["others"]]) == ([], ["1" * 32])
     site.folder.path.mkdir()
     Meter(site.folder.progress).begin(MIB, vm_uuid=site.vm.uuid, point="p", volume_uuid="v", step="full")
-    assert mover.run("backup_run", taking)["running"][0]["bytes_total"] == MIB
     giving = {"repository": str(site.root), "run": "1" * 32, "state": "absent"}
-    assert [mover.run("backup_run", giving)["changed"] for dummy in range(2)] == [True, False]
-    assert mover.run("backup_run", {**taking, "run": "2" * 32, "ended": ["3" * 32]})["taken"] == [site.vm.uuid]
+    later = {**taking, "run": "2" * 32, "ended": ["3" * 32]}
+    running, *given, taken = mover.run_all(
+        *(("backup_run", options, False) for options in (taking, giving, giving, later))
+    )
+    assert running["running"][0]["bytes_total"] == MIB
+    assert [result["changed"] for result in given] == [True, False]
+    assert taken["taken"] == [site.vm.uuid]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_options_that_are_refused(tmp_path: Path, mover: Mover) -> None:
+    vm = {"uuid": "1" * 32}
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "one of the following is required: vm, vm_uuid"),
-        ({"vm": {"uuid": "1" * 32}}, "state is present but all of the following are missing: volumes"),
-        ({"vm": {"uuid": "1" * 32}, "volumes": []}, "volumes is empty"),
+        ({"vm": vm}, "state is present but all of the following are missing: volumes"),
+        ({"vm": vm, "volumes": []}, "volumes is empty"),
         ({"vm": {"uuid": "../.."}, "volumes": [{}]}, "must have a uuid"),
         ({"vm_uuid": "1" * 32, "state": "absent"}, "any of the following are missing: keep, points"),
         ({"vm_uuid": "..", "state": "absent", "keep": {"last": 1}}, "must have a uuid"),
-        ({"vm": {"uuid": "1" * 32}, "volumes": [{}], "min_free_percent": 100}, "min_free_percent must be from 0 to 99"),
-    ],
-)
-def test_options_that_are_refused(tmp_path: Path, mover: Mover, options: dict[str, Any], message: str) -> None:
-    result = mover.run("backup_point", {"repository": str(tmp_path), **options})
-    assert message in result["msg"]
+        ({"vm": vm, "volumes": [{}], "min_free_percent": 100}, "min_free_percent must be from 0 to 99"),
+    )
+    results = mover.run_all(
+        *(("backup_point", {"repository": str(tmp_path), **options}, False) for options, dummy in cases)
+    )
+    for result, (dummy, message) in zip(results, cases, strict=True):
+        assert message in result["msg"]
 
 
 def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
@@ -245,14 +265,14 @@ def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
     site.vm.write(0, 0, MIB)
     with site.vm.opened() as infos:
         variables = {"vms": [site.vm.record], "session": {"volume_cbt_backup_infos": infos}}
-        for expected in ((True, False, False), (False, False, False)):
-            run = mover.play(*load_examples("backup_point", site, restored), variables=variables)
-            assert tuple(result["changed"] for result in run.results) == expected, run.output
+        examples = load_examples("backup_point", site, restored)
+        run = mover.play(*examples, *examples, variables=variables)
+    assert [result["changed"] for result in run.results] == [True, *[False] * 5], run.output
     assert len(site.stamps) == 1
-    run = mover.play(*load_examples("backup_run", site, restored), variables=variables)
-    assert [(played.status, played.result["changed"]) for played in run] == [("ok", True)] * 2, run.output
-    run = mover.play(*load_examples("backup_point_info", site, restored), variables=variables)
-    assert [played.status for played in run] == ["ok", "ok"], run.output
+    others = (load_examples(name, site, restored) for name in ("backup_run", "backup_point_info"))
+    run = mover.play(*itertools.chain(*others), variables=variables)
+    outcomes = [(played.status, played.result["changed"]) for played in run]
+    assert outcomes == [*[("ok", True)] * 2, *[("ok", False)] * 2], run.output
     site.vm.write(0, 0, MIB)
     site.vm.stop()
     for changes in ((True, True), (False, False)):
@@ -320,18 +340,20 @@ def test_python_3_9_runs_the_modules(site: Site, mover: Mover) -> None:
         pytest.skip("no Python 3.9 on this machine")
     mover.python = found
     site.vm.write(0, 0, MIB)
-    with site.vm.opened() as infos:
-        assert mover.run("backup_point", options_for(site, infos))["changed"]
-    listed = mover.run("backup_point_info", {"repository": str(site.root), "check": True})
-    assert [point["whole"] for point in listed["points"]] == [True]
     restored = site.root.with_name("files")
     restored.mkdir()
-    options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "directory": str(restored)}
-    assert mover.run("backup_restore", options)["changed"]
-    run = {"repository": str(site.root), "run": "1" * 32, "vm_uuids": [site.vm.uuid]}
-    assert mover.run("backup_run", run)["taken"] == [site.vm.uuid]
-    deletion = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "state": "absent", "keep": {"last": 1}}
-    assert not mover.run("backup_point", deletion)["changed"]
+    root, uuid = str(site.root), site.vm.uuid
+    with site.vm.opened() as infos:
+        made, listed, written, taken, deleted = mover.run_all(
+            ("backup_point", options_for(site, infos), False),
+            ("backup_point_info", {"repository": root, "check": True}, False),
+            ("backup_restore", {"repository": root, "vm_uuid": uuid, "directory": str(restored)}, False),
+            ("backup_run", {"repository": root, "run": "1" * 32, "vm_uuids": [uuid]}, False),
+            ("backup_point", {"repository": root, "vm_uuid": uuid, "state": "absent", "keep": {"last": 1}}, False),
+        )
+    assert [result["changed"] for result in (made, listed, written, deleted)] == [True, False, True, False]
+    assert [point["whole"] for point in listed["points"]] == [True]
+    assert taken["taken"] == [uuid]
 
 
 def options_for_nothing(root: Path) -> dict[str, Any]:

@@ -154,11 +154,19 @@ def list_processes(folder: Path) -> list[str]:
     return found
 
 
-@pytest.fixture
-def vm(tmp_path: Path) -> Iterator[SimulatedVm]:
-    folder = tmp_path / "disks"
+@pytest.fixture(scope="module")
+def simulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Simulator, Path]]:
+    """A simulator with disks, and their folder."""
+    folder = tmp_path_factory.mktemp("simulator") / "disks"
     with Simulator("--disks", str(folder), "--disk-size", "4M", "--latency", "0") as sim:
-        yield SimulatedVm(sim, folder, tmp_path / "repository")
+        yield sim, folder
+
+
+@pytest.fixture
+def vm(simulator: tuple[Simulator, Path], tmp_path: Path) -> SimulatedVm:
+    sim, folder = simulator
+    sim.reset()
+    return SimulatedVm(sim, folder, tmp_path / "repository")
 
 
 def test_a_chain_and_a_restore(vm: SimulatedVm) -> None:
