@@ -251,10 +251,12 @@ def sanity_of_oldest_python(session: nox.Session) -> None:
 def sanity_in_gate(session: nox.Session) -> None:
     """Run ansible-test sanity without what other sessions run: validate-modules, and what depends on the Python.
 
-    pylint takes as long as all other tests. Only CI runs it; ruff has rules of pylint for all files.
+    ansible-test makes an environment for each tool, so changelog, pep8 and yamllint are left to the sessions release,
+    static and lint. pylint takes as long as all other tests; ruff has rules of pylint for all files. CI runs them with
+    other cores.
     """
-    skipped = choose_tests(session, "--skip-test", "validate-modules", "compile", "import", "pylint")
-    ansible_test(session, "sanity", "--python", "default", *skipped)
+    elsewhere = ("validate-modules", "compile", "import", "changelog", "pep8", "yamllint", "pylint")
+    ansible_test(session, "sanity", "--python", "default", *choose_tests(session, "--skip-test", *elsewhere))
 
 
 def sanity_of_newest_core(session: nox.Session) -> None:
