@@ -25,7 +25,7 @@ PROGRAMS = Path(sys.executable).parent
 PASSWORD = "pr0file/s3cret + more"
 SECRETS = list_all_forms(PASSWORD, hash_password(PASSWORD))
 HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
-HOSTS = 5
+HOSTS = 3
 VM = "a0000004000040008000000000000005"
 
 

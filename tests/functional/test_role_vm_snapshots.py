@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Run
 
 MARK = "Taken by the role virtinfra.manager.vm_snapshots."
@@ -22,11 +23,11 @@ def service(sim: Simulator) -> Simulator:
     return sim
 
 
-def take(playbook_runner: PlaybookRunner, vm: str, *names: str, description: str = MARK) -> None:
+def take(service: Simulator, vm: str, *names: str, description: str = MARK) -> None:
     """Take snapshot groups of a VM with the module, one after the other."""
-    options = {"vm": vm, "name": "{{ item }}", "description": description}
-    run = playbook_runner.play({"virtinfra.manager.vm_snapshot_group": options, "loop": list(names)})
-    assert run.tasks[0].status == "ok", run.output
+    for name in names:
+        options = {"vm": vm, "name": name, "description": description}
+        assert ModuleRunner(service)("vm_snapshot_group", options).changed
 
 
 def groups(service: Simulator) -> dict[str, list[str]]:
@@ -49,9 +50,9 @@ def run_role(playbook_runner: PlaybookRunner, *arguments: str, **variables: Any)
 def test_snapshots_keep_the_last_ones_and_those_of_others(service: Simulator, playbook_runner: PlaybookRunner) -> None:
     """Groups with another description, name, interval or prefix stay; a second run changes nothing."""
     others = ["by-hand", "scheduled-2026-01-01T05Z", "scheduled-2026-01-01-copy", "nightly-2026-01-01", "scheduled-"]
-    take(playbook_runner, "vm-1", *OLD, *others)
-    take(playbook_runner, "vm-1", "scheduled-2026-01-06", description="before the upgrade")
-    take(playbook_runner, "vm-2", OLD[0])
+    take(service, "vm-1", *OLD, *others)
+    take(service, "vm-1", "scheduled-2026-01-06", description="before the upgrade")
+    take(service, "vm-2", OLD[0])
     before = service.state()
 
     run, predicted = run_role(playbook_runner, "--check")
