@@ -5,15 +5,15 @@ from __future__ import annotations
 import collections
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, cast
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.routing import BaseRoute, Match, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .http import page
 from .http.dispatcher import Dispatcher, plain_response
@@ -53,6 +53,24 @@ class RoutingSwitches(NamedTuple):
     verbs_matter: bool
 
 
+class RoutesByDepth(BaseRoute):
+    """Routes of which a path is compared only with those of as many slashes: no parameter contains one."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        by_depth: dict[int, list[Route]] = collections.defaultdict(list)
+        for route in routes:
+            by_depth[route.path.count("/")].append(route)
+        self._routers = {depth: Router(same, redirect_slashes=False) for depth, same in by_depth.items()}
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Return whether there are routes of the depth of the path."""
+        return Match.FULL if scope["path"].count("/") in self._routers else Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request to the first of these routes that matches."""
+        await self._routers[scope["path"].count("/")](scope, receive, send)
+
+
 def create_app(service: Service, stop: Callable[[], None]) -> ASGIApp:
     """Return the application that serves the operations, the control API and the page."""
     app = Starlette(exception_handlers={HTTPException: _rejection})
@@ -62,7 +80,7 @@ def create_app(service: Service, stop: Callable[[], None]) -> ASGIApp:
     def update_routes() -> None:
         switches = service.switches
         relevant = RoutingSwitches(*(_as_key(getattr(switches, name)) for name in RoutingSwitches._fields))
-        app.router.routes = [*control_routes, *_routes(dispatcher, relevant), *page_routes]
+        app.router.routes = [*control_routes, *page_routes, _routes(dispatcher, relevant)]
 
     control_routes = control.routes(service, stop, update_routes)
     page_routes = page.routes(service)
@@ -76,7 +94,7 @@ async def _rejection(request: Request, error: Exception) -> Response:
 
 
 @functools.cache
-def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute]:
+def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> BaseRoute:
     """Return the routes of the operations that this version offers, fixed paths before those with parameters."""
     operations_by_path: dict[str, list[tuple[str, Operation]]] = collections.defaultdict(list)
     for operation in OPERATIONS.values():
@@ -102,7 +120,7 @@ def _routes(dispatcher: Dispatcher, switches: RoutingSwitches) -> list[BaseRoute
         if not any_verb and not switches.verbs_matter:
             others = set(VERBS) - by_method.keys()
             routes.append(Route(entries[0][0], _no_api, methods=list(others)))
-    return [*sorted(routes, key=lambda route: route.path.count("{"))]
+    return RoutesByDepth(sorted(routes, key=lambda route: route.path.count("{")))
 
 
 def _drop_hidden(entries: list[tuple[str, Operation]], switches: RoutingSwitches) -> list[tuple[str, Operation]]:
