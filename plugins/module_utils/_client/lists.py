@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
@@ -370,6 +370,13 @@ def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
     # returns any. A service that ignores the uuid may have returned a part of all records.
     records = request_by_attribute(client, name, "uuid", uuid)
     return [record for record in records if is_same_value(uuid, record.get("uuid"))]
+
+
+def list_by_uuids(client: Client, name: str, uuids: Sequence[str]) -> list[Record]:
+    """Return the records with these uuids. The threads of a batch join their reads; else it takes one request."""
+    if client.hooks.find_records:
+        return [record for uuid in uuids for record in get_by_uuid(client, name, uuid)]
+    return query(client, name, [f"uuid?={','.join(uuids)}"]) if uuids else []
 
 
 def find_by_attribute(

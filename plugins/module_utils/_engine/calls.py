@@ -72,10 +72,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Done:
-    """The call was performed; if the task does not wait for the job, it may still be running."""
+    """The call was performed; if the task does not wait for the job, it may still be running.
+
+    ``is_seen`` says that the object was read after the job, and shows that the call is not needed any more.
+    """
 
     job: Job
     warnings: tuple[str, ...] = ()
+    is_seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -229,7 +233,7 @@ def _confirm(call: Call, job: Job, is_still_needed: Callable[[], bool | None]) -
     """Confirm a call whose reply says only that it succeeded: by the object, or else by the job."""
     is_needed, read_error = _check(is_still_needed)
     if not (is_needed or read_error):
-        return Done(job)
+        return Done(job, is_seen=is_needed is False)
     reason = JobNotFound(job, f"{job.operation} returned no result ({job.result}), and the object has not changed")
     if not job_exists(call.client, job, call.deadline):
         return InDoubt(job, reason)

@@ -38,6 +38,7 @@ from .plan import (
     NO_VALUES,
     Current,
     Found,
+    Missing,
     PlannedCall,
     ResourceSpec,
     Unreadable,
@@ -208,6 +209,8 @@ class Reconciler:
         self.turn = CreationTurn(self.client, resource)
         self.dependents = DependentsReader(self.reader)
         self.extras: Record = {}
+        # What the last check whether a call is still needed has read.
+        self._checked: Current = Missing()
 
     def run(self) -> dict[str, Any]:
         """Return the result. A failure lists the operations that succeeded before it."""
@@ -291,7 +294,7 @@ class Reconciler:
                     self.planner.warn_of_remaining(call)
                     return call.expected, format_pending_job(outcome.job)
                 else:
-                    current = self._read_after(call, current, outcome.job, deadline)
+                    current = self._read_after(call, current, outcome, deadline)
             calls = self.planner.plan(current)
         raise VirtinfraError(f"did not reach the requested state after {len(self.planner.done)} calls")
 
@@ -311,12 +314,14 @@ class Reconciler:
         current = self.reader.wait_until_stable(self.reader.read(), fields, deadline, call.settles_before)
         if isinstance(current, Unreadable) or not call.is_visible:
             return None
+        self._checked = current
         return _contains(self.planner.plan(current), call)
 
-    def _read_after(self, call: PlannedCall, before: Current, job: Job, deadline: float) -> Current:
+    def _read_after(self, call: PlannedCall, before: Current, done: Done, deadline: float) -> Current:
         """Return the stable object after a call that succeeded. Raise VirtinfraError if it shows a failure."""
-        self._add_extras(extract_extras(self.resource, call.operation, job.result))
-        after = self.reader.read_after(call, before, job)
+        self._add_extras(extract_extras(self.resource, call.operation, done.job.result))
+        is_read = done.is_seen and call.operation != self.resource.create
+        after = self._checked if is_read else self.reader.read_after(call, before, done.job)
         if after.record is not None:
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)

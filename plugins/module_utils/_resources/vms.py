@@ -24,7 +24,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
-from .._client.lists import find_by_attribute, get_by_uuid, list_all, query, require_unique
+from .._client.lists import find_by_attribute, get_by_uuid, list_all, list_by_uuids, require_unique
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
@@ -71,7 +71,8 @@ def find_vm(client: Client, desired: Record) -> Record | None:
     """
     key = "uuid" if "uuid" in desired else "name"
     vm = _select_vm(read_by_key(client, VM, key, desired[key]), desired)
-    if vm is not None:
+    # The task has compared a VM that it has destroyed before, and nothing makes a template of such a VM.
+    if vm is not None and not ("dataVolumeUuids" in desired and vm.get("state") == _DESTROYED):
         _refuse_template(client, vm)
     if desired.get("dataVolumes") != "delete":
         return vm
@@ -163,7 +164,7 @@ def _was_detached(volume: Record) -> bool:
 
 def _read_remaining_volumes(client: Client, uuids: Sequence[str], vm: str | None) -> list[Record]:
     """Return those volumes that still exist. Raise VirtinfraError if one has been attached to another VM since."""
-    records = query(client, VOLUME.query, [f"uuid?={','.join(uuids)}"]) if uuids else []
+    records = list_by_uuids(client, VOLUME.query, uuids)
     volumes = [volume for volume in records if volume.get("uuid") in uuids]
     for volume in volumes:
         if (user := volume.get("vmInstanceUuid")) not in (None, vm):

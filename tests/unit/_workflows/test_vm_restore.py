@@ -62,6 +62,27 @@ def test_a_drill_from_its_start_to_its_end(service: Simulator, work: WorkflowRun
     assert run(work, *vms, name_suffix="-drill", state="absent").outcomes == ["unchanged"] * 2
 
 
+def test_the_end_of_a_drill_reads_a_vm_once_after_each_call(service: Simulator, work: WorkflowRunner) -> None:
+    """What it destroys is read again after the operations were tried, which took time."""
+    run(work, {"name": "vm-1"}, name_suffix="-drill")
+    ended = run(work, {"name": "vm-1"}, name_suffix="-drill", state="absent", expunge=True)
+    requests = [entry["operation"] for entry in ended.log if entry["operation"] != "poll"]
+    guarded = ["QueryCbtTask", "QueryVolumeSnapshotGroup"]
+    checked, again = ["QueryVmInstance", "QueryTemplatedVmInstance", "QueryVolume"], ["QueryVmInstance", "QueryVolume"]
+    tried = ["DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance"]
+    begin = ["QueryVmInstance", *checked, *guarded, *tried, *guarded, *checked]
+    assert requests == [*begin, *(name for call in ("DestroyVmInstance", *tried) for name in (call, *again))]
+
+
+def test_the_end_of_a_drill_reads_the_volumes_of_many_vms_together(service: Simulator, work: WorkflowRunner) -> None:
+    vms = [{"name": f"vm-{number}"} for number in range(10)]
+    run(work, *vms, name_suffix="-drill")
+    service.fault("slow", "QueryVolume", seconds=0.1, count=None)
+    ended = run(work, *vms, name_suffix="-drill", state="absent", expunge=True)
+    assert ended.outcomes == ["changed"] * 10
+    assert ended.reads.count("QueryVolume") < 6 * 10 / 2
+
+
 def test_destroyed_vms_of_a_drill_are_expunged(service: Simulator, work: WorkflowRunner) -> None:
     """After an expunge that failed, later runs found nothing to do. Those that others have destroyed stay."""
     vms = [{"name": "vm-1"}, {"name": "vm-2"}, {"name": "vm-3"}]
