@@ -45,10 +45,12 @@ def collect_secrets(spec: Mapping[str, Any], params: Mapping[str, Any]) -> set[s
     """
     secrets: set[str] = set()
     for name, option in spec.items():
-        if option.get("no_log") or has_any_members(option):
-            secrets.update(_find_secrets(params.get(name)))
-        elif name in ("query", "filters"):
-            secrets.update(_find_urls(params.get(name)))
+        value = params.get(name)
+        # Most options of a task have no value, and a batch asks for each object.
+        if value and (option.get("no_log") or has_any_members(option)):
+            secrets.update(_find_secrets(value))
+        elif value and name in ("query", "filters"):
+            secrets.update(_find_urls(value))
     secrets = {secret.strip() for secret in secrets} - {""}
     return {part for secret in secrets for part in _split_secret(secret)}
 
