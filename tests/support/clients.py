@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions, Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.known_names import KnownNames
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
     ConnectionOptions,
     GivenSession,
@@ -23,11 +24,12 @@ def make_client(
 ) -> Client:
     """Return a client; ``options`` are fields of CallOptions and of Hooks."""
     calls = {name: options.pop(name) for name in list(options) if name in CallOptions._fields}
+    hooks = Hooks(connection.create_masker(), **options)
     return Client(
         connection,
         CallOptions(webhook=Webhook(webhook_url, webhook_key), **calls),
-        Hooks(connection.create_masker(), **options),
+        hooks,
         sessions or GivenSession(connection.session_id),
         {},
-        TaskNames(),
+        KnownNames(TaskNames(), hooks.clock),
     )

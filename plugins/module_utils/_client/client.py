@@ -32,7 +32,7 @@ from .._http.connection import (
     GivenSession,
     SessionSource,
 )
-from .._http.hooks import Hooks, NameStore, ServerFacts, SessionStore
+from .._http.hooks import Hooks, ServerFacts, SessionStore
 from .._http.response import Response
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
@@ -125,10 +125,10 @@ class Client:
         hooks: Hooks,
         sessions: SessionSource,
         facts: ServerFacts,
-        names: NameStore,
+        names: KnownNames,
     ) -> None:
         self.connection, self.options, self.hooks = connection, options, hooks
-        self.sessions, self.facts, self.names = sessions, facts, KnownNames(names, hooks.clock)
+        self.sessions, self.facts, self.names = sessions, facts, names
         self.wait = WaitPolicy(hooks, options.wait_timeout, options.wait_interval)
         if connection.service_version:
             parse_version(connection.service_version)
@@ -155,7 +155,7 @@ class Client:
 
     def with_own_connections(self) -> Client:
         """Return a client with the session of this one, but with connections of its own, which the caller closes."""
-        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names.store)
+        return Client(self.connection, self.options, self.hooks, self.sessions, self.facts, self.names.share())
 
     def with_deadline(self, deadline: float, slack: float = 0.0) -> Client:
         """Return this client with a deadline; a response may arrive ``wait_interval`` or ``slack`` seconds later."""
@@ -406,7 +406,7 @@ def create_client(
     """Return a client with what all clients of the store know about the server, and log its credentials."""
     if credentials := connection.describe_credentials():
         hooks.log_request(f"credentials: {credentials}")
-    return Client(connection, options, hooks, sessions, store.facts, store.names)
+    return Client(connection, options, hooks, sessions, store.facts, KnownNames(store.names, hooks.clock))
 
 
 def open_session_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Client:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .._api.operation import Operation
-from .._api.resource_types import RESOURCE_TYPES, find_changed_types
-from .._http.hooks import Clock, NameStore
+from .._api.resource_types import RESOURCE_TYPES, ResourceType, find_changed_types
+from .._http.hooks import Clock, NameStore, Uuids
 
 # For how many seconds a task trusts a name that it has looked up itself. Each check costs a request.
 FRESH_SECONDS = 1.0
@@ -20,15 +20,29 @@ class _Check(NamedTuple):
 
 
 class KnownNames:
-    """The names that a task knows. It remembers them in ``store``, which the other tasks of a run share.
+    """The names that a task knows. It remembers them in a store, which the other tasks of a run share.
 
     ``resolve_names`` in names.py replaces names by uuids. Whoever sends a call calls ``verify`` before, and
     ``note_change``.
     """
 
     def __init__(self, store: NameStore, clock: Clock) -> None:
-        self.store, self._clock = store, clock
+        self._store, self._clock = store, clock
         self._checks: list[_Check] = []
+
+    def share(self) -> KnownNames:
+        """Return the names for another client of the task, which checks what it uses itself."""
+        return KnownNames(self._store, self._clock)
+
+    def find(
+        self, resource_type: ResourceType, key: tuple[str, ...], look_up: Callable[[], Uuids]
+    ) -> tuple[Uuids, bool]:
+        """Return the uuids that are remembered for a key, or else those of ``look_up``, and whether they were."""
+        return self._store.find(resource_type.name, key, look_up)
+
+    def count_lookup(self, resource_type: ResourceType) -> int:
+        """Count a lookup of names of a type, and return how many there were before; 0 if none are remembered."""
+        return self._store.count_lookup(resource_type.name)
 
     def rely_on(self, is_remembered: bool, is_current: Callable[[], bool]) -> None:
         """Note that the task uses a uuid, which it has looked up just now or remembered, and what checks it."""
@@ -36,7 +50,7 @@ class KnownNames:
 
     def note_change(self, operation: Operation, is_over: bool = True) -> None:
         """Forget the names that a call changes. Until it ``is_over``, it may change them at any time."""
-        change = self.store.forget if is_over else self.store.suspend
+        change = self._store.forget if is_over else self._store.suspend
         change(find_changed_types(operation))
 
     def verify(self) -> bool:
@@ -46,5 +60,5 @@ class KnownNames:
 
     def forget(self) -> None:
         """Forget all names, so that the task can begin again."""
-        self.store.forget(RESOURCE_TYPES)
+        self._store.forget(RESOURCE_TYPES)
         self._checks.clear()

@@ -120,7 +120,7 @@ def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: 
         return {name: find_uuid(client, resource_type, name, owner)}
 
     key = tuple(map(str, owner.values())) or (name,)
-    uuids, is_remembered = client.names.store.find(resource_type.name, key, look_up)
+    uuids, is_remembered = client.names.find(resource_type, key, look_up)
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
@@ -136,15 +136,13 @@ def _recall_list(client: Client, resource_type: ResourceType, owner: Record) -> 
     The list is read when names are looked up for the third time, and only if it takes no more requests than single
     lookups have taken; the result is empty without it.
     """
-    lookups = client.names.store.count_lookup(resource_type.name)
+    lookups = client.names.count_lookup(resource_type)
     if lookups < LOOKUPS_BEFORE_LIST:
         return {}, False
-    uuids, is_remembered = client.names.store.find(
-        resource_type.name, (), lambda: _list_uuids(client, resource_type, max_pages=1)
-    )
+    uuids, is_remembered = client.names.find(resource_type, (), lambda: _list_uuids(client, resource_type, max_pages=1))
     if 1 < int(uuids.get(_PAGES, 0)) <= lookups:
-        uuids, is_remembered = client.names.store.find(
-            resource_type.name, (_PAGES, ""), lambda: _list_uuids(client, resource_type, max_pages=lookups)
+        uuids, is_remembered = client.names.find(
+            resource_type, (_PAGES, ""), lambda: _list_uuids(client, resource_type, max_pages=lookups)
         )
     start = _format_key(owner.values(), "")
     return {key.removeprefix(start): uuid for key, uuid in uuids.items() if key.startswith(start)}, is_remembered
