@@ -70,7 +70,8 @@ class Report:
     """What a workflow has done: its entries, and what they are, such as VMs.
 
     ``next`` is what later tasks of the role need beside the report, and ``has_changed`` whether this step has changed
-    anything apart from what the entries say. ``summary`` is the message in place of the numbers of outcomes.
+    anything, or predicts it, apart from what the entries say, and from what the site has changed. ``summary`` is the
+    message in place of the numbers of outcomes.
     """
 
     objects: str

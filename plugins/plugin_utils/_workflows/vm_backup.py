@@ -169,17 +169,16 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     ended = _end_sessions(site, vms, tasks, settings)
     entries += [build_members(vm, error=ended[vm["uuid"]]) for vm in vms if ended.get(vm["uuid"])]
     vms = [vm for vm in vms if not ended.get(vm["uuid"])]
-    changed = any(uuid in ended for uuid in (vm["uuid"] for vm in vms))
     if settings.state == "ended":
         _name_leaked(site, selection.objects)
         entries += [build_members(vm, outcome="ended" if vm["uuid"] in ended else "unchanged") for vm in vms]
-        return Report("VMs", next=_describe_plan([], entries, []), has_changed=changed)
+        return Report("VMs", next=_describe_plan([], entries, []))
     items, others = _choose(vms, tasks, movers, settings)
     if site.check_mode:
         others += _predict(site, items, settings)
         items = []
     will_copy = any(entry["outcome"] not in ("failed", "skipped") for entry in others)
-    return Report("VMs", next=_describe_plan(items, [*entries, *others], movers), has_changed=changed or will_copy)
+    return Report("VMs", next=_describe_plan(items, [*entries, *others], movers), has_changed=will_copy)
 
 
 def _describe_plan(items: Sequence[Record], entries: Sequence[Record], movers: Iterable[Mover]) -> Record:
@@ -288,7 +287,6 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
             "movers": [mover for mover in given["asked"] if mover not in list_lost(given["movers"])],
             **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),
         },
-        has_changed=bool(over or sessions),
     )
 
 
@@ -381,7 +379,7 @@ def end_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Repor
     items = [{**item, **problem} for item in given["items"] if item["vm"]["uuid"] not in done]
     copies = {item["vm"]["uuid"]: given["copied"] for item in items} if given.get("copied") else {}
     entries = _finish(site, items, copies, settings)
-    return Report("VMs", next={"entries": entries}, has_changed=any(entry["session_ended"] for entry in entries))
+    return Report("VMs", next={"entries": entries})
 
 
 def _finish(site: Site, items: Sequence[Record], copies: Mapping[str, Record], settings: Settings) -> list[Record]:

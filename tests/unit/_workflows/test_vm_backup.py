@@ -216,6 +216,20 @@ def test_a_task_that_was_created_is_a_change_though_its_session_failed(
     assert (ran.calls[0], ran.result["changed"], ran.result["next"]["sessions"]) == ("CreateCbtTask", True, [])
 
 
+def test_a_session_that_somebody_else_has_ended_is_no_change(service: Simulator, work: WorkflowRunner) -> None:
+    """The copy is judged as usual. Only a call of a step is a change of it."""
+    opened, other = enable(work, service, 2)
+    plan(work, state="ended", vms=[opened["vm"]["uuid"]])
+    given = {"turn": 1, "items": [opened], "entries": [], "movers": [], "asked": []}
+    turned = step(work, "turn", {**given, "looked": [look_at(opened, finished=1)]})
+    ended = step(work, "end", {"items": [opened], "copied": {"failed": False}})
+    for ran in (turned, ended, plan(work, state="ended", vms=[opened["vm"]["uuid"]])):
+        assert (ran.calls, ran.result["changed"]) == ([], False)
+        assert [entry["error"] for entry in ran.result["next"]["entries"]] == [None]
+    last = step(work, "turn", {**given, "items": [other], "looked": [look_at(other, finished=1)]})
+    assert (last.calls, last.result["changed"]) == (["DisableCbtTask"], True)
+
+
 def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, work: WorkflowRunner) -> None:
     for storage in service.records("primarystorage"):
         service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
