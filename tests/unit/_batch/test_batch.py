@@ -312,6 +312,9 @@ def test_modules_that_cannot_be_run(sim: Simulator, name: str) -> None:
 
 def test_a_misspelled_module_is_named(sim: Simulator) -> None:
     assert run_batch(sim, [{"name": "vm-1"}], module="vms", common={}).result["msg"].endswith("Did you mean vm?")
+    for unfit in ("sesion", "workflows", "batches", "host_infos"):
+        hint = run_batch(sim, [{"name": "vm-1"}], module=unfit, common={}).result["msg"].partition(repr(unfit))[2]
+        assert not re.search(r"session|workflow|batch|_info", hint), hint
 
 
 def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) -> None:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
@@ -116,6 +117,21 @@ def test_jobs_of_minutes_are_polled_a_few_times() -> None:
 def test_oldest_job_that_takes_longer_delays_no_other(state: str) -> None:
     client = wait_for_jobs({str(number): 10.0 if number else 3000.0 for number in range(200)}, state)
     assert max(seconds for uuid, seconds in client.noticed.items() if uuid != "0") < 30
+
+
+class FailingClient(TimedClient):
+    """Cannot poll: the session has expired, and the service refuses the login."""
+
+    def poll(self, job: Job) -> None:
+        """Raise the failure of the login."""
+        raise LoginFailed("LogInByAccount failed", {"code": "ID.1000"})
+
+
+def test_poll_that_fails_for_good_ends_its_wait() -> None:
+    with with_fast_clock():
+        client, job = FailingClient({}, SUCCEEDED), Job("1" * 32, "/", "AddKVMHost")
+        with pytest.raises(LoginFailed):
+            call_in_time(lambda: JobPoller(Clock).wait(cast("Client", client), [job], Clock.monotonic() + 100))
 
 
 def test_first_job_that_succeeds_shows_the_duration(client: Client) -> None:

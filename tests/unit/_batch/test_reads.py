@@ -91,12 +91,16 @@ class Readers:
 
 @contextmanager
 def held_readers(
-    url: str, monkeypatch: pytest.MonkeyPatch, check: Callable[[Gate], None] = Gate.pass_once, hook: str = "before_send"
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    check: Callable[[Gate], None] = Gate.pass_once,
+    hook: str = "before_send",
+    retries: int = 0,
 ) -> Iterator[Readers]:
     """Return a context manager for readers. The ``hook`` calls ``check`` with the gate for each request."""
     gate = Gate()
     hooks: dict[str, Any] = {hook: lambda *dummy: check(gate)}
-    connection = ConnectionOptions(base_url=url, session_id=Simulator.session, request_retries=0)
+    connection = ConnectionOptions(base_url=url, session_id=Simulator.session, request_retries=retries)
     with make_client(connection, find_records=JoinedReads().find, **hooks) as client:
         try:
             yield Readers(client, gate, monkeypatch)
@@ -289,6 +293,16 @@ def test_each_object_is_read_singly_if_the_service_cannot_read_several(
         assert len(several) == (0 if strange in ("nothing", "refused", "lacking", "too long", "an error") else 1)
 
 
+def test_request_for_several_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread reads its object itself instead, and retries that."""
+    server = StubServer(lambda request: respond(request, STRANGE["a gateway"]))
+    with server, held_readers(server.url, monkeypatch, retries=1) as readers:
+        readers.read_first()
+        found = [future.result()[0]["name"] for future in readers.read_together(HOSTS[1:3])]
+        assert found == ["own", "own"]
+        assert sum(request.path.endswith("/hosts") for request in server.requests) == 1
+
+
 def test_condition_names_each_object_once(monkeypatch: pytest.MonkeyPatch) -> None:
     server = StubServer(lambda request: respond(request, StubResponse(200, {"inventories": []})))
     with server, held_readers(server.url, monkeypatch) as readers:
@@ -421,6 +435,18 @@ def test_few_objects_are_all_read(sim: Simulator, monkeypatch: pytest.MonkeyPatc
         assert ([each["name"] for each in found], new) == (["host-1"], [])
         conditions = list_conditions(entry["query"] for entry in sim.log())
     assert [text.partition("=")[0] for text in conditions if text != "name=host-2"] == ["", "name?"]
+
+
+def test_two_objects_are_enough_for_a_condition(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim.reset(hosts=2)
+    with held_readers(sim.url, monkeypatch) as readers:
+        readers.read_first("name", "host-1")
+        sim.clear_log()
+        found, new = (future.result() for future in readers.read_together(["host-2", "new-1"], "name"))
+        assert ([each["name"] for each in found], new) == (["host-2"], [])
+        conditions = list_conditions(entry["query"] for entry in sim.log())
+    sample, several = (text for text in conditions if text != "name=host-1")
+    assert (sample, sorted(several.removeprefix("name?=").split(","))) == ("", ["host-1", "host-2", "host-2", "new-1"])
 
 
 def test_value_that_a_list_cannot_contain_is_requested_alone(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
