@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.webhooks import sign_url
 from conftest import ClientFactory
 
@@ -171,68 +169,3 @@ def test_failed_jobs_with_a_job_template(sim: Simulator, installed_collection: P
             messages = deliver_failures(sim, port)
             wait_until(lambda: len(launches()) >= FAILED_JOBS or rules.process.poll() is not None)
             assert launches() == sorted(messages), rules.output
-
-
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
-def test_each_stop_ends_the_session(
-    sim: Simulator, installed_collection: Path, tmp_path: Path, number: signal.Signals
-) -> None:
-    account = {
-        "VIRTINFRA_BASE_URL": sim.url,
-        "VIRTINFRA_ACCOUNT": "admin",
-        "VIRTINFRA_ACCOUNT_PASSWORD": "simulator-password",
-    }
-    variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": "unused"}
-    name = "virtinfra.manager.hardware_errors"
-    with run_rulebook(name, tmp_path, installed_collection, variables, None, **account) as rules:
-        wait_until(lambda: polls(sim, "QueryHost") > 1 or rules.process.poll() is not None)
-        assert sim.sessions()["live"] == 1, rules.output
-        rules.process.send_signal(number)
-        rules.process.wait()
-        assert sim.sessions() == {"live": 0, "logins": 1, "failed_logins": 0, "logouts": 1}, rules.output
-
-
-def test_hardware_errors_from_the_installed_collection(
-    sim: Simulator, installed_collection: Path, tmp_path: Path
-) -> None:
-    """A component that gets an error puts its host into maintenance, where the tasks of the user run."""
-    tasks, note = tmp_path / "repair.yml", tmp_path / "note"
-    repair = {"ansible.builtin.copy": {"dest": str(note), "content": "{{ virtinfra_uuid }}", "mode": "0600"}}
-    tasks.write_text(json.dumps([{"name": "Repair", **repair, "delegate_to": "localhost"}]), encoding="utf-8")
-    sim.change("host", HOSTS[0], diskStatus="Normal")
-    variables = {"hardware_errors_interval": 0.2, "host_maintenance_tasks": str(tasks)}
-    name = "virtinfra.manager.hardware_errors"
-    with run_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
-        wait_until(lambda: polls(sim, "QueryHost") > 1)
-        sim.change("host", HOSTS[0], diskStatus="Error")
-        wait_until(lambda: list_state_events(sim) == ["maintain", "enable"] or "failed=1" in rules.output)
-        assert note.read_text(encoding="utf-8") == HOSTS[0], rules.output
-
-
-def test_storage_low_from_the_installed_collection(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
-    """A primary storage that fills up causes a report."""
-    report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
-    variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
-    name = "virtinfra.manager.storage_low"
-    with run_rulebook(name, tmp_path, installed_collection, variables, None, **connection(sim)) as rules:
-        wait_until(lambda: polls(sim, "QueryPrimaryStorage") > 1)
-        sim.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 20)
-        wait_until(lambda: report.exists() or "failed=1" in rules.output)
-        assert storage["name"] in report.read_text(encoding="utf-8"), rules.output
-
-
-def connection(sim: Simulator) -> dict[str, str]:
-    """Return the environment variables of the connection."""
-    return {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
-
-
-def polls(sim: Simulator, operation: str) -> int:
-    """Return how often an operation was called."""
-    return sum(entry["operation"] == operation for entry in sim.log())
-
-
-def list_state_events(sim: Simulator) -> list[str]:
-    """Return the state events of all ChangeHostState calls."""
-    return [
-        entry["body"]["changeHostState"]["stateEvent"] for entry in sim.log() if entry["operation"] == "ChangeHostState"
-    ]
