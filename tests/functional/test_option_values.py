@@ -23,7 +23,10 @@ NIC_PARAMS = {"up": True, "list": [1, "x"], "text": "it's"}
 @BOTH_PROCESSES
 def test_json_option_arrives_as_json_text(playbook_runner: PlaybookRunner, as_module: bool) -> None:
     text = json.dumps(NIC_PARAMS)
-    forms = [NIC_PARAMS, "{{ as_mapping }}", "{{ as_text }}", "{{ as_mapping | to_json }}", text]
+    forms: list[Any] = [NIC_PARAMS, text]
+    # The controller evaluates templates before a module process starts.
+    if not as_module:
+        forms += ["{{ as_mapping }}", "{{ as_text }}", "{{ as_mapping | to_json }}"]
     tasks: list[dict[str, Any]] = [
         {"virtinfra.manager.vm_nic": {"uuid": NIC, "l3_network": network, "vm_nic_params": form}}
         for form, network in zip(forms, itertools.cycle([seeded_uuid("l3network", 3), seeded_uuid("l3network", 2)]))
