@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,8 @@ def test_sessions_of_many_vms_of_which_one_fails_in_each_step(
     assert failed.pop("vm-2") == "no tape"
     assert "which the role has not created" in failed.pop("vm-5")
     assert "When the VM runs, run the role again" in failed.pop("vm-6")
-    assert "imed out" in failed.pop("vm-7")
+    # Before 2.19 core says it in other words.
+    assert re.search("Timed out|in the expected time frame", str(failed.pop("vm-7")))
     assert all(part in failed["vm-8"] for part in ("process 4711 on controller-2", OTHER_RUN))
     del failed["vm-8"]
     assert ["a migration is going on" in message for message in failed.values()] == [True]
