@@ -60,6 +60,8 @@ PROOFS = ("tests/functional/test_names_only.py", "tests/functional/test_secrets.
 # literally, and secrets of module processes in the output of whole playbooks.
 LEFT_TO_GATE = "other_modules or literally or elsewhere"
 EXAMPLES = "tests/functional/test_examples.py"
+# The unit tests with thousands of generated tasks, options and replies, which a session of their own runs.
+GENERATED = tuple(f"tests/unit/_modules/test_{name}.py" for name in ("fuzz", "predictions", "properties"))
 # The folders with Python code in the archive of the collection.
 RELEASED_CODE = ("plugins/", "extensions/", "tests/simulator/")
 # Where all integration targets run, these tests are left out: both run all modules and roles.
@@ -345,7 +347,14 @@ def typing(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the unit tests, with the newest core that an installed Python runs."""
     install_core(session, NEWEST_HERE)
-    run_pytest(session, "tests/unit", dist="worksteal")
+    run_pytest(session, "tests/unit", *ignore(*GENERATED), dist="worksteal")
+
+
+@nox.session(python=PYTHONS[NEWEST_HERE])
+def generated(session: nox.Session) -> None:
+    """Run the unit tests with thousands of generated tasks, options and replies."""
+    install_core(session, NEWEST_HERE)
+    run_pytest(session, *GENERATED, dist="worksteal")
 
 
 @nox.session(python=PYTHONS[NEWEST_HERE])

@@ -49,6 +49,7 @@ USUAL_SECONDS = {
     "unit": 160,
     "core-2.19": 110,
     "lint": 80,
+    "generated": 60,
     "core-2.22": 50,
     "package": 50,
     "proofs": 50,

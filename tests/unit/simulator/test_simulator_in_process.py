@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http import tra
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import reply_to
 
+from chaos.fault_matrix import MAIN_FAULTS, TLS_FAULTS
 from simulator.launch import Simulator, SimulatorError
 from support.clients import make_client
 from support.in_process import InProcessAdapter
@@ -20,9 +22,10 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("QueryHost", {}),
     ("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}),
 ]
+# Those of the fault matrix, whose short form uses no sockets, and those of connections from its long form.
 FAULTS: list[dict[str, Any]] = [
-    *({"fault": name} for name in ("drop_before", "drop_after", "close", "truncate", "interim", "html")),
-    {"fault": "slow", "seconds": 0.6},
+    *(dict(fault) for fault in MAIN_FAULTS if fault not in TLS_FAULTS),
+    *({"fault": name} for name in ("close", "html")),
     {"fault": "slow", "seconds": 0.6, "taken": False},
     {"fault": "status", "status": 429},
     {"fault": "status", "status": 502},
@@ -43,7 +46,8 @@ def outcomes(sim: Simulator) -> list[tuple[Any, ...]]:
                 try:
                     outcome = str(sorted(reply_to(client, name, params)))
                 except VirtinfraError as error:
-                    outcome = f"{type(error).__name__} {error}".replace(sim.url, "URL")
+                    message = re.sub("job [0-9a-f]{32}", "job ID", str(error))
+                    outcome = f"{type(error).__name__} {message}".replace(sim.url, "URL")
             if fault.get("fault") == "slow":
                 # Nobody waits for the response, but the call must not change the state that the next fault begins with.
                 wait_until(lambda: sim.log()[0]["status"] is not None)
