@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,7 @@ def run_rulebook(
             running.wait_until_listening(port)
         yield running
     finally:
+        playbooks = list(_list_descendants(process.pid))
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
             try:
@@ -135,3 +136,16 @@ def run_rulebook(
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        # A playbook whose terminal is gone would wait for its lost worker for ever.
+        for pid in playbooks:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _list_descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that a process, and those that it has started, have started."""
+    with suppress(OSError):
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            for child in map(int, children.read_text(encoding="ascii").split()):
+                yield from _list_descendants(child)
+                yield child
