@@ -16,7 +16,7 @@ help:
 	@echo "make demo-backup  a full backup, an increment and a restore, with QEMU and libnbd"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
 	@echo "make setup      create .venv with nox, which runs all other commands"
-	@echo "make test       the checks to run before each commit, about three minutes; make test SESSIONS='static demo' runs those"
+	@echo "make test       the checks to run before each commit, two to five minutes; make test SESSIONS='static demo' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
 	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"

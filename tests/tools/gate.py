@@ -41,18 +41,18 @@ PROGRESS_INTERVAL = 20.0
 # Durations in seconds until the machine has its own: the longest sessions start first, so that none runs alone at the
 # end.
 USUAL_SECONDS = {
-    "core-2.21": 470,
-    "chaos-short": 350,
-    "core-2.16": 270,
-    "backup": 240,
-    "eda": 190,
-    "unit": 160,
+    "core-2.21": 300,
+    "core-2.16": 230,
+    "backup": 190,
+    "eda": 150,
+    "chaos-short": 140,
+    "unit": 140,
     "core-2.19": 110,
-    "lint": 80,
-    "generated": 60,
+    "lint": 70,
     "core-2.22": 50,
     "package": 50,
     "proofs": 50,
+    "generated": 40,
 }
 USUAL = 30
 
