@@ -10,12 +10,12 @@ from .._api.operation import Operation
 from .._api.resource_types import RESOURCE_TYPES, ResourceType, find_changed_types
 from .._http.hooks import Clock, NameStore, Uuids
 
-# For how many seconds a task trusts a name that it has looked up itself. Each check costs a request.
+# For how many seconds a task trusts a name that it has looked up or checked itself. Each check costs a request.
 FRESH_SECONDS = 1.0
 
 
 class _Check(NamedTuple):
-    looked_up: float
+    key: tuple[str, ...]
     is_current: Callable[[], bool]
 
 
@@ -44,9 +44,14 @@ class KnownNames:
         """Count a lookup of names of a type, and return how many there were before; 0 if none are remembered."""
         return self._store.count_lookup(resource_type.name)
 
-    def rely_on(self, is_remembered: bool, is_current: Callable[[], bool]) -> None:
-        """Note that the task uses a uuid, which it has looked up just now or remembered, and what checks it."""
-        self._checks.append(_Check(-math.inf if is_remembered else self._clock.monotonic(), is_current))
+    def rely_on(self, key: tuple[str, ...], is_remembered: bool, is_current: Callable[[], bool]) -> None:
+        """Note that the task uses a uuid, which it has looked up just now or remembered, and what checks it.
+
+        ``key`` is the name, the uuid and what else tells them from others. All objects of a task share what was seen.
+        """
+        if not is_remembered:
+            self._store.seen[key] = self._clock.monotonic()
+        self._checks.append(_Check(key, is_current))
 
     def note_change(self, operation: Operation, is_over: bool = True) -> None:
         """Forget the names that a call changes. Until it ``is_over``, it may change them at any time."""
@@ -55,10 +60,19 @@ class KnownNames:
 
     def verify(self) -> bool:
         """Return whether the uuids that the task uses are still those of the objects with the names."""
-        now = self._clock.monotonic()
-        return all(check.is_current() for check in self._checks if now - check.looked_up >= FRESH_SECONDS)
+        return all(map(self._is_current, self._checks))
+
+    def _is_current(self, check: _Check) -> bool:
+        """Return whether a name is still that of its object, as the task has seen just now or sees when it asks."""
+        began = self._clock.monotonic()
+        if began - self._store.seen.get(check.key, -math.inf) < FRESH_SECONDS:
+            return True
+        if is_current := check.is_current():
+            self._store.seen[check.key] = began
+        return is_current
 
     def forget(self) -> None:
         """Forget all names, so that the task can begin again."""
         self._store.forget(RESOURCE_TYPES)
+        self._store.seen.clear()
         self._checks.clear()

@@ -126,7 +126,7 @@ def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: 
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
     if not resource_type.owner:
         is_current = partial(_is_current, client, resource_type, name, owner, uuids[name])
-        client.names.rely_on(is_remembered or any(listed), is_current)
+        client.names.rely_on((resource_type.name, name, uuids[name]), is_remembered or any(listed), is_current)
     return uuids[name]
 
 

@@ -50,6 +50,9 @@ Uuids: TypeAlias = "dict[str, str]"
 class NameStore(Protocol):
     """Remembers the uuids of objects by their names, for all clients that share it."""
 
+    # When this process has last seen that a name is that of its object, by type, name and uuid.
+    seen: dict[tuple[str, ...], float]
+
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids that are stored for a key, or else those of ``look_up``, and whether they were stored.
 
@@ -76,6 +79,7 @@ class TaskNames:
         self._lock = threading.Lock()
         self._futures: dict[tuple[str, ...], Future[Uuids]] = {}
         self._lookups: Counter[str] = Counter()
+        self.seen: dict[tuple[str, ...], float] = {}
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids for a key, and False: no earlier task has stored them."""

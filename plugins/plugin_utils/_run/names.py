@@ -45,6 +45,7 @@ class FileNames:
         self._changes_path = locate_file("changes", *self._service)
         # The types that the next change of the file forgets; a set is empty once its types are forgotten.
         self._next_types: set[str] = set()
+        self.seen: dict[tuple[str, ...], float] = {}
         self._types_lock, self._file_lock = threading.Lock(), threading.Lock()
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:

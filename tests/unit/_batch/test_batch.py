@@ -15,10 +15,12 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import known_names as _known_names
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import waiting as _waiting
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import batch as _batch
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
 from simulator.launch import Simulator
 from support.module_runner import run_module
@@ -43,7 +45,7 @@ def run_batch(
     hooks = {name: options.pop(name) for name in ("before_send", "on_progress", "new_lock") if name in options}
     common = options.pop("common", COMMON if module == "kvm_host" else {})
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-    store = MemoryStore(None)  # type: ignore[arg-type]
+    store = options.pop("store", None) or MemoryStore(None)  # type: ignore[arg-type]
     return run_module(
         "batch",
         {**connection, "module": module, "common": common, "objects": objects, **options},
@@ -116,6 +118,16 @@ def test_names_and_polls_are_shared(sim: Simulator, monkeypatch: pytest.MonkeyPa
     assert counts["AddKVMHost"] == 60
     # One poll would be enough if the durations were known, and were all the same. A busy machine needs more polls.
     assert counts["poll"] <= 60 * 4
+
+
+def test_a_common_name_is_checked_once_for_all_objects(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of a run are in a file, from which the objects remember what another one has looked up."""
+    # On a busy machine, calls follow so late that each checks again whose name it is.
+    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 60.0)
+    store = FileStore(ConnectionOptions(sim.url, session_id=sim.session))
+    ran = run_batch(sim, new_hosts(60), concurrency=20, store=store)
+    assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
+    assert count_operations(sim)["QueryCluster"] == 1
 
 
 def test_reads_are_shared(sim: Simulator) -> None:
