@@ -325,6 +325,15 @@ def get_tag(user_tag: Record) -> str:
     return _to_text(user_tag.get("tag"))
 
 
+# The first word of a user tag with which a role marks an object.
+MARK_OWNER = "virtinfra.manager"
+
+
+def is_mark(user_tag: Record) -> bool:
+    """Return whether a user tag is the mark of a role."""
+    return get_tag(user_tag).startswith(f"{MARK_OWNER} ")
+
+
 def normalize_address(text: str) -> str:
     """Return an IP or MAC address in its canonical form."""
     text = text.strip().lower()

@@ -213,16 +213,16 @@ class Client:
     ) -> Job:
         """Send a writing call and return its job, which has ended if the service answered without a job.
 
-        ``job_uuid`` replaces the generated id; with ``is_resend`` it is the id of an earlier call with the same params.
-        Raise ResponseLost, with the member ``job``, when the service may have accepted the call, JobUuidUsed when it
-        knows another call with this id, and OutdatedName, before anything is sent, when a remembered name is that of
-        another object now.
+        ``job_uuid`` replaces the id that the run provides; with ``is_resend`` it is the id of an earlier call with the
+        same params. Raise ResponseLost, with the member ``job``, when the service may have accepted the call,
+        JobUuidUsed when it knows another call with this id, and OutdatedName, before anything is sent, when a
+        remembered name is that of another object now.
         """
-        # The operation and its substitute get the same job id, so the service does not perform the call twice if it was
-        # performed in spite of a refusal.
+        # With one job id for the operation and its substitute, a call that was performed though refused is not repeated.
         if not is_resend and get_operation(name).is_write and not self.names.verify():
             raise OutdatedName(f"{name} was not sent, because another object has the name now")
-        send = partial(self._start_job, params, label, job_uuid or generate_uuid(), job_uuid is None or is_resend)
+        uuid = job_uuid or (self.hooks.new_job_uuid or generate_uuid)()
+        send = partial(self._start_job, params, label, uuid, job_uuid is None or is_resend)
         return start_either(get_operation(name), self.facts, send)
 
     def _start_job(self, params: Params, label: str, uuid: str, may_be_known: bool, name: str) -> Job:

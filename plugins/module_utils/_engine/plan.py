@@ -27,6 +27,7 @@ from .._api.records import (
     drop_null_references,
     get_tag,
     holds_null_reference,
+    is_mark,
     is_same_value,
     record_to_result,
     to_snake_case,
@@ -274,14 +275,15 @@ def plan(
 def list_desired_tags(desired: Record, user_tags: Sequence[Record] = ()) -> list[str]:
     """Return the user tags, sorted, that an object with ``user_tags`` shall have by the options.
 
-    With exact tags, those that were made from the tag patterns of the options remain.
+    With exact tags, those that were made from the tag patterns of the options remain, and the marks of roles: without
+    its mark, a role would not put the object back.
     """
     tags, mode = set(desired[TAGS]), desired[TAGS_MODE]
     present = {get_tag(row) for row in user_tags}
     if mode == "remove":
         return sorted(present - tags)
     patterns = desired.get("tagUuids", ())
-    kept = {get_tag(row) for row in user_tags if mode == "add" or row.get("tagPatternUuid") in patterns}
+    kept = {get_tag(row) for row in user_tags if mode == "add" or row.get("tagPatternUuid") in patterns or is_mark(row)}
     # Services treat two tags as equal that differ only in case.
     spelled = {tag.casefold() for tag in tags}
     return sorted(tags | {tag for tag in kept if tag in tags or tag.casefold() not in spelled})

@@ -113,7 +113,7 @@ class TagPatterns:
     def _find(self, tag: str) -> str | None:
         """Return the uuid of the pattern of a tag, always the same one of several; None if there is none."""
         records = find_by_attribute(self._client, _QUERY, "value", tag)
-        return min((str(record["uuid"]) for record in records if _is_pattern(record, tag)), default=None)
+        return min((str(record["uuid"]) for record in records if is_tag_pattern(record, tag)), default=None)
 
     def _create(self, tag: str, label: str, deadline: float) -> str:
         """Create the pattern of a tag, and return its uuid. Raise VirtinfraError if there is none afterwards.
@@ -162,7 +162,7 @@ def list_added_tags(calls: Iterable[PlannedCall]) -> list[str]:
     return [str(call.params["tag"]) for call in calls if call.operation == ADD_TAG]
 
 
-def _is_pattern(record: Record, tag: str) -> bool:
+def is_tag_pattern(record: Record, tag: str) -> bool:
     """Return whether a pattern gives objects this tag; a comparison of the service ignores capital letters."""
     return record.get("type") == "simple" and record.get("value") == tag
 

@@ -183,8 +183,9 @@ class Hooks(NamedTuple):
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
     ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
-    called with the job of each call. ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as
-    ``find_records``, see `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the
+    called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
+    ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as ``find_records``, see
+    `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the
     module workflow; they are None in a module process.
     """
 
@@ -197,6 +198,7 @@ class Hooks(NamedTuple):
     new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
     connections: AdapterPool | None = None
     on_job: Callable[[Any], None] = ignore_job
+    new_job_uuid: Callable[[], str] | None = None
     wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
     find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
     run_objects: Callable[..., dict[str, Any]] | None = None

@@ -65,16 +65,21 @@ SWITCH_INTERVAL = 0.1
 OTHER_FILES = 100
 
 
+# The hook `new_job_uuid` of one object.
+NewJobUuid = Callable[[], str]
+
+
 @dataclass
 class BatchItem:
     """One object: its number, the options as given, its task, its jobs, and its result once it has ended.
 
-    An object with invalid options has no task, but a result.
+    An object with invalid options has no task, but a result. ``new_job_uuid`` is that of `Hooks` for its calls.
     """
 
     number: int
     given: Mapping[str, Any]
     task: Task | None
+    new_job_uuid: NewJobUuid | None = None
     jobs: list[Job] = field(default_factory=list)
     result: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
@@ -122,13 +127,15 @@ def run_objects(
     shows_diff: bool = False,
     profiles: Profiles | None = None,
     given: Container[str] = (),
+    job_uuids: Mapping[int, NewJobUuid] | None = None,
 ) -> dict[str, Any]:
     """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
 
     ``find_defaults`` returns the defaults of the play for a module, ``profiles`` the options of a profile that an
-    object names, and ``given`` are the names of the options of the task, with those of its profile. Raise
-    InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and
-    TaskInterrupted if calls may still be running.
+    object names, and ``given`` are the names of the options of the task, with those of its profile. ``job_uuids``
+    provide the ids for the calls of objects, by their numbers; those of other objects are random. Raise InvalidOptions,
+    before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if
+    calls may still be running.
     """
     profiles = profiles or Profiles()
     name, spec = _choose_module(context.params["module"])
@@ -139,6 +146,8 @@ def run_objects(
         return keep_other_tags(profiles.combine(common, given), defaults)
 
     items = _build_items(context, name, spec, complete)
+    for number, new_job_uuid in (job_uuids or {}).items():
+        items[number].new_job_uuid = new_job_uuid
     batch = Batch(context, items, shows_diff)
     try:
         batch.run()
@@ -397,7 +406,7 @@ class Batch:
         try:
             while chosen := self._choose_next():
                 item, task = chosen
-                outcome = execute(task, self._hooks._replace(on_job=item.jobs.append))
+                outcome = execute(task, self._hooks._replace(on_job=item.jobs.append, new_job_uuid=item.new_job_uuid))
                 item.warnings += outcome.warnings
                 if not self._shows_diff:
                     outcome.result.pop("diff", None)

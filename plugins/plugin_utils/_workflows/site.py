@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -14,11 +14,12 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
-from ...module_utils._client.lists import extract_records, require_members
+from ...module_utils._client.lists import extract_records, find_by_attribute, query, require_members
 from ...module_utils._engine.context import ModuleContext
+from ...module_utils._engine.tag_patterns import is_tag_pattern
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
-from .._batch.batch import load_spec
+from .._batch.batch import NewJobUuid, load_spec
 from .variables import Play
 
 # The states of VMs that were removed but are still listed.
@@ -84,14 +85,25 @@ class Site:
             raise SeveralFailed(outcome.result["msg"], outcome.result["error"])
         return outcome.result
 
-    def batch(self, module: str, objects: Sequence[Record], concurrency: int, **common: Any) -> list[Record]:
+    def batch(
+        self,
+        module: str,
+        objects: Sequence[Record],
+        concurrency: int,
+        jobs: Mapping[str, NewJobUuid] | None = None,
+        /,
+        **common: Any,
+    ) -> list[Record]:
         """Run a module for all objects at the same time, and return one result for each, in their order.
 
-        A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done.
+        A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done. ``jobs``
+        provide the ids of the calls for objects by their uuids, see `Marks.choose_jobs`.
         """
         context = self._prepare(module, objects, concurrency, common)
+        uuids = [str(given.get("uuid")) for given in objects]
+        job_uuids = {number: jobs[uuid] for number, uuid in enumerate(uuids) if jobs and uuid in jobs}
         try:
-            results = _collect(self._run_objects, context)
+            results = _collect(partial(self._run_objects, job_uuids=job_uuids) if jobs else self._run_objects, context)
         finally:
             self._context.changed |= context.changed
         self._diffs += list_diffs(module, objects, results)
@@ -127,6 +139,20 @@ class Site:
         records = extract_records(reply, row.name, *row.result)
         require_members(records, row.name, "hostUuid", "interfaceUuid")
         return records
+
+    def read_user_tags(self, *conditions: str) -> list[Record]:
+        """Return the records of the user tags that meet the conditions, with the names of the API.
+
+        Raise VirtinfraError, also for a record that does not say which object has the tag.
+        """
+        tags = query(self._context.client, "QueryUserTag", conditions)
+        require_members(tags, "QueryUserTag", "uuid", "resourceUuid")
+        return tags
+
+    def find_tag_pattern(self, text: str) -> str | None:
+        """Return the uuid of a tag pattern that gives objects this tag, always the same one of several."""
+        patterns = find_by_attribute(self._context.client, "QueryTag", "value", text)
+        return min((str(row["uuid"]) for row in patterns if is_tag_pattern(row, text)), default=None)
 
     def select_vms(self, query: Sequence[str], references: Sequence[str]) -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""

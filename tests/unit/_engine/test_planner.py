@@ -586,6 +586,13 @@ def user_tag(text: str, pattern: str | None = None) -> Record:
         ("exact", ["a"], [user_tag("a"), user_tag("c")], ["a"]),
         ("exact", ["a"], [user_tag("c", "p")], ["a", "c"]),
         ("exact", ["a"], [user_tag("c", "q")], ["a"]),
+        (
+            "exact",
+            ["a"],
+            [user_tag("virtinfra.manager vm_power x 01 Running")],
+            ["a", "virtinfra.manager vm_power x 01 Running"],
+        ),
+        ("remove", ["virtinfra.manager a"], [user_tag("virtinfra.manager a")], []),
         ("exact", ["a"], [user_tag("A", "p")], ["a"]),
         ("exact", ["A", "a"], [user_tag("A", "p")], ["A", "a"]),
         ("add", ["b"], [user_tag("c"), user_tag("a")], ["a", "b", "c"]),
