@@ -218,7 +218,7 @@ class Client:
         JobUuidUsed when it knows another call with this id, and OutdatedName, before anything is sent, when a
         remembered name is that of another object now.
         """
-        # With one job id for the operation and its substitute, a call that was performed though refused is not repeated.
+        # With one job id for an operation and its substitute, a call that was performed though refused is not repeated.
         if not is_resend and get_operation(name).is_write and not self.names.verify():
             raise OutdatedName(f"{name} was not sent, because another object has the name now")
         uuid = job_uuid or (self.hooks.new_job_uuid or generate_uuid)()
