@@ -634,7 +634,7 @@ def make_repository_to_release(folder: Path) -> None:
 def format_code(session: nox.Session) -> None:
     """Format the Python files, and update the records and operations in the documentation."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    for name in ("return_docs", "short_examples", "guide_tables", "query_fields", "plugin_connection"):
+    for name in ("service_table", "return_docs", "short_examples", "guide_tables", "query_fields", "plugin_connection"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     session.run("python", "tests/tools/badges.py")
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.

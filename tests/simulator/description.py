@@ -102,6 +102,10 @@ class Operation:
     """Not documented; a server may lack it."""
     security: str | None
     """session, token, or None if no credentials are needed."""
+    alternatives: Mapping[str, tuple[str, ...]]
+    """The required parameters that servers accept a companion parameter for."""
+    node: Node
+    """The whole description of the operation, with the extensions that only the plugins read."""
 
     @property
     def record(self) -> str | None:
@@ -194,6 +198,8 @@ def _build_operation(name: str, method: str, path: str, uuid_path: str | None, i
         is_async=node.get("x-async", False),
         is_companion=node.get("x-companion", False),
         security=next((next(iter(scheme)) for scheme in node.get("security", description()["security"])), None),
+        alternatives=_find_alternatives(node),
+        node=node,
     )
 
 
@@ -216,9 +222,15 @@ def _parameters_outside_body(nodes: Iterable[Node]) -> dict[str, Parameter]:
     }
 
 
+def _body_schema(node: Node) -> Node:
+    """Return the schema of the body, an empty one without a body."""
+    schema: Node = node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    return schema
+
+
 def _body_parameters(node: Node) -> tuple[str | None, dict[str, Parameter]]:
     """Return the member that holds the parameters and all the parameters of the body."""
-    schema = node.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    schema = _body_schema(node)
     if "required" not in schema:
         return None, _members_as_parameters(schema)
     (key,) = schema["required"]
@@ -228,6 +240,22 @@ def _body_parameters(node: Node) -> tuple[str | None, dict[str, Parameter]]:
         if name != key
     }
     return key, {**_members_as_parameters(schema["properties"][key]), **beside}
+
+
+def _find_alternatives(node: Node) -> dict[str, tuple[str, ...]]:
+    """Return the documented parameters that each parameter of a companion alternative replaces."""
+    schema = _body_schema(node)
+    for key in schema.get("required", ()):
+        alternatives = schema["properties"][key].get("anyOf", ())
+        documented = [name for each in alternatives if not each.get("x-companion") for name in each["required"]]
+        others = [each["required"] for each in alternatives if each.get("x-companion")]
+        return {
+            name: tuple(spared for spared in documented if spared not in names)
+            for names in others
+            for name in names
+            if name not in documented
+        }
+    return {}
 
 
 def _members_as_parameters(schema: Node) -> dict[str, Parameter]:

@@ -11,7 +11,7 @@ from .records import is_ipv6, is_localhost
 
 # The highest numbers of characters, for elements of a list and for keys of a map, too.
 _USER_ID, _REMARK = 256, 128
-_MAX_LENGTHS = {
+MAX_LENGTHS = {
     "name": 255,
     "description": 2048,
     "url": 2048,
@@ -56,7 +56,7 @@ def check_value(name: str, label: str, value: Any, longest: int = 0) -> None:
     """
     if check := _CHECKS.get(name):
         check(label, value)
-    if limit := longest or _MAX_LENGTHS.get(name):
+    if limit := longest or MAX_LENGTHS.get(name):
         _check_lengths(label, value, limit)
     if name in _RANGES:
         _check_range(label, value, *_RANGES[name])
