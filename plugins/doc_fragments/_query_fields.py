@@ -20,8 +20,8 @@ notes:
     ENDPOINT = r"""
 options: {}
 notes:
-  - "The fields for O(query) are C(uuid), C(name), C(description), C(type), C(createDate), C(lastOpDate),
-    C(platformUuid) and C(state)."
+  - "The fields for O(query) are C(name), C(uuid), C(description), C(type), C(platformUuid), C(createDate),
+    C(lastOpDate) and C(state)."
   - "The known values of C(state) are V(Enabled) and V(Disabled)."
   - "Fields of related objects follow a dot: C(platform.FIELD), for example V(platform.name=platform-1)."
 """

@@ -152,6 +152,13 @@ def records() -> Mapping[str, Mapping[str, Field]]:
     return {name: _build_fields(members) for name, members in properties.items() if members}
 
 
+@cache
+def computed_fields() -> Mapping[str, frozenset[str]]:
+    """Return the fields that a query for single fields may not name, by the name of the record."""
+    schemas = description()["components"]["schemas"]
+    return {name: frozenset(node["x-computed"]) for name, node in schemas.items() if "x-computed" in node}
+
+
 def reply_schema(name: str, status: int = 200) -> Node:
     """Return the schema of the JSON reply of an operation (of its read by uuid for `<name>ByUuid`).
 

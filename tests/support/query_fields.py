@@ -12,7 +12,10 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NESTED, RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.record_fields import NESTED
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
+    RECORD_FIELDS,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES, ResourceType
 
 from simulator.description import description, resolve
@@ -48,9 +51,6 @@ from collections.abc import Mapping
 # By the type of the record, and the field.
 FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = '''
 
-# Fields that docs/openapi.yaml does not describe, and whose values conditions cannot compare.
-LISTS = ("ipRanges",)
-
 # The names of objects in examples, if they differ from the names of the relations.
 NAMES = {"vmInstance": "vm-1"}
 
@@ -82,7 +82,7 @@ def list_field_values() -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _has_single_value(record_type: str, field: str) -> bool:
-    types = resolve(_find_entry(record_type, field)).get("type", "array" if field in (*NESTED, *LISTS) else "string")
+    types = resolve(_find_entry(record_type, field)).get("type", "array" if field in NESTED else "string")
     return {"array", "object"}.isdisjoint(types if isinstance(types, list) else [types])
 
 

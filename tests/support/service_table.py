@@ -1,18 +1,20 @@
-"""Writes the table of operations of the plugins, which is that of docs/openapi.yaml, for the session ``format``."""
+"""Writes the operations and the fields of records of docs/openapi.yaml as tables of the plugins, for ``format``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.limits import MAX_LENGTHS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import TAG_PARAMS, Operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import Parameter as Row
 
 from simulator.description import Operation as Described
-from simulator.description import Parameter, operations
+from simulator.description import Parameter, computed_fields, description, operations, records
 from support.collection import ROOT
 
 TABLE = ROOT / "plugins" / "module_utils" / "_api" / "service.py"
+FIELDS = ROOT / "plugins" / "module_utils" / "_api" / "record_fields.py"
 
 HEADER = '''\
 """The operations of the service, with their paths, bodies and parameters, and no other file has these.
@@ -25,8 +27,19 @@ from __future__ import annotations
 from .operation import Operation, optional, required
 '''
 
+FIELDS_HEADER = '''\
+"""The fields of the records of the service. The session ``format`` writes this file from docs/openapi.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+'''
+
 # The parameters of every creation follow those of the object.
 OF_CREATIONS = ("resourceUuid", "tagUuids")
+
+# The members of a reply with the records of an operation.
+LISTS = ("inventory", "inventories")
 
 # A query takes the uuid of its object, which becomes part of the path or a condition.
 UUID = Row("uuid")
@@ -144,9 +157,71 @@ def _format_parameter(parameter: Row) -> str:
     return f"{function}({', '.join([repr(parameter.name), *kind, *details])})"
 
 
+def list_record_fields() -> dict[str, tuple[str, ...]]:
+    """Return the documented fields of each type of record that tasks complete."""
+    schemas = description()["components"]["schemas"]
+    return {
+        record: tuple(name for name, field in fields.items() if not field.is_companion)
+        for record, fields in records().items()
+        if not schemas[record].get("x-shown-as-sent")
+    }
+
+
+def list_number_fields() -> list[str]:
+    """Return the names of the fields that are numbers, in any record."""
+    return sorted({name for fields in records().values() for name, field in fields.items() if field.type == "int"})
+
+
+def list_nested() -> dict[str, str]:
+    """Return the type of the records in each member that contains some: a field of a record, or a part of a result."""
+    completed = list_record_fields()
+    fields = [records()[record][name] for record, names in completed.items() for name in names]
+    results = [field for row in operations().values() for name, field in row.results.items() if name not in LISTS]
+    return {field.name: str(field.schema) for field in (*fields, *results) if field.schema in completed}
+
+
+def list_computed_fields() -> dict[str, tuple[str, ...]]:
+    """Return the computed fields of each type of record that has some, in the order of its fields."""
+    return {
+        record: tuple(name for name in records()[record] if name in computed)
+        for record, computed in computed_fields().items()
+    }
+
+
+def format_fields() -> str:
+    """Return the text of the file with the fields of records, which ruff formats afterwards."""
+    return f"""{FIELDS_HEADER}
+# The documented fields of each type of record.
+SERVICE_FIELDS: Mapping[str, tuple[str, ...]] = {_format_names(list_record_fields())}
+
+# The fields that services compute or take from other tables. A query for single fields that names one of them fails.
+COMPUTED_FIELDS: Mapping[str, tuple[str, ...]] = {_format_names(list_computed_fields())}
+
+# The fields of records that are numbers. Databases read a string that is not a number as 0.
+NUMBER_FIELDS = frozenset({_format_text(list_number_fields())}.split())
+
+# Members that contain a record, or a list of records.
+NESTED: Mapping[str, str] = {list_nested()!r}
+"""
+
+
+def _format_names(names: Mapping[str, Sequence[str]]) -> str:
+    """Return tuples of names in a form that is short to load."""
+    texts = "".join(f"{key!r}: {_format_text(value)}, " for key, value in names.items())
+    return f"{{kind: tuple(names.split()) for kind, names in {{{texts}}}.items()}}"
+
+
+def _format_text(names: Sequence[str]) -> str:
+    """Return a string with the names, in several lines if it is long."""
+    first, *others = textwrap.wrap(" ".join(names), 100)
+    lines = " ".join(map(repr, [first, *(f" {line}" for line in others)]))
+    return f"({lines})" if len(lines) > 75 else lines
+
+
 def main() -> None:
-    """Write the table, which is formatted afterwards."""
+    """Write the tables, which are formatted afterwards."""
     TABLE.write_text(format_table(), encoding="utf-8")
+    FIELDS.write_text(format_fields(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from .errors import (
     suggest_name,
 )
 from .field_values import FIELD_VALUES
+from .record_fields import NUMBER_FIELDS
 from .records import (
-    NUMBER_FIELDS,
     RECORD_FIELDS,
     parse_timestamp,
     to_camel_case,

@@ -8,6 +8,9 @@ from collections.abc import Mapping
 FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "CbtTaskInventory": {"status": ("Created", "Starting", "Running", "Stopped", "Failed")},
     "SNSWorkchatEndpointInventory": {"state": ("Enabled", "Disabled")},
+    "ZoneInventory": {"state": ("Enabled", "Disabled")},
+    "ClusterInventory": {"state": ("Enabled", "Disabled")},
+    "SNSTopicInventory": {"state": ("Enabled", "Disabled"), "locale": ("zh_CN", "en_US")},
     "SNSApplicationPlatformInventory": {"state": ("Enabled", "Disabled")},
     "SNSApplicationEndpointInventory": {"state": ("Enabled", "Disabled")},
     "VmInstanceInventory": {
@@ -53,9 +56,6 @@ FIELD_VALUES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "HostNicServiceType": {
         "serviceType": ("ManagementNetwork", "TenantNetwork", "StorageNetwork", "BackupNetwork", "MigrationNetwork")
     },
-    "ZoneInventory": {"state": ("Enabled", "Disabled")},
-    "ClusterInventory": {"state": ("Enabled", "Disabled")},
-    "SNSTopicInventory": {"state": ("Enabled", "Disabled"), "locale": ("zh_CN", "en_US")},
     "PrimaryStorageInventory": {
         "state": ("Enabled", "Disabled", "Maintenance", "Deleting"),
         "status": ("Connecting", "Connected", "Disconnected"),

@@ -17,6 +17,7 @@ from typing import Any
 from ansible.module_utils.common.dict_transformations import camel_dict_to_snake_dict, snake_dict_to_camel_dict
 
 from .._masking.patterns import mask_url
+from .record_fields import NESTED, SERVICE_FIELDS
 
 Record = dict[str, Any]
 
@@ -31,104 +32,12 @@ class NullReference(str):
     __slots__ = ()
 
 
-_NAMED = "uuid name description createDate lastOpDate"
-_PLATFORM = "uuid name description type createDate lastOpDate"
-_HARDWARE = (
-    "cpuStatus memoryStatus diskStatus nicStatus gpuStatus powerSupplyStatus fanStatus raidStatus temperatureStatus"
-)
-_NIC = (
-    "uuid hostUuid bondingUuid interfaceName mac pciDeviceAddress interfaceType speed slaveActive carrierActive"
-    " ipAddresses createDate lastOpDate"
-)
-
 RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
-    kind: tuple(fields.split())
-    for kind, fields in {
-        "CbtTaskInventory": "uuid name description createDate lastOpDate status",
-        "SNSWorkchatEndpointInventory": "url atAll atPersonUserIds name uuid description type state platformUuid"
-        " createDate lastOpDate platform",
-        "SNSApplicationPlatformInventory": f"{_PLATFORM} state",
-        "SNSApplicationEndpointInventory": f"{_PLATFORM} platformUuid state",
-        "SNSTeamchatAtPersonInventory": "uuid userId endpointUuid createDate lastOpDate remark",
-        "SNSTopicSubscriberInventory": "topicUuid endpointUuid createDate lastOpDate",
-        "VmInstanceInventory": "uuid name description zoneUuid clusterUuid imageUuid hostUuid lastHostUuid"
-        " instanceOfferingUuid rootVolumeUuid defaultL3NetworkUuid platform architecture type hypervisorType"
-        " memorySize cpuNum cpuSpeed allocatorStrategy createDate lastOpDate state guestOsType vmNics allVolumes"
-        " vmCdRoms",
-        "VmNicInventory": "uuid vmInstanceUuid l3NetworkUuid ip mac hypervisorType netmask gateway metaData driverType"
-        " internalName type state ipVersion deviceId createDate lastOpDate usedIps",
-        "HostInventory": "uuid name description zoneUuid clusterUuid managementIp hypervisorType state status"
-        " architecture hostname nqn totalCpuCapacity availableCpuCapacity totalMemoryCapacity"
-        " availableMemoryCapacity cpuSockets cpuNum ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort createDate"
-        f" lastOpDate {_HARDWARE}",
-        "UsedIp": "uuid ipRangeUuid l3NetworkUuid ip netmask gateway usedFor vmNicUuid ipVersion ipInLong createDate"
-        " lastOpDate",
-        "Volume": "uuid name description primaryStorageUuid vmInstanceUuid diskOfferingUuid rootImageUuid installPath"
-        " type format state status volumeQos lastVmInstanceUuid size actualSize deviceId isShareable encrypted"
-        " createDate lastOpDate lastDetachDate",
-        "CdRom": "uuid vmInstanceUuid isoUuid isoInstallPath name description deviceId createDate lastOpDate",
-        "Bonding": "uuid hostUuid bondingName mode xmitHashPolicy miiStatus mac ipAddresses miimon allSlavesActive"
-        " createDate lastOpDate slaves",
-        "HostNetworkInterface": _NIC,
-        "CandidateNetworkInterface": f"{_NIC} gateway callBackIp offloadStatus description",
-        "HostNicServiceType": "id interfaceUuid vlanId serviceType createDate lastOpDate",
-        # Types of companions, with the fields that real servers return.
-        "ZoneInventory": f"{_NAMED} state type",
-        "ClusterInventory": f"{_NAMED} zoneUuid hypervisorType state type",
-        "L3NetworkInventory": f"{_NAMED} zoneUuid l2NetworkUuid type category state ipVersion ipRanges",
-        "VolumeSnapshotGroupInventory": f"{_NAMED} vmInstanceUuid snapshotCount volumeSnapshotRefs",
-        "VolumeSnapshotRef": "volumeSnapshotUuid volumeUuid deviceId snapshotDeleted",
-        "SNSTopicInventory": f"{_NAMED} state locale",
-        "SNSWeComAtPersonInventory": "uuid userId endpointUuid remark createDate lastOpDate",
-        "SNSDingTalkAtPersonInventory": "uuid phoneNumber endpointUuid remark createDate lastOpDate",
-        "TemplatedVmInstanceInventory": _NAMED,
-        "TagPatternInventory": "uuid name value color description type createDate lastOpDate",
-        "UserTagInventory": "uuid resourceUuid resourceType tag type tagPatternUuid createDate lastOpDate",
-        # Records that modules combine from several records of the service.
-        "HostNicServices": "services",
-        "NicBandwidthLimit": "uuid direction bandwidth",
-        "NicBandwidthLimits": "uuid outboundBandwidth inboundBandwidth",
-        "PrimaryStorageInventory": "uuid zoneUuid name url description type state status mountPath totalCapacity"
-        " availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity createDate"
-        " lastOpDate attachedClusterUuids",
-    }.items()
-}
-
-# The fields of records that services compute or take from other tables, by the type of the record. A query for single
-# fields that names one of them fails.
-COMPUTED_FIELDS: Mapping[str, frozenset[str]] = {
-    "HostInventory": frozenset(
-        "totalCpuCapacity availableCpuCapacity totalMemoryCapacity availableMemoryCapacity cpuSockets cpuNum"
-        f" ipmiAddress ipmiUsername ipmiPowerStatus ipmiPort {_HARDWARE}".split()
-    ),
-    "VmInstanceInventory": frozenset(("vmNics", "allVolumes", "vmCdRoms")),
-    "PrimaryStorageInventory": frozenset(
-        "totalCapacity availableCapacity totalPhysicalCapacity availablePhysicalCapacity systemUsedCapacity"
-        " attachedClusterUuids".split()
-    ),
-    "VolumeSnapshotGroupInventory": frozenset(("volumeSnapshotRefs",)),
-}
-
-# The fields of records that are numbers. Databases read a string that is not a number as 0.
-NUMBER_FIELDS = frozenset(
-    "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity cpuNum"
-    " cpuSockets cpuSpeed deviceId id ipInLong ipVersion ipmiPort memorySize miimon nbdPort size snapshotCount snmpPort"
-    " speed sshPort systemUsedCapacity totalCapacity totalCpuCapacity totalMemoryCapacity totalPhysicalCapacity"
-    " vlanId".split()
-)
-
-# Members that contain a record, or a list of records, of a type in RECORD_FIELDS.
-NESTED: Mapping[str, str] = {
-    "platform": "SNSApplicationPlatformInventory",
-    "vmNics": "VmNicInventory",
-    "usedIps": "UsedIp",
-    "allVolumes": "Volume",
-    "vmCdRoms": "CdRom",
-    "bondings": "Bonding",
-    "slaves": "HostNetworkInterface",
-    "nics": "HostNetworkInterface",
-    "candidateNics": "CandidateNetworkInterface",
-    "volumeSnapshotRefs": "VolumeSnapshotRef",
+    **SERVICE_FIELDS,
+    # Records that modules combine from several records of the service.
+    "HostNicServices": ("services",),
+    "NicBandwidthLimit": ("uuid", "direction", "bandwidth"),
+    "NicBandwidthLimits": ("uuid", "outboundBandwidth", "inboundBandwidth"),
 }
 
 _BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}

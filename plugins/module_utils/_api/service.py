@@ -198,7 +198,7 @@ DOCUMENTED_ROWS = (
         is_write=False,
         params=_QUERY,
         result=("inventories",),
-        record="SNSTopicSubscriberInventory",
+        record="SNSTopicSubscriber",
         get_by_uuid=True,
     ),
     Operation(

@@ -12,8 +12,8 @@ from ansible.utils.vars import isidentifier
 from ansible.vars.reserved import get_reserved_names
 
 from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.record_fields import NESTED
 from ...module_utils._api.records import (
-    NESTED,
     PRESERVED_KEY_MEMBERS,
     RECORD_FIELDS,
     SCALARS,

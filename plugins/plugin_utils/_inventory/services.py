@@ -24,7 +24,12 @@ from ...module_utils._api.errors import (
     Unsupported,
     VirtinfraError,
 )
-from ...module_utils._api.records import COMPUTED_FIELDS, RECORD_FIELDS, Record, get_tag
+from ...module_utils._api.record_fields import COMPUTED_FIELDS
+from ...module_utils._api.records import (
+    RECORD_FIELDS,
+    Record,
+    get_tag,
+)
 from ...module_utils._api.resource_types import CLUSTER, ZONE, ResourceType
 from ...module_utils._client.client import SESSION_OPTIONS, TOKEN_OPTION, Client
 from ...module_utils._client.lists import list_user_tags, paginate, paginate_cursor, prefetch

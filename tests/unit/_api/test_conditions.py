@@ -17,7 +17,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     Unsupported,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.field_values import FIELD_VALUES
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NUMBER_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.record_fields import NUMBER_FIELDS
 
 from simulator.description import records
 from support.query_fields import list_field_values

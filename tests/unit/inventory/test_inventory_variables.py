@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import COMPUTED_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.record_fields import COMPUTED_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
+    to_snake_case,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import paginate
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory import services as _services
 from hypothesis import HealthCheck, given, settings

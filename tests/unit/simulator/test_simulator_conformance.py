@@ -525,6 +525,7 @@ def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
             disable_reply="inventory",
             error_nesting="both",
             at_person_list="list",
+            templates=1,
             **switches_of(name),
         )
         reply = caller.call(name, **params_of(name, caller))
