@@ -42,7 +42,7 @@ ABOUT_HTTP = {
 }
 
 # The files of unit tests whose jobs take real time.
-ABOUT_TIME = {"test_batch"}
+ABOUT_TIME = {"test_batch", "test_controllers"}
 
 settings.register_profile("here", deadline=None, database=None)
 settings.load_profile("here")

@@ -10,10 +10,10 @@ short_description: Summarize the report of a role as a table
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Counts the entries of a report by their outcome, and lists those that failed, were skipped or differ from a
-    description, with the reasons. Entries with the same reason are in one line, which names all that failed, and a few
-    of the others. The roles end with this table; with the filter, a play can send the same table by
-    mail or to a chat.
+  - Counts the entries of a report by their outcome, names the first 20 that were changed, and lists those that failed,
+    were skipped or differ from a description, with the reasons. Entries with the same reason are in one line, which
+    names all that failed, and a few of the others. The roles end with this table; with the filter, a play can send the
+    same table by mail or to a chat.
   - Characters that control a terminal are escaped, as by P(virtinfra.manager.escape_controls#filter).
 positional: _input
 options:
@@ -65,6 +65,12 @@ Entry = Mapping[str, Any]
 # How many entries without a failure a line names.
 MAX_NAMED = 5
 
+# How many entries the line of those that were changed names.
+MAX_CHANGED = 20
+
+# The outcomes of entries that were changed; those of backups say how.
+CHANGED = ("changed", "done", "full", "incremental", "compared", "mixed", "ended")
+
 # The outcomes whose entries are listed with the reason.
 EXPLAINED = ("failed", "skipped", "differs", "missing", "not described")
 
@@ -77,6 +83,7 @@ def format_table(
     table = {title: len(entries), **outcomes, **_count_members(entries), **(rows or {})}
     width = max(map(len, table))
     lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
+    lines += _name_changed([entry for entry in entries if entry["outcome"] in CHANGED])
     lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
     return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
 
@@ -92,12 +99,28 @@ def _count_members(entries: Sequence[Entry]) -> dict[str, int]:
     return dict(counts)
 
 
+def _name_changed(entries: Sequence[Entry]) -> list[str]:
+    """Return a line with the first entries that were changed, none if there are none."""
+    labels = list(dict.fromkeys(map(_label, entries)))
+    others = [f"{len(labels) - MAX_CHANGED} others"] if len(labels) > MAX_CHANGED else []
+    return [f"changed: {', '.join([*labels[:MAX_CHANGED], *others])}"] if labels else []
+
+
+def _get_name(entry: Entry) -> str:
+    return str(entry.get("vm") or entry.get("name"))
+
+
+def _label(entry: Entry) -> str:
+    """Return the name of an entry, with its kind if the report has several."""
+    return " ".join(filter(None, (entry.get("kind"), _get_name(entry))))
+
+
 def _explain(entries: Sequence[Entry]) -> list[str]:
     """Return a line for each outcome and reason, with the entries that have both: all that failed, else some."""
     labels: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
-        outcome, error, name = str(entry["outcome"]), str(entry["error"]), str(entry.get("vm") or entry.get("name"))
-        label = "" if name in error else " ".join(filter(None, (entry.get("kind"), name)))
+        outcome, error, name = str(entry["outcome"]), str(entry["error"]), _get_name(entry)
+        label = "" if name in error else _label(entry)
         labels.setdefault((outcome, error), []).append(label)
     lines = []
     for (outcome, error), found in labels.items():

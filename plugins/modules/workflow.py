@@ -124,7 +124,9 @@ failures:
   elements: str
   sample: ["vm-1 (a0000004000040008000000000000001): CreateVolumeSnapshotGroup failed (SYS.1006): Operation refused"]
 msg:
-  description: How many objects have which outcome, or why the task has failed.
+  description:
+    - How many objects have which outcome. If some have failed, how many, with the first three reasons and the objects
+      that have failed for them. If the task has failed, why.
   returned: always
   type: str
   sample: 3 VMs, 2 changed, 1 unchanged

@@ -194,7 +194,8 @@ def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
 def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
     """Run the steps of the role vm_backup as its tasks do, with a data mover that copies everything at once."""
     step = Steps(run)
-    if not step("select"):
+    selected = step("select")
+    if not selected:
         return step.combine()
     planned = step("plan", movers=[MOVER], taken=[{"item": MOVER["item"], "others": []}])
     if not planned:
@@ -210,7 +211,8 @@ def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
         looked = [{"finished": 1, "__vm_backup_copy": each} for each in (*copies, *after.get("copies", []))]
     ended = step("end", items=planned["items"], done=entries, problem=problem)
     if ended:
-        step("report", entries=[*entries, *ended["entries"]], items=planned["items"])
+        entries += ended["entries"]
+        step("report", entries=entries, items=planned["items"], asked=selected["asked"])
     return step.combine()
 
 

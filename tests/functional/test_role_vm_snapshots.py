@@ -92,14 +92,14 @@ def test_a_text_of_the_command_line_selects_one_vm(service: Simulator, playbook_
     assert (run.code, list(report)) == (0, ["vm-11"]), run.output
 
 
-def test_the_output_counts_changes_and_names_each_failure_once(
-    service: Simulator, playbook_runner: PlaybookRunner
-) -> None:
+def test_the_output_counts_changes_and_names_each_failure(service: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """In the summary, and in the message of the last task, which newer cores print twice."""
     first = service.records("vm")[0]
     service.change("vm", first["uuid"], allVolumes=[{**volume, "status": "Creating"} for volume in first["allVolumes"]])
     run, report = run_role(playbook_runner, vm_snapshots_vms=["vm-1", "vm-2", "vm-9"], vm_snapshots_query=[])
     assert [entry["outcome"] for entry in report.values()] == ["failed", "changed", "failed"]
     assert "changed=1 " in run.output
     assert "2 of 3 VMs failed" in run.output
-    assert run.output.count("is not ready") == run.output.count("No such VM") == 1
-    assert len(list(filter(None, run.output.splitlines()))) <= 32
+    assert 1 < run.output.count("is not ready") == run.output.count("No such VM") <= 3
+    assert "changed: vm-2" in run.output
+    assert len(list(filter(None, run.output.splitlines()))) <= 33

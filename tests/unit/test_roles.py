@@ -322,12 +322,21 @@ def test_summary_counts_outcomes_and_explains_failures() -> None:
         "stopped VMs       3",
         "powered off       2",
         "not reached       4",
+        "changed: vm-1, vm-2",
         "skipped: vm-4: is not running",
         "failed: test web\\x1b[2J\\n: no answer",
         "failed: host host-1: is full",
         "Details are in the fact x_report.",
     ]
     assert format_table([]) == ["objects       0"]
+
+
+def test_a_summary_names_what_was_changed() -> None:
+    """A number of 400 VMs says nothing about which."""
+    changed = [{"kind": "VM", "name": f"vm-{number}", "outcome": "full", "error": None} for number in range(22)]
+    assert format_table([*changed, {"name": "host-1", "outcome": "unneeded", "error": None}])[-1] == (
+        f"changed: {', '.join(f'VM vm-{number}' for number in range(20))}, 2 others"
+    )
 
 
 def test_a_summary_says_a_reason_once() -> None:

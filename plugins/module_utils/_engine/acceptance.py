@@ -54,8 +54,13 @@ def find_acceptance(
 def _is_created_by_another(
     resource: ResourceSpec, call: PlannedCall, record: Record | None, error: VirtinfraError
 ) -> bool:
-    """Return whether the service refused to create an object because another run, task or user has created it."""
-    if not record or call.operation != resource.create or not is_refused_as_duplicate(call, error):
+    """Return whether the service refused to create an object because another run, task or user has created it.
+
+    Two runs that choose the uuid of the same object in the same way make one, whatever the service says to the second.
+    """
+    if not record or call.operation != resource.create:
+        return False
+    if call.params.get("resourceUuid") != record.get("uuid") and not is_refused_as_duplicate(call, error):
         return False
     return not (can_answer_second_delivery(error) and _can_be_created_by(call, record))
 

@@ -54,6 +54,9 @@ FAILURE_INTERVAL = 1.0
 # The options whose value names an object in a line of progress.
 NAMING_OPTIONS = ("name", "management_ip", "vm", "host", "uuid")
 
+# The outcome of an object that no thread has begun with.
+NOT_STARTED = "not_started"
+
 # How many seconds an interrupted task waits for its threads, which may be waiting for a response.
 MAX_WAIT_FOR_THREADS = 2.0
 
@@ -93,7 +96,7 @@ class BatchItem:
     def outcome(self) -> str:
         """The member of ``counts`` that counts the object."""
         if self.result is None:
-            return "not_started"
+            return NOT_STARTED
         if self.has_failed:
             return "failed"
         return "changed" if self.result["changed"] else "unchanged"
@@ -283,7 +286,7 @@ def _validate(
 def _format_items(items: list[BatchItem]) -> dict[str, Any]:
     """Return the results of all objects in their order, and how many there are of each outcome."""
     outcomes = [item.outcome for item in items]
-    counts = {name: outcomes.count(name) for name in ("changed", "unchanged", "failed", "not_started")}
+    counts = {name: outcomes.count(name) for name in ("changed", "unchanged", "failed", NOT_STARTED)}
     return {"results": [item.format_result() for item in items], "counts": counts}
 
 
@@ -292,8 +295,17 @@ def _list_diffs(items: list[BatchItem]) -> Iterator[dict[str, Any]]:
     for item in items:
         diff = (item.result or {}).get("diff")
         if diff and diff["before"] != diff["after"]:
-            label = f"objects[{item.number}]"
+            label = f"objects[{item.number}] {name_object(item.given, diff)}"
             yield {"before_header": label, "after_header": label, **diff}
+
+
+def name_object(given: Mapping[str, Any], diff: Mapping[str, Any]) -> str:
+    """Return the name of an object with its uuid, from its options and its difference, for the header of the latter."""
+    sides = [side for side in (diff["after"], diff["before"]) if isinstance(side, Mapping)]
+    name, uuid = (next(filter(None, (side.get(key) for side in (*sides, given))), None) for key in ("name", "uuid"))
+    if name and uuid:
+        return f"{name} ({uuid})"
+    return str(name or uuid or next(filter(None, (given.get(option) for option in NAMING_OPTIONS)), ""))
 
 
 def _format_first(texts: list[str]) -> str:

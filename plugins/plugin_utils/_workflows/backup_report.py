@@ -142,5 +142,8 @@ def _build_entry(members: Record) -> Entry:
     error = members["error"] if members["outcome"] == "failed" else None
     uuid = members["vm_uuid"]
     return Entry(
-        Made(word=members["outcome"], error=error), f"{members['vm']} ({uuid})" if uuid else members["vm"], members
+        Made(word=members["outcome"], error=error),
+        f"{members['vm']} ({uuid})" if uuid else members["vm"],
+        members,
+        uuid or members["vm"],
     )

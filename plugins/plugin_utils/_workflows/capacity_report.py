@@ -106,6 +106,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
             "page": build_page(parts, rows, settings, now),
         },
         summary=summarize(parts, overdue, settings.backup_days),
+        is_explained=not list_unread(parts),
     )
 
 

@@ -13,6 +13,7 @@ from ...module_utils._client.lists import extract_records
 from ...module_utils._masking.terminal import escape_controls
 from .report import Entry, Outcome, Report
 from .site import Site, select
+from .wish import Wish
 
 # The states of VMs that are on no host, or will soon be on none.
 IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging")
@@ -93,7 +94,7 @@ class Migration:
             "outcome": self.outcome.name,
             "error": self.outcome.reason,
         }
-        return Entry(self.outcome, self.label, members)
+        return Entry(self.outcome, self.label, members, self.vm_uuid)
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
@@ -104,6 +105,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     evacuated = [] if settings.undo is not None else find_hosts(records, settings.hosts)
     allowed = [] if settings.undo is not None or not settings.targets else find_hosts(records, settings.targets)
     vms = choose_vms(_read_vms(site, evacuated), evacuated, settings)
+    site.ask(Wish({vm["uuid"]: {"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in vms}))
     answers, local_storages = _ask(site, vms)
     limits = Limits(allowed, evacuated, None if settings.undo is None else settings.moved)
     migrations = plan_migrations(vms, records, answers, limits, local_storages)

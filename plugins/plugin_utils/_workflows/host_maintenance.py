@@ -15,9 +15,11 @@ from ...module_utils._masking.terminal import escape_controls
 from .host_evacuation import REMEDY
 from .host_evacuation import run as evacuate
 from .play_host import find_lack, name_variables, read_available, read_host
+from .power import RUNNING
 from .report import Entry, Outcome, Report
 from .site import Site
 from .variables import Play
+from .wish import Wish, index
 
 ROLE = "host_maintenance"
 
@@ -171,7 +173,7 @@ class Entrance:
         self.evacuation = [entry.members for entry in report.entries]
         work.migrated_vms = list_migrated(self.evacuation)
         if report.failed_count:
-            raise VirtinfraError(f"{refusal} {report.describe()}. {'; '.join(report.list_failures())}")
+            raise VirtinfraError(f"{refusal} {report.describe()}.")
 
     def _enter(self) -> None:
         """Put the host into maintenance. Raise VirtinfraError, after the maintenance was cancelled."""
@@ -184,6 +186,8 @@ class Entrance:
         if result["failed"]:
             reason = name_variables(ROLE, str(result["msg"]))
             raise VirtinfraError(self._cancel(reason) if result["changed"] else self._return(reason))
+        if "Maintenance" not in (result.get("host") or {}).get("state", ""):
+            raise VirtinfraError(f"host {work.name} is not known to be in maintenance. Run the role again.")
 
     def _change_state(self) -> Record:
         """Return the result of the module kvm_host."""
@@ -280,6 +284,7 @@ def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """
     settings, entered = Settings(**options), given["entered"]
     exit_ = Exit(site, settings, Maintenance(**entered["maintenance"]))
+    site.ask(Wish({exit_.work.uuid: {"name": exit_.work.name, "uuid": exit_.work.uuid}}, exit_.read, exit_.find_lack))
     try:
         if settings.state == "absent":
             exit_.take_out()
@@ -290,7 +295,7 @@ def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     except VirtinfraError as failure:
         exit_.work.fail(str(failure))
     outcome = Outcome(is_changed=exit_.has_changed, error=exit_.work.error)
-    return Report("hosts", [Entry(outcome, exit_.work.name, asdict(exit_.work))])
+    return Report("hosts", [Entry(outcome, exit_.work.name, asdict(exit_.work), str(entered["maintenance"]["uuid"]))])
 
 
 class Exit:
@@ -299,6 +304,28 @@ class Exit:
     def __init__(self, site: Site, settings: Settings, work: Maintenance) -> None:
         self._site, self._settings, self.work = site, settings, work
         self.has_changed = False
+        self._state: str | None = None
+
+    def read(self) -> dict[str, Record]:
+        """Return the host, with the VMs that were started again. Raise VirtinfraError."""
+        work = self.work
+        if work.outcome != "done":
+            return {}
+        vms = ",".join(vm["uuid"] for vm in work.started_vms)
+        started = self._site.read("vm_info", query=[f"uuid?={vms}"])["vms"] if vms else []
+        hosts = index(self._site.read("host_info", uuid=work.uuid)["hosts"])
+        return {uuid: {**host, "vms": index(started)} for uuid, host in hosts.items()}
+
+    def find_lack(self, dummy_uuid: str, host: Record | None) -> str | None:
+        """Return why the maintenance is not done that the run says is done, None if it is."""
+        work = self.work
+        if work.outcome != "done":
+            return None
+        state = Maintenance(work.name, work.uuid, host["state"]).state if host else "unknown"
+        if host is None or state != self._state:
+            return f"host {work.name} is {state} in the end, and not {self._state}."
+        down = [vm for vm in work.started_vms if host["vms"].get(vm["uuid"], {}).get("state") != RUNNING]
+        return describe_down(work.name, Starts([], down)) or None
 
     def take_out(self) -> None:
         """Take the host out of a maintenance in which an earlier run has left it. Raise VirtinfraError.
@@ -317,7 +344,7 @@ class Exit:
         result = self._change_state(state)
         if result["failed"]:
             raise VirtinfraError(join(str(result["msg"]), describe_down(work.name, Starts([], work.stopped_vms))))
-        work.outcome = "done"
+        work.outcome, self._state = "done", state
         starts = start_vms(self._site, work, self._settings)
         self.has_changed |= bool(work.started_vms)
         if problem := describe_down(work.name, starts):

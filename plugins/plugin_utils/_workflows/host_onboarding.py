@@ -12,6 +12,7 @@ from ...module_utils._api.records import Record
 from .report import Entry, Outcome, Report
 from .site import Site
 from .variables import Play
+from .wish import Wish, index
 
 # Each host of the play has its own variables, which its task has collected.
 READS_HOSTS = True
@@ -26,6 +27,9 @@ OPTIONS = ("name", "management_ip", "cluster", "username", "password", "ssh_port
 
 # The service type that the API can neither add nor remove.
 MANAGEMENT = "ManagementNetwork"
+
+# The states of the service that the variable names; present leaves a host as it is.
+STATES = {"enabled": "Enabled", "disabled": "Disabled", "maintenance": "Maintenance"}
 
 # For more interfaces of existing hosts, all service types are read with one request.
 FEW = 10
@@ -84,6 +88,12 @@ class Onboarding:
         self.is_new = bool(result["changed"])
         self.note(result)
 
+    def note_disabling(self, result: Record) -> None:
+        """Note the result of the step without which VMs could start before the service types are set."""
+        self.note(result)
+        if not result["failed"] and (result.get("host") or {}).get("state") != "Disabled":
+            self.errors.append("It is not known to be disabled, so its service types were not set. Run the role again.")
+
     def build_addition(self) -> Record:
         """Return the options that add the host, with its final state unless service types must be set before."""
         given = {name: getattr(self.wanted, name) for name in OPTIONS}
@@ -117,7 +127,7 @@ class Onboarding:
             "services": self.served if is_known else None,
             "error": None if error is None else f"host {name}: {error}",
         }
-        return Entry(outcome, f"host {name}", members)
+        return Entry(outcome, f"host {name}", members, self.host)
 
 
 # The uuid of a host, the name of its interface, and a VLAN.
@@ -130,11 +140,12 @@ Step = tuple[Onboarding, Record]
 def run(site: Site, dummy: Mapping[str, Any]) -> Report:
     """Onboard the hosts, and return what became of each. A host that fails is in no later step."""
     hosts = list(read_hosts(site.play))
+    site.ask(build_wish(site, hosts))
     concurrency = next((host.wanted.concurrency for host in list_active(hosts)), 1)
     for host, result in _act(site, "kvm_host", plan_additions(hosts), concurrency):
         host.note_addition(result)
     for host, result in _act(site, "kvm_host", plan_disabling(hosts), concurrency):
-        host.note(result)
+        host.note_disabling(result)
     unserved = count_unserved(hosts)
     _serve(site, plan_services(hosts), concurrency)
     for host, result in _act(site, "kvm_host", plan_final_states(hosts), concurrency):
@@ -148,6 +159,23 @@ def run(site: Site, dummy: Mapping[str, Any]) -> Report:
         **({"interfaces unknown until added": unserved} if unserved else {}),
     }
     return Report("hosts", entries, next={"reports": reports, "changed": changed, "rows": rows})
+
+
+def build_wish(site: Site, hosts: Sequence[Onboarding]) -> Wish:
+    """Return that each host exists in its final state."""
+    by_host = {host.host: host for host in hosts}
+
+    def read() -> dict[str, Record]:
+        records = index(site.read("host_info")["hosts"])
+        return {host.host: records[host.uuid] for host in hosts if host.uuid in records}
+
+    def find_lack(key: str, record: Record | None) -> str | None:
+        if record is None:
+            return "The service does not list it."
+        wanted = STATES.get(by_host[key].wanted.state, record["state"])
+        return None if record["state"] == wanted else f"It is {record['state']} in the end, and not {wanted}."
+
+    return Wish({host.host: {"name": host.wanted.name, "uuid": host.uuid} for host in hosts}, read, find_lack)
 
 
 def _act(site: Site, module: str, steps: Sequence[Step], concurrency: int) -> Iterator[tuple[Onboarding, Record]]:
@@ -167,6 +195,8 @@ def _serve(site: Site, steps: Sequence[Step], concurrency: int) -> None:
             result = next(results)
             host.note(result)
             services = result.get("services") or []
+            if not (services or result["failed"]):
+                host.errors.append("The service types of an interface are not known to be set. Run the role again.")
         host.served += services
 
 

@@ -13,6 +13,7 @@ from .host_evacuation import MOVABLE
 from .play_host import find_lack, name_variables, read_available, read_host
 from .report import Entry, Outcome, Report
 from .site import Site
+from .wish import Wish
 
 ROLE = "host_removal"
 
@@ -61,13 +62,14 @@ class Removal:
             "also_removed": self.also_removed,
             "error": self.outcome.error,
         }
-        return Entry(self.outcome, self.name, members)
+        return Entry(self.outcome, self.name, members, self.uuid)
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Remove the host of the task, and return what became of it."""
     settings = Settings(**options)
     removal = Removal(settings.uuid or "", site.play.host)
+    site.ask(Wish({removal.uuid: {"name": removal.name, "uuid": removal.uuid}}))
     try:
         _remove(site, removal, settings)
     except VirtinfraError as failure:

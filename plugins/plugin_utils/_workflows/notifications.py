@@ -11,6 +11,7 @@ from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
 from .report import Entry, Outcome, Report
 from .site import Site
+from .wish import Wish
 
 # The module for each kind, in the order in which they need each other. Each returns a record with the name of the kind.
 MODULES = {
@@ -56,6 +57,7 @@ class Notification:
     kind: str
     name: str
     wanted: Record
+    key: str = ""
     uuid: str | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -68,7 +70,7 @@ class Notification:
             "outcome": self.outcome.name,
             "error": self.outcome.error,
         }
-        return Entry(self.outcome, f"{self.kind} {self.name}", members)
+        return Entry(self.outcome, f"{self.kind} {self.name}", members, self.key)
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
@@ -80,6 +82,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     predicted: dict[str, set[str | None]] = {}
     for kind in MODULES if settings.state == "present" else reversed(MODULES):
         notifications = list(list_wanted(kind, settings))
+        site.ask(build_wish(site, kind, notifications, settings))
         predicted[kind] = _change(site, kind, notifications, predicted, settings)
         done += notifications
     if settings.test and settings.state == "present":
@@ -100,7 +103,27 @@ def list_wanted(kind: str, settings: Settings) -> Iterator[Notification]:
         named = next((str(wanted[key]) for key in ("name", "user_id", "uuid") if wanted.get(key)), "")
         name = named or f"notifications_{kind}s[{number}]"
         if settings.state == "present" or wanted.get("type") != "any":
-            yield Notification(kind, name, wanted)
+            yield Notification(kind, name, wanted, f"{kind} {number}")
+
+
+def build_wish(site: Site, kind: str, notifications: Sequence[Notification], settings: Settings) -> Wish:
+    """Return that each entry has its object, which its module has returned then, or none."""
+    asked = {each.key: {"kind": kind, "name": each.name} for each in notifications}
+    if settings.state == "present":
+        return Wish(asked)
+
+    def read() -> dict[str, Record]:
+        objects = [build_options(each, {}, settings) for each in notifications]
+        common = {"force": True} if kind in GUARDED else {}
+        results = site.check(MODULES[kind], objects, CONCURRENCY, **common)
+        return {each.key: result for each, result in zip(notifications, results, strict=True)}
+
+    def find_lack(key: str, left: Record | None) -> str | None:
+        if left and not left["failed"]:
+            return "It is still there. Run the role again." if left["changed"] else None
+        return str(left["msg"]) if left else f"{key} was not read again."
+
+    return Wish(asked, read, find_lack)
 
 
 def _change(
@@ -130,6 +153,8 @@ def _change(
             each.outcome.note({**result, "msg": _name_variable(str(result.get("msg", "")))})
         if site.check_mode and found and not each.uuid:
             created.add(found.get("name"))
+        elif settings.state == "present" and not each.uuid:
+            each.outcome.fail("The service was not asked for it. Run the role again.")
     return created
 
 
@@ -165,7 +190,7 @@ def receives_traps(each: Notification) -> bool:
 
 def _send_traps(site: Site, receivers: Iterable[Notification]) -> list[Notification]:
     """Send a test trap to each receiver, and return an entry for each. A test changes nothing."""
-    tests = [Notification("test", each.name, {each.kind: each.uuid}, each.uuid) for each in receivers]
+    tests = [Notification("test", each.name, {each.kind: each.uuid}, uuid=each.uuid) for each in receivers]
     for test, result in zip(
         tests, site.batch("sns_snmp_test", [test.wanted for test in tests], CONCURRENCY), strict=True
     ):

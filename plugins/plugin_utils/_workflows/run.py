@@ -15,6 +15,7 @@ from ...module_utils._masking.masker import Masker
 from .report import Report
 from .site import Site
 from .variables import Play, read_variables
+from .wish import hold
 
 # The function of a workflow: it acts on a site as the variables of the role say.
 Workflow = Callable[[Site, Mapping[str, Any]], Report]
@@ -74,7 +75,7 @@ def run_workflow(
     values = given.get("variables") or _read(role, variables, template, masker)
     site = Site(context, Play(variables, template, masker, load))
     workflow = load_workflow(role, context.params["step"], given)
-    result = workflow(site, values).build_result()
+    result = hold(workflow(site, values), site.wishes, site.check_mode).build_result()
     # An object that failed, or that no entry is about yet, may have been changed.
     result["changed"] = result["changed"] or context.changed
     return {**result, "diff": diff} if (diff := site.build_diff()) else result

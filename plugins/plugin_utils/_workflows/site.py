@@ -19,8 +19,9 @@ from ...module_utils._engine.context import ModuleContext
 from ...module_utils._engine.tag_patterns import is_tag_pattern
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
-from .._batch.batch import NewJobUuid, load_spec
+from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
 from .variables import Play
+from .wish import Wish
 
 # The states of VMs that were removed but are still listed.
 GONE = ("Destroyed", "Expunging")
@@ -54,6 +55,7 @@ class Site:
         self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
         self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []
+        self.wishes: list[Wish] = []
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
     def get_time(self) -> float:
@@ -71,6 +73,10 @@ class Site:
     def warn(self, warning: str) -> None:
         """Show a warning with the task."""
         self._context.warnings.append(warning)
+
+    def ask(self, wish: Wish) -> None:
+        """Note what the run is asked for, before it acts, so that its report can be held against it."""
+        self.wishes.append(wish)
 
     def read(self, module: str, **options: Any) -> Record:
         """Return the result of a module that reads. Raise VirtinfraError."""
@@ -166,13 +172,20 @@ def _collect(run_objects: Callable[..., Record], context: ModuleContext) -> list
     if not objects:
         return []
     try:
-        results: list[Record] = run_objects(context)["results"]
+        results = [_fail_unstarted(result) for result in run_objects(context)["results"]]
     except SeveralFailed as failure:
-        results = failure.result["results"]
+        results = [_fail_unstarted(result) for result in failure.result["results"]]
     except VirtinfraError as failure:
         # For example a default of the play that the module does not have.
         results = [{"changed": False, **describe_failure(failure)}] * len(objects)
     return results
+
+
+def _fail_unstarted(result: Record) -> Record:
+    """Return a result that has failed if nothing was done for its object."""
+    if result.get("outcome") != NOT_STARTED:
+        return result
+    return {"changed": False, **describe_failure(VirtinfraError("Nothing was done for it. Run the role again."))}
 
 
 def drop_label(result: Record, given: Record) -> Record:
@@ -190,7 +203,7 @@ def list_diffs(module: str, objects: Iterable[Record], results: Iterable[Record]
     for given, result in zip(objects, results, strict=True):
         diff = result.get("diff")
         if diff and diff["before"] != diff["after"]:
-            label = f"{module} {given.get('name') or given.get('uuid') or given.get('vm')}"
+            label = f"{module} {name_object(given, diff)}"
             diffs.append({"before_header": label, "after_header": label, **diff})
     return diffs
 

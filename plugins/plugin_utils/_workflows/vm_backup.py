@@ -35,6 +35,7 @@ from .backup_progress import choose_pause, count_turn, describe_progress, find_p
 from .backup_report import Copy, build_members, build_report, judge_copy
 from .report import Report, name_some
 from .site import Selection, Site
+from .wish import Wish
 
 # The description by which the workflow recognizes its CBT tasks. It enables, disables and deletes no others.
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
@@ -122,6 +123,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
         "VMs",
         next={
             "vm_uuids": [vm["uuid"] for vm in selection.objects],
+            "asked": [{"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in selection.objects],
             "movers": settings.mover if settings.repository else [],
             "repository": settings.repository,
             "run": str(uuid4()),
@@ -465,8 +467,9 @@ def _name_leaked(site: Site, vms: Sequence[Record]) -> None:
         )
 
 
-def report(dummy_site: Site, options: Mapping[str, Any], given: Record) -> Report:
+def report(site: Site, dummy_options: Mapping[str, Any], given: Record) -> Report:
     """Return the report: the entries of all steps, and those of VMs that a step has not reached."""
+    site.ask(Wish({vm["vm_uuid"]: vm for vm in given["asked"]}))
     return build_report(given["entries"], given["items"])
 
 

@@ -17,6 +17,7 @@ from .backup_plan import SILENCE, find_other_run, get_volume_uuid, has_session, 
 from .backup_report import Made
 from .report import Entry, Report
 from .site import Site
+from .wish import Wish
 
 # The description of the snapshot groups that the workflow takes.
 MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
@@ -269,11 +270,12 @@ def find_other_work(runs: Sequence[Record], results: Sequence[Record]) -> str | 
     return None
 
 
-def _do(site: Site, failure: str, module: str, target: Record, **options: Any) -> None:
-    """Run a module for one object. Raise VirtinfraError, which begins with ``failure``, if it has failed."""
+def _do(site: Site, failure: str, module: str, target: Record, **options: Any) -> Record:
+    """Run a module for one object, and return its result. Raise VirtinfraError, which begins with ``failure``."""
     result = site.change(module, target, **options)
     if result["failed"]:
         raise VirtinfraError(f"{failure}: {result['msg']}")
+    return result
 
 
 def _end_exports(site: Site, planned: Record) -> Record:
@@ -309,7 +311,9 @@ def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
     name = f"before-restore-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
     group = {"vm": vm["uuid"], "name": name, "description": MARK}
     failure = f"The snapshot group {name} could not be taken"
-    _do(site, failure, "vm_snapshot_group", group, wait_timeout=settings.timeout)
+    taken = _do(site, failure, "vm_snapshot_group", group, wait_timeout=settings.timeout)
+    if not taken.get("snapshot_group"):
+        raise VirtinfraError(f"{failure}: the service does not list it")
     return name
 
 
@@ -327,16 +331,21 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the exports, start the VM if asked and all is restored, and return an entry for each volume."""
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
     vm, results = planned["vm"], given.get("restored") or []
+    site.ask(Wish({each["source"]: {"vm": vm["name"], "volume": each["source"]} for each in planned["targets"]}))
     problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
     if vm and _may_have_exports(site, given):
         ended = _end_exports(site, planned)
         if ended["failed"]:
             problems.append(f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}")
+        elif begun.get("exported") and not ended["changed"]:
+            problems.append(f"It is not known whether the exports have ended. To be safe, {HOW_TO_END}")
     rows = list_volumes(planned["targets"], results, site.check_mode)
     if vm and settings.start and not problems:
         started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
         if started["failed"]:
             problems.append(f"The VM is restored, but could not be started: {started['msg']}")
+        elif (started.get("vm") or {}).get("state") != "Running":
+            problems.append("The VM is restored, but it is not known to run. Start it")
     elif problems and begun.get("is_off") and (settings.start or settings.stop or any(is_half(row) for row in rows)):
         problems.append("The VM was not started")
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
@@ -394,7 +403,9 @@ def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[st
             "outcome": "failed" if problems else {"restored": "changed"}.get(state, state),
             "error": error,
         }
-        entries.append(Entry(Made(word=members["outcome"], error=error), str(row["target"]), members))
+        entries.append(
+            Entry(Made(word=members["outcome"], error=error), str(row["target"]), members, row["volume_uuid"])
+        )
     return entries
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
+from ...module_utils._api.references import build_uuid
 from .report import Entry, Outcome, Report, name_some
 from .site import GONE, Site
+from .wish import Wish
 
 # The description of the VMs that the workflow creates. It destroys no others.
 MARK = "Restored by the role virtinfra.manager.vm_restore."
@@ -52,7 +55,9 @@ class Restoration:
 
     wanted: Record
     name: str
+    key: str = ""
     vm: Record | None = None
+    new_uuid: str | None = None
     nics: list[str] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -69,7 +74,7 @@ class Restoration:
         """Return the entry of the report."""
         uuid = self.vm["uuid"] if self.vm else None
         members = {"vm": self.name, "vm_uuid": uuid, "outcome": self.outcome.name, "error": self.outcome.error}
-        return Entry(self.outcome, f"{self.name} ({uuid})" if uuid else self.name, members)
+        return Entry(self.outcome, f"{self.name} ({uuid})" if uuid else self.name, members, self.key)
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
@@ -77,17 +82,21 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     settings = Settings(**options)
     settings.check()
     restorations = plan(settings)
+    site.ask(build_wish(site, restorations, settings))
     records: list[Record] = site.read("vm_info")["vms"] if restorations else []
-    assign(restorations, [vm for vm in records if vm["state"] not in GONE])
+    existing = [vm for vm in records if vm["state"] not in GONE]
     if settings.state == "absent":
+        restorations += assign_all(restorations, existing)
         if settings.expunge:
             restorations += add_destroyed(restorations, records)
         _destroy(site, restorations, settings)
     else:
+        assign(restorations, existing)
         if settings.suffix:
             refuse_foreign(restorations, "used. Choose another vm_restore_name_suffix, or rename the VM")
-        if any(each.wanted.get("vm") for each in restorations):
+        if any(each.outcome.error is None and each.vm is None for each in restorations):
             choose_groups(restorations, records, site.read("vm_snapshot_group_info")["snapshot_groups"])
+        choose_uuids(restorations, {vm["uuid"] for vm in records})
         _create(site, restorations, settings)
         _set_nics(site, restorations, settings)
         _clear_limits(site, restorations, settings)
@@ -97,7 +106,10 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def plan(settings: Settings) -> list[Restoration]:
     """Return the entries with the names of their VMs. Those with one name fail."""
-    restorations = [Restoration(wanted, f"{wanted['name'].strip()}{settings.suffix}") for wanted in settings.vms]
+    restorations = [
+        Restoration(wanted, f"{wanted['name'].strip()}{settings.suffix}", f"vm_restore_vms[{number}]")
+        for number, wanted in enumerate(settings.vms)
+    ]
     counts = Counter(each.name for each in restorations)
     for each in restorations:
         if counts[each.name] > 1:
@@ -113,10 +125,53 @@ def assign(restorations: Iterable[Restoration], vms: Iterable[Record]) -> None:
     for each in restorations:
         found = by_name.get(each.name, [])
         if len(found) > 1:
-            uuids = ", ".join(vm["uuid"] for vm in found)
-            each.outcome.fail(f"Several VMs have this name: {uuids}. Rename all but one.")
+            each.outcome.fail(describe_several(found))
         elif found and each.outcome.error is None:
             each.use(found[0])
+
+
+def assign_all(restorations: Iterable[Restoration], vms: Iterable[Record]) -> list[Restoration]:
+    """Find the VMs to destroy of each entry by its name, and return an entry for each further one with a name.
+
+    Several VMs have one name if the service ignores the uuid of a new VM, and a run was killed and repeated.
+    """
+    by_name = {each.name: each for each in restorations}
+    further = []
+    for vm in vms:
+        each = by_name.get(vm["name"])
+        if each is None or each.outcome.error is not None:
+            continue
+        if each.vm is not None:
+            each = Restoration(each.wanted, each.name, vm["uuid"])
+            further.append(each)
+        each.use(vm)
+    return further
+
+
+def build_wish(site: Site, restorations: Iterable[Restoration], settings: Settings) -> Wish:
+    """Return that each entry has its VM, and only one; or, at the end of a drill, none that the workflow created."""
+    by_key = {each.key: each for each in restorations}
+
+    def read() -> dict[str, Record]:
+        by_name: dict[str, list[Record]] = {}
+        for vm in site.read("vm_info")["vms"]:
+            if vm["state"] not in GONE:
+                by_name.setdefault(vm["name"], []).append(vm)
+        return {key: {"vms": by_name[each.name]} for key, each in by_key.items() if each.name in by_name}
+
+    def find_lack(dummy_key: str, found: Record | None) -> str | None:
+        vms = found["vms"] if found else []
+        if settings.state == "absent":
+            left = ", ".join(vm["uuid"] for vm in vms if vm["description"] == MARK)
+            return f"VMs with this name that the role has created are still there: {left}." if left else None
+        return describe_several(vms) if len(vms) > 1 else None if vms else "The service does not list it."
+
+    return Wish({each.key: {"vm": each.name, "vm_uuid": None} for each in by_key.values()}, read, find_lack)
+
+
+def describe_several(vms: Iterable[Record]) -> str:
+    """Return why an entry cannot be processed whose name several VMs have."""
+    return f"Several VMs have this name: {', '.join(vm['uuid'] for vm in vms)}. Rename all but one."
 
 
 def add_destroyed(restorations: Iterable[Restoration], vms: Iterable[Record]) -> list[Restoration]:
@@ -131,7 +186,7 @@ def add_destroyed(restorations: Iterable[Restoration], vms: Iterable[Record]) ->
         if each is None or each.outcome.error or vm["state"] != "Destroyed" or vm["description"] != MARK:
             continue
         if each.vm is not None:
-            each = Restoration(each.wanted, each.name)
+            each = Restoration(each.wanted, each.name, vm["uuid"])
             further.append(each)
         each.use(vm)
     return further
@@ -147,20 +202,27 @@ def refuse_foreign(restorations: Iterable[Restoration], consequence: str) -> Non
 
 
 def choose_groups(restorations: Iterable[Restoration], vms: Iterable[Record], groups: Iterable[Record]) -> None:
-    """Replace the names of snapshot groups by uuids in the entries that name their VMs, too. Fail those without one.
+    """Replace the names of snapshot groups by uuids. Fail the entries that name their VMs, too, and have none.
 
-    A VM that was destroyed, of which the service still has the snapshot groups, is used if no other has its name.
+    A VM that was destroyed, of which the service still has the snapshot groups, is used if no other has its name. The
+    module that creates the VM says what is wrong with a name that several groups have, or none.
     """
     by_vm: dict[str, list[Record]] = {}
+    by_name: dict[str, list[Record]] = {}
     for group in groups:
+        by_name.setdefault(group["name"], []).append(group)
         by_vm.setdefault(group["vm_instance_uuid"], []).append(group)
     known: dict[str, list[Record]] = {}
     for vm in sorted(vms, key=lambda vm: vm["state"] in GONE):
         known.setdefault(vm["uuid"], []).append(vm)
         known.setdefault(vm["name"], []).append(vm)
     for each in restorations:
-        if (name := each.wanted.get("vm")) and each.outcome.error is None and each.vm is None:
+        if each.outcome.error is not None or each.vm is not None:
+            continue
+        if name := each.wanted.get("vm"):
             each.wanted = {**each.wanted, "snapshot_group": _choose_group(each, known.get(name, []), by_vm)}
+        elif len(found := by_name.get(each.wanted["snapshot_group"], [])) == 1:
+            each.wanted = {**each.wanted, "snapshot_group": found[0]["uuid"]}
 
 
 def _choose_group(each: Restoration, vms: Sequence[Record], by_vm: Mapping[str, Sequence[Record]]) -> str | None:
@@ -183,6 +245,17 @@ def _choose_group(each: Restoration, vms: Sequence[Record], by_vm: Mapping[str, 
         problem = f"The VM {source} has no snapshot group {wanted}. Check snapshot_group."
     each.outcome.fail(problem)
     return None
+
+
+def choose_uuids(restorations: Iterable[Restoration], used: Collection[str]) -> None:
+    """Choose the uuid of each VM to create from its snapshot group and its name, which has the suffix of the drill.
+
+    It is the same in all runs, so that two make one VM. If a VM with this uuid exists, somebody has renamed or
+    destroyed it, so another uuid is chosen.
+    """
+    for each in restorations:
+        uuids = (build_uuid(f"{each.wanted['snapshot_group']} {each.name} {number}") for number in count())
+        each.new_uuid = next(uuid for uuid in uuids if uuid not in used)
 
 
 def _destroy(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
@@ -217,7 +290,13 @@ def build_creation(each: Restoration) -> Record:
     given = {name: each.wanted[name] for name in CREATION if each.wanted.get(name) is not None}
     if each.vm:
         return {"uuid": each.vm["uuid"], "default_l3_network": given["default_l3_network"]}
-    return {**given, "name": each.name, "snapshot_group": each.wanted["snapshot_group"], "description": MARK}
+    return {
+        **given,
+        "name": each.name,
+        "snapshot_group": each.wanted["snapshot_group"],
+        "description": MARK,
+        "resource_uuid": each.new_uuid,
+    }
 
 
 def _set_nics(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:

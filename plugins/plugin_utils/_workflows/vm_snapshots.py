@@ -14,6 +14,7 @@ from ...module_utils._api.records import Record, parse_timestamp
 from ...module_utils._api.references import build_uuid
 from .report import Entry, Outcome, Report, name_some
 from .site import Selection, Site
+from .wish import Wish
 
 # The description by which the workflow recognizes the snapshot groups that it took.
 MARK = "Taken by the role virtinfra.manager.vm_snapshots."
@@ -99,6 +100,7 @@ class VmSnapshots:
     groups: list[Record] = field(default_factory=list)
     is_live: bool = False
     taken: Record | None = None
+    due: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
 
@@ -123,7 +125,12 @@ class VmSnapshots:
             "outcome": self.outcome.name,
             "error": self.outcome.error,
         }
-        return Entry(self.outcome, f"{self.vm} ({self.vm_uuid})" if self.vm_uuid else self.vm, members)
+        return Entry(self.outcome, f"{self.vm} ({self.vm_uuid})" if self.vm_uuid else self.vm, members, self.key)
+
+    @property
+    def key(self) -> str:
+        """What the VM has in the wish."""
+        return self.vm_uuid or self.vm
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
@@ -136,12 +143,28 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         query = ", ".join(settings.query)
         raise InvalidOptions(f"No VM meets vm_snapshots_query ({query}). Check it, or set vm_snapshots_allow_empty.")
     vms = _combine(selection, _read_groups(site))
+    site.ask(build_wish(site, vms, selection.missing))
     missing = _refuse(selection, vms, names, settings)
     if settings.state == "present":
         _take(site, vms, names, settings)
     if not any(vm.outcome.error == SIMULTANEOUS.format(name=names.current) for vm in vms):
         _remove_old(site, vms, names, settings)
     return Report("VMs", [vm.build_entry(names) for vm in (*vms, *missing)])
+
+
+def build_wish(site: Site, vms: Sequence[VmSnapshots], missing: Iterable[str]) -> Wish:
+    """Return that no VM has a snapshot group that was to be removed. ``_verify`` proves that each has its new one."""
+    asked: dict[str, Record] = {vm.key: {"vm": vm.vm, "vm_uuid": vm.vm_uuid} for vm in vms}
+    asked.update({name: {"vm": name, "vm_uuid": None} for name in missing})
+
+    def read() -> dict[str, Record]:
+        due = {uuid: vm.key for vm in vms for uuid in vm.due}
+        return {due[group["uuid"]]: group for group in _read_groups(site) if group["uuid"] in due} if due else {}
+
+    def find_lack(dummy_key: str, left: Record | None) -> str | None:
+        return f"Its snapshot group {left['name']} is still there. Run the role again." if left else None
+
+    return Wish(asked, read, find_lack)
 
 
 def _read_groups(site: Site) -> list[Record]:
@@ -336,6 +359,7 @@ def _remove(site: Site, removals: Sequence[Removal], settings: Settings) -> bool
     results = site.batch("vm_snapshot_group", objects, settings.concurrency, **common)
     has_lost = False
     for (vm, group), result in zip(removals, results, strict=True):
+        vm.due.append(group["uuid"])
         vm.outcome.note(result)
         if result["changed"] and not result["failed"]:
             vm.removed.append(group["name"])

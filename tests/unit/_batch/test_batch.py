@@ -71,7 +71,9 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
     assert [result["item"] for result in ran["results"]] == objects
     assert [result["host"]["name"] for result in ran["results"]] == ["new-0", "new-1", "new-2", "host-1", "host-2"]
     assert [result["failed"] for result in ran["results"]] == [False] * 5
-    assert [diff["after_header"] for diff in ran["diff"]] == [f"objects[{number}]" for number in range(4)]
+    hosts = [result["host"] for result in ran["results"][:4]]
+    headers = [f"objects[{number}] {host['name']} ({host['uuid']})" for number, host in enumerate(hosts)]
+    assert [diff["after_header"] for diff in ran["diff"]] == headers
     assert checked["diff"][3]["after"] == checked["results"][3]["diff"]["after"]
     assert checked["diff"][3]["after"]["state"] == "Disabled"
     without = run_batch(sim, objects, check=True, shows_diff=False).result

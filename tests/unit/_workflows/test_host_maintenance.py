@@ -371,7 +371,7 @@ def test_an_evacuation_that_fails(shared: Simulator, role: Role) -> None:
     """No maintenance is started, and the report has the VMs that were migrated."""
     shared.fault("fail", operation="MigrateVm", error={"code": "SYS.1006", "details": "dirty pages"})
     ran = role(evacuate=True)
-    assert ran.error.startswith("host host-1 was not put into maintenance. 1 of 2 VMs failed. vm-")
+    assert ran.error.startswith("host host-1 was not put into maintenance. 1 of 2 VMs failed: vm-")
     assert "dirty pages" in ran.error
     assert ran.calls == ["MigrateVm", "MigrateVm"]
     assert (len(ran.report["migrated_vms"]), ran.entered.result["changed"]) == (1, True)

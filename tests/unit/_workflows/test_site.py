@@ -100,7 +100,9 @@ def test_the_first_changes_are_shown(sim: Simulator, context: ModuleContext) -> 
     site.batch("sns_topic", [{"name": f"new-{number}"} for number in range(25)], 5)
     site.batch("sns_topic", [{"name": "new-1"}], 5)
     diff = site.build_diff()
-    assert [each["after_header"] for each in diff[:2]] == ["sns_topic new-0", "sns_topic new-1"]
+    uuids = {topic["name"]: topic["uuid"] for topic in sim.records("topic")}
+    headers = [f"sns_topic new-{number} ({uuids[f'new-{number}']})" for number in range(2)]
+    assert [each["after_header"] for each in diff[:2]] == headers
     assert (len(diff), diff[-1]) == (21, {"prepared": "and 5 more changes\n"})
 
 

@@ -654,7 +654,7 @@ def test_runs_that_have_ended_lose_their_vms(service: Simulator, work: WorkflowR
 
 def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work: WorkflowRunner) -> None:
     planned = plan(work, vms=["vm-1", "vm-9"]).result["next"]
-    done = step(work, "report", planned)
+    done = step(work, "report", {**planned, "asked": []})
     assert [(entry["vm"], entry["outcome"]) for entry in done.report] == [("vm-9", "failed"), ("vm-1", "failed")]
     assert (done.result["failed_count"], done.result["changed"]) == (2, False)
     assert done.report[1]["error"] == "Nothing was copied, because the run has ended before. Run the role again."
@@ -663,7 +663,7 @@ def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work:
         f"vm-1 ({service.records('vm')[0]['uuid']})",
     ]
     entries = [{**entry, "outcome": FULL, "error": None} for entry in done.report]
-    assert step(work, "report", {"entries": entries, "items": []}).message == "2 VMs, 2 full"
+    assert step(work, "report", {"entries": entries, "items": [], "asked": []}).message == "2 VMs, 2 full"
 
 
 def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:

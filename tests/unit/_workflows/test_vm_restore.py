@@ -71,7 +71,8 @@ def test_the_end_of_a_drill_reads_a_vm_once_after_each_call(service: Simulator, 
     checked, again = ["QueryVmInstance", "QueryTemplatedVmInstance", "QueryVolume"], ["QueryVmInstance", "QueryVolume"]
     tried = ["DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance"]
     begin = ["QueryVmInstance", *checked, *guarded, *tried, *guarded, *checked]
-    assert requests == [*begin, *(name for call in ("DestroyVmInstance", *tried) for name in (call, *again))]
+    destroyed = [name for call in ("DestroyVmInstance", *tried) for name in (call, *again)]
+    assert requests == [*begin, *destroyed, "QueryVmInstance"]
 
 
 def test_the_end_of_a_drill_reads_the_volumes_of_many_vms_together(service: Simulator, work: WorkflowRunner) -> None:
@@ -157,7 +158,7 @@ def test_without_a_suffix_existing_vms_are_used(service: Simulator, work: Workfl
 
 def test_vms_that_need_nothing_cost_no_requests(service: Simulator, work: WorkflowRunner) -> None:
     ran = run(work, *({"name": f"vm-{number}"} for number in (1, 2, 3)))
-    assert (ran.outcomes, ran.reads) == (["unchanged"] * 3, ["QueryVmInstance"])
+    assert (ran.outcomes, ran.reads) == (["unchanged"] * 3, ["QueryVmInstance"] * 2)
 
 
 def test_the_default_network_of_existing_vms_is_compared(service: Simulator, work: WorkflowRunner) -> None:
@@ -178,6 +179,27 @@ def test_a_vm_that_was_created_counts_although_its_nic_failed(service: Simulator
     """The role reported changed=0."""
     ran = run(work, {"name": "a", "nics": [{"l3_network": "l3-99"}]})
     assert (ran.outcomes, ran.result["changed"], ran.calls) == (["failed"], True, [CREATE])
+
+
+def test_a_vm_that_was_renamed_keeps_its_uuid(service: Simulator, work: WorkflowRunner) -> None:
+    (first,) = run(work, {"name": "a"}).report
+    service.change("vm", first["vm_uuid"], name="kept")
+    (second,) = run(work, {"name": "a"}).report
+    assert (second["outcome"], second["vm_uuid"] != first["vm_uuid"]) == ("changed", True)
+    assert states_of(service).keys() >= {"kept", "a"}
+
+
+def test_a_service_that_ignores_the_uuid_makes_two_and_says_so(service: Simulator, work: WorkflowRunner) -> None:
+    """The end of the drill refused both. Those that others have created stay."""
+    first, second, theirs = service.records("vm")
+    for vm, description in ((first, MARK), (second, MARK), (theirs, "ours")):
+        service.change("vm", vm["uuid"], name="a-drill", description=description)
+    started = run(work, {"name": "a"}, name_suffix="-drill")
+    assert started.outcomes == ["failed"]
+    assert "Several VMs have this name" in started.message
+    ended = run(work, {"name": "a"}, name_suffix="-drill", state="absent")
+    assert ended.outcomes == ["changed", "changed", "failed"]
+    assert [vm["state"] for vm in service.records("vm")] == ["Destroyed", "Destroyed", "Running"]
 
 
 def test_ambiguous_names_fail(service: Simulator, work: WorkflowRunner) -> None:
