@@ -99,6 +99,13 @@ others:
       elements: str
       sample: [a0000004000040008000000000000001]
     silent_seconds: {description: How long ago it has taken them for the last time., type: int, sample: 12}
+jobs:
+  description:
+    - The folder for the files of async jobs of the run, for the variable C(ansible_async_dir) of its tasks. Only the
+      user of the task can enter it, and it is removed when the VMs are given back.
+  returned: success
+  type: str
+  sample: /srv/backups/.runs/5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d.jobs
 running:
   description: The tasks that copy or restore volumes of the VMs now.
   returned: success

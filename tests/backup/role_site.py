@@ -29,12 +29,14 @@ class RoleSite:
         self._runner = PlaybookRunner(folder, sim.url, connection)
         self._folder = folder
         self.truth: dict[str, bytearray] = {}
+        # What the next playbooks have in their environment beside that of this process.
+        self.environment: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self._seed = 0
 
     def run_role(self, role: str, *arguments: str, **variables: Any) -> tuple[int, str, list[dict[str, Any]]]:
         """Run a role, and return the exit code, the output, and the report. Variables that are None are not set."""
-        played = self._runner.playbook([self._build_play(role, variables)], arguments)
+        played = self._runner.playbook([self._build_play(role, variables)], arguments, self.environment)
         self.requests = [request for task in played for request in task.requests]
         facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
         return played.code, played.output, max(facts, key=len)

@@ -45,10 +45,16 @@ class Mover:
     def __init__(self, runner: PlaybookRunner, python: str = sys.executable) -> None:
         self.runner, self.python = runner, python
 
-    def play(self, *tasks: dict[str, Any], variables: Mapping[str, Any] | None = None) -> Run:
+    def play(
+        self,
+        *tasks: dict[str, Any],
+        variables: Mapping[str, Any] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> Run:
         """Run tasks on a host that is not the controller, as far as Ansible knows."""
         here = {"ansible_connection": "local", "ansible_python_interpreter": self.python, **(variables or {})}
-        return self.runner.play(*tasks, arguments=("--inventory", "localhost,mover,", "--diff"), vars=here)
+        arguments = ("--inventory", "localhost,mover,", "--diff")
+        return self.runner.play(*tasks, arguments=arguments, environment=environment, vars=here)
 
     def run(self, name: str, options: Mapping[str, Any], check: bool = False) -> dict[str, Any]:
         """Run one module and return its result, which must be documented."""
@@ -168,6 +174,18 @@ def test_a_task_that_is_stopped_does_not_write_any_more(site: Site, mover: Mover
     assert (result["msg"].startswith("the run "), "has ended, and this task with it" in result["msg"]) == (True, True)
     assert [volume["state"] for volume in result["volumes"]] == ["incomplete"]
     assert site.vm.end_exports() == [0]
+
+
+def test_a_home_that_is_not_that_of_passwd(site: Site, mover: Mover, tmp_path: Path) -> None:
+    """Core writes the file of an async job into one home, and looks for it in the other. None is left in either."""
+    site.vm.write(0, 0, MIB)
+    environment = {"HOME": str(tmp_path / "home"), "ANSIBLE_ASYNC_DIR": "~/.ansible_async"}
+    with site.vm.opened() as infos:
+        (played,) = mover.play({"virtinfra.manager.backup_point": options_for(site, infos)}, environment=environment)
+    assert (played.status, played.result.get("msg")) == ("ok", None)
+    assert site.stamps == [played.result["point"]["point"]]
+    assert list((site.root / ".runs").glob("*.jobs")) == []
+    assert not (tmp_path / "home" / ".ansible_async").exists()
 
 
 def test_a_failed_restore_says_what_became_of_each_volume(site: Site, mover: Mover) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -235,6 +237,71 @@ def test_files(new_site: SiteFactory, tmp_path: Path, image_format: str) -> None
     with pytest.raises(BackupFailure, match="exists and "):
         restore(site.repository, task, QEMU)
     assert path.read_bytes() == b"other"
+
+
+@pytest.mark.parametrize("planted", ["link", "dangling link", "hard link", "another user's file", "another task's file"])
+def test_a_file_that_others_have_planted_is_not_written(site: Site, tmp_path: Path, planted: str) -> None:
+    """The folder of a restore may be one in which everybody can create files."""
+    make_points(site, 1)
+    folder, victim = tmp_path / "files", tmp_path / "victim"
+    folder.mkdir()
+    partial = folder / f"{site.vm.volumes[0].uuid}.raw.partial"
+    with ExitStack() as stack:
+        if planted == "dangling link":
+            partial.symlink_to(victim)
+        else:
+            victim.write_text("precious", encoding="utf-8")
+            if planted == "link":
+                partial.symlink_to(victim)
+            elif planted == "hard link":
+                partial.hardlink_to(victim)
+            else:
+                victim.rename(partial)
+                victim = partial
+        if planted == "another user's file":
+            os.chown(partial, 12345, 12345)
+        if planted == "another task's file":
+            fcntl.flock(stack.enter_context(partial.open()), fcntl.LOCK_EX)
+        with pytest.raises(BackupFailure, match=rf"{partial} .*(Remove it|Wait until)"):
+            restore(site.repository, RestoreTask(site.vm.uuid, directory=str(folder)), QEMU)
+    assert os.path.lexists(partial)
+    assert victim == partial or victim.exists() == (planted != "dangling link")
+    if victim.exists():
+        assert victim.read_text(encoding="utf-8") == "precious"
+
+
+def test_what_a_killed_restore_has_left_is_replaced(site: Site, tmp_path: Path) -> None:
+    make_points(site, 1)
+    volume = site.vm.volumes[0].uuid
+    (tmp_path / f"{volume}.raw.partial").write_bytes(b"half" * 1000)
+    restore(site.repository, RestoreTask(site.vm.uuid, directory=str(tmp_path)), QEMU)
+    assert (tmp_path / f"{volume}.raw").read_bytes() == (site.moments / site.stamps[0] / "0").read_bytes()
+    assert [path.name for path in tmp_path.glob("*.partial")] == []
+
+
+@pytest.mark.parametrize("target", ["same", "missing"])
+def test_a_link_is_no_restored_file(site: Site, tmp_path: Path, target: str) -> None:
+    """Its owner could change what it leads to."""
+    make_points(site, 1)
+    folder, elsewhere = tmp_path / "files", tmp_path / "elsewhere"
+    folder.mkdir()
+    if target == "same":
+        run("cp", site.moments / site.stamps[0] / "0", elsewhere)
+    (folder / f"{site.vm.volumes[0].uuid}.raw").symlink_to(elsewhere)
+    with pytest.raises(BackupFailure, match=r"is not a regular file. Remove it, or use another directory"):
+        restore(site.repository, RestoreTask(site.vm.uuid, directory=str(folder)), QEMU)
+
+
+def test_a_planted_file_of_a_repository_is_not_written(site: Site, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious", encoding="utf-8")
+    for name in (".lock", ".progress.new"):
+        site.folder.path.mkdir(exist_ok=True)
+        (site.folder.path / name).symlink_to(victim)
+        with suppress(OSError):
+            site.back_up()
+        (site.folder.path / name).unlink(missing_ok=True)
+    assert victim.read_text(encoding="utf-8") == "precious"
 
 
 def test_a_repository_that_cannot_be_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +62,19 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
     assert (compared["outcome"], compared["bytes_written"]) == ("compared", 0)
     assert {task["status"] for task in site.sim.records("cbttask")} == {"Stopped"}
     assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
+
+
+def test_a_home_that_is_not_that_of_passwd(site: RoleSite, tmp_path: Path) -> None:
+    """Core writes the file of an async job into one home, and looks for it in the other. None is left in either."""
+    homes = (tmp_path / "home", Path(pwd.getpwuid(os.getuid()).pw_dir))
+    site.environment = {"HOME": str(homes[0]), "ANSIBLE_ASYNC_DIR": "~/.ansible_async"}
+    before = [list_files(home / ".ansible_async").keys() for home in homes]
+    assert {entry["outcome"] for entry in site.back_up().values()} == {"full"}
+    wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True}
+    code, output, report = site.run_role("vm_backup_restore", **wanted)
+    assert (code, {entry["outcome"] for entry in report}) == (0, {"unchanged"}), output
+    assert list((site.repository / ".runs").glob("*.jobs")) == []
+    assert [list_files(home / ".ansible_async").keys() for home in homes] == before
 
 
 def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -12,11 +15,70 @@ from .failures import BackupFailure
 
 _BLOCK = 4 << 20
 
+# A file that does not exist yet. A link that somebody has planted under its name is not followed.
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+
 
 def write_private_file(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+    """Write a file that only its owner can read. What had its name before is removed."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    with os.fdopen(os.open(path, _NEW, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def open_lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
+    """Return the file descriptor of a lock file, which only its owner can read. Raise OSError if it is a link."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+@contextmanager
+def partial_file(path: Path) -> Iterator[Path]:
+    """Create a file for a program that writes it by its name. It gets its final name in the ``with`` statement.
+
+    A failure removes it. What a killed task of this user has left under the name is used again. Raise BackupFailure
+    if a link or a file of anybody else has the name, or another task writes the file.
+    """
+    descriptor = _open_partial(path)
+    try:
+        _require_own(path, descriptor)
+        try:
+            yield path
+        except BaseException:
+            with suppress(FileNotFoundError):
+                path.unlink()
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _open_partial(path: Path) -> int:
+    try:
+        return os.open(path, _NEW, 0o600)
+    except FileExistsError:
+        try:
+            return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise BackupFailure(_describe_foreign(path)) from error
+
+
+def _require_own(path: Path, descriptor: int) -> None:
+    """Lock an open file. Raise BackupFailure unless it is a file of this user that no other task writes."""
+    status = os.fstat(descriptor)
+    if not (stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink <= 1):
+        raise BackupFailure(_describe_foreign(path))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The task that wrote it may have given it its final name in between.
+        is_same = os.path.samestat(os.stat(path, follow_symlinks=False), status)
+    except (BlockingIOError, FileNotFoundError):
+        is_same = False
+    if not is_same:
+        raise BackupFailure(f"{path} is written by another task. Wait until it has ended")
+
+
+def _describe_foreign(path: Path) -> str:
+    return f"{path} exists, and is a link or belongs to another user. Remove it, or use another directory"
 
 
 def hash_file(path: Path, stop: Event | None = None, count: Callable[[int], None] = lambda length: None) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .connection import wait_for_events
 from .failures import BackupFailure
-from .files import sync_file, sync_folder, write_private_file
+from .files import open_lock, sync_file, sync_folder, write_private_file
 from .manifest import Point, check_uuid, format_manifest, is_stamp, is_uuid, read_manifest
 from .meter import FILE as PROGRESS
 from .plan import Base
@@ -108,7 +108,7 @@ class VmFolder:
         if not shared:
             self.path.mkdir(mode=0o700, exist_ok=True)
         try:
-            return os.open(self.path / ".lock", os.O_RDONLY if shared else os.O_RDWR | os.O_CREAT, 0o600)
+            return open_lock(self.path / ".lock", os.O_RDONLY) if shared else open_lock(self.path / ".lock")
         except FileNotFoundError:
             if shared:
                 return None

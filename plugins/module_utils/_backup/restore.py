@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from .connection import Connection, connect_export, list_data
 from .copying import Counts, compare, copy, copy_differences, list_non_zero, zero
 from .extents import Extent, count_bytes, cut_before
 from .failures import BackupFailure
-from .files import hash_file, sync_file, sync_folder
+from .files import hash_file, partial_file, sync_file, sync_folder
 from .images import QemuImg, open_image
 from .manifest import Point, VolumeCopy, is_stamp
 from .meter import MIB, Meter, ending
@@ -310,8 +311,11 @@ class _Files:
     def _is_there(self, volume: RestoredVolume) -> bool:
         """Return whether the file exists with the right content. Raise BackupFailure for another content."""
         path = Path(volume.target)
-        if not path.exists():
+        if not os.path.lexists(path):
             return False
+        # The owner of a link could change what it leads to.
+        if path.is_symlink() or not path.is_file():
+            raise BackupFailure(f"{path} is not a regular file. Remove it, or use another directory")
         try:
             is_equal = self._qemu.are_equal(self._image(volume), path, self._task.image_format)
         except BackupFailure as failure:
@@ -323,9 +327,7 @@ class _Files:
 
     def _convert(self, volume: RestoredVolume) -> None:
         path = Path(volume.target)
-        partial = path.with_name(f"{path.name}.partial")
-        try:
-            partial.touch(mode=0o600)
+        with partial_file(path.with_name(f"{path.name}.partial")) as partial:
             self._qemu.convert(self._image(volume), partial, self._task.image_format)
             if self._task.verify:
                 if not self._qemu.are_equal(self._image(volume), partial, self._task.image_format):
@@ -333,9 +335,6 @@ class _Files:
                 volume.verified = True
             sync_file(partial)
             partial.rename(path)
-        finally:
-            with suppress(FileNotFoundError):
-                partial.unlink()
 
     def _image(self, volume: RestoredVolume) -> Path:
         return self._folder.image(self._point.stamp, volume.volume_uuid)

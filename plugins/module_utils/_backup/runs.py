@@ -1,7 +1,8 @@
 """Which VMs the runs of a controller copy.
 
 ``ROOT/.runs/RUN.json`` says it of one run, which writes it again while it works. So another run sees, before it opens
-or ends a session, that the VM is taken, and for how long nothing was heard of the run that has taken it.
+or ends a session, that the VM is taken, and for how long nothing was heard of the run that has taken it. The folder
+``ROOT/.runs/RUN.jobs`` has the files of its async jobs. Both are removed when the run has ended.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .failures import BackupFailure
-from .files import write_private_file
+from .files import open_lock, write_private_file
 from .manifest import check_uuid, is_uuid
 from .repository import Repository
 
@@ -64,7 +66,7 @@ class Runs:
             return self._divide(run, vm_uuids, ended)
         with self._locked():
             for each in ended:
-                self._locate(each).unlink(missing_ok=True)
+                self._remove(each)
             taken, others = self._divide(run, vm_uuids, ended)
             new = path.with_suffix(".new")
             write_private_file(new, json.dumps({"owner": owner, "vm_uuids": taken}))
@@ -125,8 +127,19 @@ class Runs:
             return False
         if not predict:
             with self._locked():
-                self._locate(run).unlink(missing_ok=True)
+                self._remove(run)
         return True
+
+    def locate_jobs(self, run: str) -> Path:
+        """Return the folder for the files of the async jobs of a run. Only the owner of the runs can enter it.
+
+        Ansible's own one is in the home, in which its tasks write and read by different rules.
+        """
+        return self._locate(run).with_suffix(".jobs")
+
+    def _remove(self, run: str) -> None:
+        self._locate(run).unlink(missing_ok=True)
+        shutil.rmtree(self.locate_jobs(run), ignore_errors=True)
 
     def _divide(self, run: str, vm_uuids: Sequence[str], ended: Collection[str]) -> tuple[list[str], list[OtherRun]]:
         others = [other for other in self.find(vm_uuids) if other.run not in {run, *ended}]
@@ -150,7 +163,7 @@ class Runs:
         """Lock the folder, which exists from now on. It is locked for milliseconds."""
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            file = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+            file = open_lock(self._folder / ".lock")
         except OSError as error:
             raise BackupFailure(f"{self._folder} cannot be written: {error.strerror}") from error
         try:

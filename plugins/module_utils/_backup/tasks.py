@@ -38,19 +38,16 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
     """Take VMs for a run, or give them back."""
     repository, run, vm_uuids = Repository(params["repository"]), params["run"], params["vm_uuids"]
     runs = Runs(repository)
+    result: dict[str, Any] = {"changed": False, "taken": [], "others": [], "jobs": str(runs.locate_jobs(run))}
     if params["state"] == "absent":
-        return {"changed": runs.forget(run, predict), "taken": [], "others": [], "running": []}
+        return {**result, "changed": runs.forget(run, predict), "running": []}
     if vm_uuids is None:
-        taken = runs.touch(run, predict)
-        return {"changed": False, "taken": taken, "others": [], "running": list_running(repository, taken)}
-    had = runs.has(run)
-    taken, others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
-    return {
-        "changed": not had or bool(params["ended"]),
-        "taken": taken,
-        "others": [other.describe() for other in others],
-        "running": list_running(repository, taken),
-    }
+        result["taken"] = runs.touch(run, predict)
+    else:
+        result["changed"] = not runs.has(run) or bool(params["ended"])
+        result["taken"], others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
+        result["others"] = [other.describe() for other in others]
+    return {**result, "running": list_running(repository, result["taken"])}
 
 
 def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:

@@ -33,6 +33,9 @@ PATIENCE = 120.0
 # The seconds after which a task is ended whatever it does, and for which a process without progress counts as alive.
 LONGEST, LONGEST_UNKNOWN = 30 * 24 * 3600, 900.0
 
+# What async_status says of a job without a file.
+NO_JOB = "could not find job"
+
 # What async adds to the result of a module.
 OF_ASYNC = (
     *("ansible_job_id", "ansible_parsed", "results_file", "started", "finished"),
@@ -53,11 +56,13 @@ class MoverAction(ActionBase):
         vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
         copies = options.get("volumes") and options.get("repository") and vm.get("uuid")
         if self._task.async_val or self._task.check_mode or not copies:
+            if self._task.async_val:
+                self._keep_job_in(self._find_jobs())
             result: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val)
             return result
         if options.get("run"):
             touched = self._take(options)
-            return touched if touched.get("failed") else self._run(options, vm)
+            return touched if touched.get("failed") else self._run(options, vm, touched["jobs"])
         return self._run_alone({**options, "run": str(uuid4())}, vm)
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +75,7 @@ class MoverAction(ActionBase):
                 return taken
             if other := find_other_run(taken["others"], str(vm["uuid"])):
                 return {"failed": True, "changed": False, "volumes": [], "msg": other}
-            return self._run(options, vm)
+            return self._run(options, vm, taken["jobs"])
         finally:
             self._take(options, state="absent")
 
@@ -79,9 +84,9 @@ class MoverAction(ActionBase):
         result: dict[str, Any] = self._execute_module(RUN, arguments, task_vars=self._variables)
         return result
 
-    def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
-        """Start the task, and look at it until it has ended."""
-        started = self._start(options)
+    def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any], folder: str) -> dict[str, Any]:
+        """Start the task, and look at it until it has ended. ``folder`` is that of its job."""
+        started = self._start(options, folder)
         job, began = started.get("ansible_job_id"), CLOCK.monotonic()
         if started.get("failed") or not job:
             return started
@@ -91,7 +96,7 @@ class MoverAction(ActionBase):
             CLOCK.sleep(pause)
             now = CLOCK.monotonic()
             try:
-                if result := self._look(job):
+                if result := self._look(job, folder):
                     return result
                 progress = next(iter(self._take(options).get("running") or ()), None)
                 heard, known = now, now if progress else known
@@ -108,7 +113,8 @@ class MoverAction(ActionBase):
             self._show(describe_progress({"name": vm.get("name") or vm["uuid"]}, progress))
             pause = choose_pause(progress, now - began)
 
-    def _start(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _start(self, options: Mapping[str, Any], folder: str) -> dict[str, Any]:
+        self._keep_job_in(folder)
         self._task.async_val = LONGEST
         try:
             started: dict[str, Any] = self._execute_module(
@@ -118,15 +124,26 @@ class MoverAction(ActionBase):
             self._task.async_val = 0
         return started
 
-    def _look(self, job: str) -> dict[str, Any]:
+    def _find_jobs(self) -> str:
+        """Return the folder in which the module async_status looks for jobs."""
+        folder: str = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
+        return folder
+
+    def _keep_job_in(self, folder: str) -> None:
+        """Let core write the file of a job into a folder. By itself it writes in $HOME, and looks in that of passwd."""
+        self._connection._shell.set_option("async_dir", folder)
+
+    def _look(self, job: str, folder: str) -> dict[str, Any]:
         """Return the result of the task, nothing while it works."""
-        folder = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
-        arguments = {"jid": job, "_async_dir": folder}
-        name = "ansible.legacy.async_status"
-        result: dict[str, Any] = self._execute_module(name, {**arguments, "mode": "status"}, task_vars=self._variables)
+        arguments = {"jid": job, "_async_dir": folder, "mode": "status"}
+        result: dict[str, Any] = self._execute_module(
+            "ansible.legacy.async_status", arguments, task_vars=self._variables
+        )
         if not result.get("finished"):
             return {}
-        self._execute_module(name, {**arguments, "mode": "cleanup"}, task_vars=self._variables)
+        if result.get("msg") == NO_JOB:
+            # Another run has taken this one for ended, and removed its files.
+            return {"failed": True, "changed": True, "msg": "The result of the task on the data mover is lost."}
         return {name: value for name, value in result.items() if name not in OF_ASYNC}
 
     def _show(self, line: str) -> None:
