@@ -18,7 +18,7 @@ description:
   - While it works, it shows how far it is, at least twice a minute. It does not show it with C(async) and with
     O(directory).
 requirements:
-  - libnbd 1.12 or newer for the platform's Python (package python3-libnbd), with O(volumes) only
+  - libnbd 1.12 or newer for the platform's Python (package python3-libnbd), without O(directory)
   - qemu-img and qemu-nbd (package qemu-utils on Debian and Ubuntu, qemu-img on RHEL and Fedora, qemu-tools and qemu-img
     on SUSE)
 extends_documentation_fragment:
@@ -29,7 +29,7 @@ attributes:
   check_mode:
     support: full
     details:
-      - It reads the repository only, because a connection would end the export. So it cannot know that a volume has the
+      - It checks the files as a run does. It reads the repository only, because a connection would end the export. So it cannot know that a volume has the
         content already, or another size, and reports a change for all volumes.
   diff_mode:
     support: none
@@ -59,6 +59,14 @@ options:
       - A folder in which a file C(VOLUME UUID.FORMAT) is created for each volume of the point, instead of O(volumes).
       - A file that exists must have the content already, or the task fails.
     type: path
+  check_volumes:
+    description:
+      - The uuids of volumes of the point whose copies are only checked, instead of O(volumes) and O(directory). Nothing
+        is written, also without check mode.
+      - The role P(virtinfra.manager.vm_backup_restore#role) checks them before it stops the VM, and then writes with
+        O(check=false).
+    type: list
+    elements: str
   format:
     description: The format of the files in O(directory).
     type: str
@@ -92,6 +100,13 @@ EXAMPLES = r"""
     repository: /srv/backups
     vm_uuid: "{{ vms[0].uuid }}"
     volumes: "{{ export.volume_infos }}"
+  delegate_to: mover
+
+- name: Check before the VM is stopped that the newest point can be restored
+  virtinfra.manager.backup_restore:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    check_volumes: "{{ vms[0].all_volumes | map(attribute='uuid') }}"
   delegate_to: mover
 
 - name: Restore a point into files
@@ -186,7 +201,7 @@ volumes:
   contains:
     volume_uuid: {description: The volume of the point., type: str, sample: a0000007000040008000000000000001}
     target:
-      description: The uuid of the volume that was overwritten, or the path of the file.
+      description: The uuid of the volume that was overwritten or checked, or the path of the file.
       type: str
       sample: a0000007000040008000000000000001
     size: {description: The size of the copy., type: int, sample: 10737418240}
@@ -217,6 +232,7 @@ MODULE = MoverModule(
         "point": {"type": "str"},
         "volumes": {"type": "list", "elements": "dict"},
         "directory": {"type": "path"},
+        "check_volumes": {"type": "list", "elements": "str"},
         "format": {"type": "str", "choices": ["raw", "qcow2"], "default": "raw"},
         "only_different": {"type": "bool", "default": True},
         "allow_larger": {"type": "bool", "default": False},
@@ -226,8 +242,8 @@ MODULE = MoverModule(
         "run": {"type": "str"},
     },
     constraints={
-        "mutually_exclusive": [("volumes", "directory")],
-        "required_one_of": [("volumes", "directory")],
+        "mutually_exclusive": [("volumes", "directory", "check_volumes")],
+        "required_one_of": [("volumes", "directory", "check_volumes")],
     },
     nothing={"volumes": []},
 )

@@ -16,6 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore import (
+    RestoreOutcome,
     RestoreTask,
     build_targets,
     restore,
@@ -147,6 +148,31 @@ def test_the_guards_before_a_connection(new_site: SiteFactory) -> None:
         site.restore(infos, check=False)
     # No connection was made, or the exports would have ended.
     assert site.vm.end_exports() == other.vm.end_exports() == [None]
+
+
+def test_a_check_before_the_vm_is_stopped(new_site: SiteFactory) -> None:
+    """It reads the files of the chosen volumes, and neither connects nor writes."""
+    site = new_site(4 * MIB, 4 * MIB)
+    make_points(site)
+    first, second = (volume.uuid for volume in site.vm.volumes)
+
+    def check(*volumes: str) -> RestoreOutcome:
+        return restore(site.repository, RestoreTask(site.vm.uuid, only_checked=volumes), QEMU)
+
+    outcome = check(first, second)
+    assert [(volume.volume_uuid, volume.state) for volume in outcome.volumes] == [
+        (first, "untouched"),
+        (second, "untouched"),
+    ]
+    assert not outcome.is_changed
+    assert not site.repository.was_restored(first)
+    # The base of the newest point is damaged.
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 1M 4k", site.image(site.stamps[0], 1))
+    assert len(check(first).volumes) == 1
+    with pytest.raises(BackupFailure, match="is damaged"):
+        check(first, second)
+    with pytest.raises(BackupFailure, match=f"has no copy of the volume {'0' * 32}"):
+        check("0" * 32)
 
 
 def test_a_volume_of_a_vm_that_was_made_again(new_site: SiteFactory) -> None:

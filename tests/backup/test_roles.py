@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from backup.role_site import RoleSite, open_role_site
 
-from support.kvm_host import MIB, run
+from support.kvm_host import MIB, run, wait_until
 
 
 @pytest.fixture
@@ -135,6 +135,41 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
     assert code == 0, output
     assert (folder / f"{volume}.raw").read_bytes() == moment
     assert {entry["outcome"] for entry in files} == {"changed"}
+
+
+def test_a_damaged_point_stops_no_vm(site: RoleSite) -> None:
+    """Check mode finds the damage, too. A restore into files fails, with an entry for each volume."""
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, MIB)
+    point = site.back_up(query=[], vms="vm-1")["vm-1"]["point"]
+    image = site.repository / vm["uuid"] / point / f"{vm['rootVolumeUuid']}.qcow2"
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 512k 4k", image)
+    for arguments in (("--check",), ()):
+        code, output, report = site.run_role("vm_backup_restore", *arguments, vm="vm-1", confirm="vm-1", stop=True)
+        assert (code, {entry["outcome"] for entry in report}) == (2, {"failed"}), output
+        assert f"{image} is damaged: its checksum is not that of the manifest" in report[0]["error"]
+        assert [entry["operation"] for entry in site.requests if entry["method"] != "GET"] == []
+    assert site.state_of("vm-1") == "Running"
+    folder = site.repository.with_name("files")
+    folder.mkdir()
+    for arguments in (("--check",), ()):
+        code, output, report = site.run_role("vm_backup_restore", *arguments, vm="vm-1", to_directory=str(folder))
+        assert (code, len(report), {entry["outcome"] for entry in report}) == (2, 2, {"failed"}), output
+        assert f"{image} is damaged" in report[0]["error"]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_vm_that_a_person_starts_while_it_is_written(site: RoleSite) -> None:
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    site.back_up(query=[], vms="vm-1")
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    options = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True, "rate_limit": 1}
+    restoring = site.start_role("vm_backup_restore", **options)
+    wait_until(lambda: site.sim.state()["exported"].get(vm["uuid"]), 120)
+    site.sim.change("vm", vm["uuid"], state="Running")
+    assert restoring.wait() == 2
+    assert "The VM is Running: it was started, or removed, while its" in site.output.read_text(encoding="utf-8")
 
 
 def test_the_capacity_report_lists_vms_without_a_recent_point(site: RoleSite) -> None:

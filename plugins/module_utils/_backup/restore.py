@@ -33,13 +33,14 @@ RESTORED = "restored"
 class RestoreTask:
     """What a task asks for. ``targets`` are pairs of an export and the uuid of the volume whose copy it gets.
 
-    It ends with ``run``, of which it is a part.
+    With ``only_checked``, it only checks the copies of these volumes. It ends with ``run``, of which it is a part.
     """
 
     vm_uuid: str
     point: str | None = None
     targets: Sequence[tuple[Export, str]] = ()
     directory: str | None = None
+    only_checked: Sequence[str] = ()
     image_format: str = "raw"
     only_different: bool = True
     allow_larger: bool = False
@@ -98,7 +99,9 @@ def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: b
     Raise BackupFailure; its ``result`` says what became of each volume.
     """
     folder = repository.vm(task.vm_uuid)
-    meter = Meter(None if predict else folder.progress, task.rate_limit * MIB, Runs(repository).watch(task.run))
+    # A prediction is no part of a run, which takes no VM then.
+    watch = Runs(repository).watch(None if predict else task.run)
+    meter = Meter(None if predict else folder.progress, task.rate_limit * MIB, watch)
     with folder.locked(shared=True), ending(meter):
         points = folder.read_points()
         point = _choose_point(folder, points, task.point)
@@ -110,7 +113,9 @@ def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: b
             _check_files(folder, points, point, copies, meter)
         outcome = RestoreOutcome(point.describe(), _list_volumes(task, copies))
         try:
-            if task.directory is not None:
+            if task.only_checked:
+                pass
+            elif task.directory is not None:
                 _Files(folder, point, task, qemu, outcome).restore(copies, predict)
             elif predict:
                 _mark(outcome.volumes, RESTORED)
@@ -137,6 +142,8 @@ def _choose_copies(point: Point, task: RestoreTask) -> list[VolumeCopy]:
     """Return the copy for each target, for a directory all. Raise BackupFailure."""
     if task.directory is not None:
         return list(point.volumes)
+    if task.only_checked:
+        return [_find_copy(point, uuid, "") for uuid in dict.fromkeys(task.only_checked)]
     if not task.targets:
         raise BackupFailure("volumes is empty: there is nothing to restore into")
     for name, uuids in (
@@ -145,16 +152,18 @@ def _choose_copies(point: Point, task: RestoreTask) -> list[VolumeCopy]:
     ):
         if twice := sorted({uuid for uuid in uuids if uuids.count(uuid) > 1}):
             raise BackupFailure(f"volumes has several entries with the {name} {', '.join(twice)}")
-    copies = []
-    for export, source in task.targets:
-        if (found := point.find(source)) is None:
-            known = ", ".join(volume.volume_uuid for volume in point.volumes)
-            raise BackupFailure(
-                f"the point {point.stamp} has no copy of the volume {source} for {export.volume_uuid}. It has copies"
-                f" of {known}. Name one of them as the source of {export.volume_uuid}"
-            )
-        copies.append(found)
-    return copies
+    hint = ". Name one of them as the source of "
+    return [_find_copy(point, source, f"{hint}{export.volume_uuid}") for export, source in task.targets]
+
+
+def _find_copy(point: Point, volume_uuid: str, hint: str) -> VolumeCopy:
+    """Return the copy of a volume. Raise BackupFailure, with a hint, if the point has none."""
+    if (found := point.find(volume_uuid)) is None:
+        known = ", ".join(volume.volume_uuid for volume in point.volumes)
+        raise BackupFailure(
+            f"the point {point.stamp} has no copy of the volume {volume_uuid}. It has copies of {known}{hint}"
+        )
+    return found
 
 
 def _check_files(
@@ -188,6 +197,8 @@ def _list_volumes(task: RestoreTask, copies: Sequence[VolumeCopy]) -> list[Resto
     if task.directory is not None:
         folder = Path(task.directory)
         names = [str(folder / f"{each.volume_uuid}.{task.image_format}") for each in copies]
+    elif task.only_checked:
+        names = [each.volume_uuid for each in copies]
     else:
         names = [export.volume_uuid for export, dummy in task.targets]
     return [RestoredVolume(each.volume_uuid, name, each.size) for each, name in zip(copies, names)]

@@ -57,6 +57,7 @@ def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str
         point=params["point"],
         targets=build_targets(params["volumes"] or ()),
         directory=params["directory"],
+        only_checked=params["check_volumes"] or (),
         image_format=params["format"],
         **{name: params[name] for name in ("only_different", "allow_larger", "check", "verify", "rate_limit", "run")},
     )

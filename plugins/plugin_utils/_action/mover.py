@@ -54,7 +54,8 @@ class MoverAction(ActionBase):
         self._variables = task_vars
         options = self._task.args
         vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
-        copies = options.get("volumes") and options.get("repository") and vm.get("uuid")
+        has_volumes = options.get("volumes") or options.get("check_volumes")
+        copies = has_volumes and options.get("repository") and vm.get("uuid")
         if self._task.async_val or self._task.check_mode or not copies:
             if self._task.async_val:
                 self._keep_job_in(self._find_jobs())

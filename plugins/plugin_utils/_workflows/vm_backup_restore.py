@@ -24,8 +24,8 @@ MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore.
 
 NOTHING = "Nothing was changed."
 
-# What became of a volume if the data mover has not said it.
-UNKNOWN = "unknown"
+# What became of a volume: the words of backup_restore, and one for what the data mover has not said.
+WRITTEN, UNTOUCHED, UNKNOWN = ("restored", "unchanged"), "untouched", "unknown"
 
 HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
@@ -90,8 +90,9 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     point = choose_point(listed["points"], vm, settings)
     if vm is None:
         lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
-        files = {"vm": None, "point": point, "targets": [], "lines": lines, "runs": [], "has_leftover": False}
-        return Report("volumes", next=files)
+        targets = [_describe_file(copy, settings) for copy in point["volumes"]]
+        nothing = {"vm": None, "runs": [], "checks": [], "has_leftover": False}
+        return Report("volumes", next={**nothing, "point": point, "targets": targets, "lines": lines})
     ended = list_ended({"others": listed["runs"]})
     refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
@@ -100,8 +101,23 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     run = {"run": str(uuid4()), "owner": describe_owner(settings.timeout + SILENCE), "vm_uuids": vms, "ended": ended}
     # The exports of a run that was killed remain.
     has_leftover = any(each["run"] in ended and vm["uuid"] in each["vm_uuids"] for each in listed["runs"])
-    planned = {"vm": vm, "point": point, "targets": targets, "runs": [run], "has_leftover": has_leftover}
+    # Whatever can be read is read before the VM is stopped.
+    check = {**_describe_copy(point, settings), "sources": [target["source"] for target in targets], "run": run["run"]}
+    planned = {"vm": vm, "point": point, "targets": targets, "runs": [run], "checks": [check]}
+    planned["has_leftover"] = has_leftover
     return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
+
+
+def _describe_file(copy: Record, settings: Settings) -> Record:
+    """Return the file that is written for a volume of the point."""
+    path = f"{settings.to_directory}/{copy['volume_uuid']}.raw"
+    return {"source": copy["volume_uuid"], "uuid": path, "name": path, "size": copy["size"]}
+
+
+def _describe_copy(point: Record, settings: Settings) -> Record:
+    """Return what each task of the data mover about the point needs."""
+    options = {"repository": settings.repository, "rate_limit": settings.rate_limit}
+    return {**options, "vm_uuid": point["vm_uuid"], "point": point["point"]}
 
 
 def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings) -> Record:
@@ -126,6 +142,8 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
     if not newest["whole"]:
         problems = "; ".join(newest["problems"])
         raise InvalidOptions(f"the point {newest['point']} is not whole: {problems}. {NOTHING} Choose another point")
+    if not newest["volumes"]:
+        raise InvalidOptions(f"the point {newest['point']} has no volumes. {NOTHING} Choose another point")
     return newest
 
 
@@ -199,16 +217,16 @@ def confirm(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Stop the VM if asked, take a snapshot group, and export the volumes; return what was done if that fails.
 
-    Raise VirtinfraError if nothing was done, because another run has the VM.
+    Raise VirtinfraError if nothing was done, because another run has the VM, or the point is damaged.
     """
     settings, planned = Settings(**options), given["plan"]
     vm, point = planned["vm"], planned["point"]
-    if problem := find_other_work(planned["runs"], given["taken"]):
+    if problem := find_obstacle(given):
         raise VirtinfraError(f"{problem} {NOTHING}")
-    common = {"repository": settings.repository, "vm_uuid": point["vm_uuid"], "point": point["point"]}
-    common |= {name: getattr(settings, name) for name in ("only_different", "allow_larger", "rate_limit")}
+    common = _describe_copy(point, settings)
+    common |= {name: getattr(settings, name) for name in ("only_different", "allow_larger")}
     if vm is None:
-        work = {**common, "volumes": None, "directory": settings.to_directory, "run": None}
+        work = {**common, "volumes": None, "directory": settings.to_directory, "run": None, "check": True}
         return Report("volumes", next={"work": [work], "snapshot_group": None})
     if site.check_mode:
         return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=True)
@@ -218,7 +236,8 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     except VirtinfraError as failure:
         # The last step needs to know what was done until then.
         return Report("volumes", next={"work": [], **asdict(begun), "problem": str(failure)})
-    work = {**common, "volumes": infos, "directory": None, "run": planned["runs"][0]["run"]}
+    # The files were checked just before. Again, it would take time in which the VM is off.
+    work = {**common, "volumes": infos, "directory": None, "run": planned["runs"][0]["run"], "check": False}
     return Report("volumes", next={"work": [work], **asdict(begun)}, has_changed=True)
 
 
@@ -226,9 +245,10 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 class _Begun:
     """What was done before the volumes are written: this snapshot group taken, the volumes exported.
 
-    ``is_off`` says whether the VM is known to be stopped.
+    ``stopping`` says whether this run has asked to stop the VM, and ``is_off`` whether it is known to be stopped.
     """
 
+    stopping: bool = False
     is_off: bool = False
     snapshot_group: str | None = None
     exported: bool = False
@@ -238,6 +258,7 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
     """Prepare the VM, note it in ``begun``, and return the exports of its volumes. Raise VirtinfraError."""
     vm, targets = planned["vm"], planned["targets"]
     if vm["state"] != "Stopped":
+        begun.stopping = True
         stopping = {"state": "stopped", "wait_timeout": settings.timeout}
         _do(site, "The VM could not be stopped", "vm", {"uuid": vm["uuid"]}, **stopping)
         begun.is_off = True
@@ -267,6 +288,22 @@ def find_other_work(runs: Sequence[Record], results: Sequence[Record]) -> str | 
         others = (find_other_run(result["others"], uuid) for uuid in run["vm_uuids"])
         if other := next(filter(None, others), None):
             return other
+    return None
+
+
+def find_obstacle(given: Record) -> str | None:
+    """Return why nothing may be done: another run has the VM, or the point cannot be restored. None if neither is so.
+
+    ``given`` has the results of the tasks that have taken the VM and checked the files.
+    """
+    planned = given["plan"]
+    if problem := find_other_work(planned["runs"], given["taken"]):
+        return problem
+    for check, result in zip(planned["checks"], given["checked"], strict=True):
+        if problem := find_failure(result):
+            return f"The point {check['point']} could not be checked, or is damaged: {problem.rstrip('.')}."
+        if {row["volume_uuid"] for row in result["volumes"]} != {*check["sources"]}:
+            return f"The data mover has not checked all volumes of the point {check['point']}."
     return None
 
 
@@ -328,36 +365,94 @@ def match_exports(infos: Sequence[Record], targets: Sequence[Record]) -> list[Re
 
 
 def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """End the exports, start the VM if asked and all is restored, and return an entry for each volume."""
+    """End the exports, leave the VM as it has to be, and return an entry for each volume."""
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
     vm, results = planned["vm"], given.get("restored") or []
-    site.ask(Wish({each["source"]: {"vm": vm["name"], "volume": each["source"]} for each in planned["targets"]}))
-    problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
-    if vm and _may_have_exports(site, given):
-        ended = _end_exports(site, planned)
-        if ended["failed"]:
-            problems.append(f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}")
-        elif begun.get("exported") and not ended["changed"]:
-            problems.append(f"It is not known whether the exports have ended. To be safe, {HOW_TO_END}")
+    name = (vm or {"name": planned["point"]["vm_name"]})["name"]
+    site.ask(Wish({each["source"]: {"vm": name, "volume": each["source"]} for each in planned["targets"]}))
     rows = list_volumes(planned["targets"], results, site.check_mode)
-    if vm and settings.start and not problems:
-        started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
-        if started["failed"]:
-            problems.append(f"The VM is restored, but could not be started: {started['msg']}")
-        elif (started.get("vm") or {}).get("state") != "Running":
-            problems.append("The VM is restored, but it is not known to run. Start it")
-    elif problems and begun.get("is_off") and (settings.start or settings.stop or any(is_half(row) for row in rows)):
-        problems.append("The VM was not started")
+    problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
+    if not problems and not all(row["state"] in WRITTEN for row in rows):
+        problems.append("The data mover has not said that it has written all volumes")
+    if vm and _may_have_begun(site, given):
+        # A step that was interrupted does not say whether it has exported the volumes, and whether it has stopped the VM.
+        begun = begun or {"exported": True, "stopping": vm["state"] != "Stopped"}
+        _finish(site, settings, _Restored(planned, begun, rows, problems))
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
 
 
-def _may_have_exports(site: Site, given: Record) -> bool:
-    """Return whether this run may have exported the volumes. Exports of others stay."""
-    begun = given["begun"]
-    if site.check_mode or find_other_work(given["plan"]["runs"], given["taken"]):
+def _may_have_begun(site: Site, given: Record) -> bool:
+    """Return whether this run may have changed anything. Exports of others stay."""
+    if site.check_mode or find_obstacle(given):
         return False
-    # A step that does not say it was interrupted.
-    return bool(begun["next"]["exported"] if begun.get("next") else begun.get("failed"))
+    return bool(given["begun"].get("next") or given["begun"].get("failed"))
+
+
+@dataclass
+class _Restored:
+    """A restore whose volumes are written, or will not be: the plan, what was done before, the rows of the volumes.
+
+    ``problems`` are why it has failed.
+    """
+
+    planned: Record
+    begun: Record
+    rows: Sequence[Record]
+    problems: list[str]
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was written, in no volume."""
+        return all(row["state"] in (UNTOUCHED, "unchanged") for row in self.rows)
+
+
+def _finish(site: Site, settings: Settings, done: _Restored) -> None:
+    """End the exports, start the VM if it is right, and note what has failed."""
+    vm = done.planned["vm"]
+    was_started = None if done.is_untouched else find_start(site, vm)
+    if was_started:
+        done.problems.append(was_started)
+    is_served = False
+    if done.begun["exported"]:
+        ended = _end_exports(site, done.planned)
+        if is_served := bool(ended["failed"]):
+            done.problems.append(f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}")
+        elif done.begun.get("is_off") and not ended["changed"]:
+            is_served = True
+            done.problems.append(f"It is not known whether the exports have ended. To be safe, {HOW_TO_END}")
+    if not done.problems:
+        if settings.start and (reason := _start(site, vm, settings)):
+            done.problems.append(f"The VM is restored, but could not be started: {reason}")
+    elif done.begun.get("stopping") and done.is_untouched and not is_served:
+        reason = _start(site, vm, settings)
+        failure = f"The VM was stopped, and could not be started again: {reason}"
+        done.problems.append(failure if reason else "The VM runs, as before")
+    elif done.begun.get("is_off") and not was_started:
+        if settings.start or settings.stop or any(map(is_half, done.rows)):
+            done.problems.append("The VM was not started")
+
+
+def find_start(site: Site, vm: Record) -> str | None:
+    """Return that the VM, whose volumes were written, does not stand still any more, None if it does."""
+    try:
+        current = site.select_vms([], [vm["uuid"]]).objects
+    except VirtinfraError as failure:
+        return f"It is not known whether the VM was started while its volumes were written: {failure}"
+    state = current[0]["state"] if current else "gone"
+    if state == "Stopped":
+        return None
+    return (
+        f"The VM is {state}: it was started, or removed, while its volumes were written, by somebody or by the high"
+        " availability of the service. Its volumes are not those of the point. Stop it, and run the role again"
+    )
+
+
+def _start(site: Site, vm: Record, settings: Settings) -> str | None:
+    """Start the VM, and return why that has failed, None if it runs."""
+    started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
+    if not started["failed"] and (started.get("vm") or {}).get("state") != "Running":
+        return "the service does not show that it runs"
+    return str(started["msg"]) if started["failed"] else None
 
 
 def find_failure(result: Record) -> str | None:
@@ -367,16 +462,16 @@ def find_failure(result: Record) -> str | None:
     return None
 
 
-def list_volumes(targets: Sequence[Record], results: Sequence[Record], predicts: bool) -> Sequence[Record]:
-    """Return what became of each volume: what backup_restore returned, or what is known without it."""
-    if volumes := next((result["volumes"] for result in results if result.get("volumes")), None):
-        return list(volumes)
-    state = "restored" if predicts else "untouched"
+def list_volumes(targets: Sequence[Record], results: Sequence[Record], predicts: bool) -> list[Record]:
+    """Return what became of each target: what backup_restore returned, or what is known without it."""
+    known = {row["volume_uuid"]: row for result in results for row in result.get("volumes") or ()}
+    state = "restored" if predicts else UNTOUCHED
     if any("volumes" not in result for result in results):
         # The module did not return: its process was killed, or its machine is unreachable.
         state = UNKNOWN
     return [
-        {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": state}
+        known.get(each["source"])
+        or {"volume_uuid": each["source"], "target": each["uuid"], "size": each["size"], "state": state}
         for each in targets
     ]
 

@@ -29,7 +29,9 @@ def service(sim: Simulator) -> Simulator:
 
 
 def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
-    """Run a step of the workflow for the VM vm-1."""
+    """Run a step of the workflow for the VM vm-1. The files of the point are whole, unless ``given`` says otherwise."""
+    if name in ("begin", "end"):
+        given = {"checked": checked(given["plan"]), **given}
     values = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", **variables}
     prefixed = {f"vm_backup_restore_{key}": value for key, value in values.items()}
     return work("vm_backup_restore", prefixed, check, step=name, given=given)
@@ -46,6 +48,23 @@ def list_points(service: Simulator, number: int = 0, **members: Any) -> dict[str
 def taken(planned: dict[str, Any], *others: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what backup_run returned for the runs of a plan."""
     return [{"taken": run["vm_uuids"], "others": list(others)} for run in planned["runs"]]
+
+
+def checked(planned: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what backup_restore returned when it has only checked the files."""
+    return [
+        {"failed": False, "volumes": [{"volume_uuid": source, "state": "untouched"} for source in check["sources"]]}
+        for check in planned["checks"]
+    ]
+
+
+def written(planned: dict[str, Any], state: str = "restored") -> list[dict[str, Any]]:
+    """Return what backup_restore returned when it has written all volumes."""
+    rows = [
+        {"volume_uuid": target["source"], "target": target["uuid"], "size": 1, "state": state}
+        for target in planned["targets"]
+    ]
+    return [{"failed": False, "volumes": rows}]
 
 
 def other_run(service: Simulator, **members: Any) -> dict[str, Any]:
@@ -152,9 +171,8 @@ def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
         work, "end", {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [failed]}, start=True
     )
     assert ended.calls == ["UnexportNbdVolumes"]
-    entry, *others = ended.report
-    assert {other["outcome"] for other in others} == {"failed"}
-    assert entry["outcome"] == "failed"
+    entry, other = ended.report
+    assert (entry["outcome"], other["outcome"], other["state"]) == ("failed", "failed", "untouched")
     for part in (
         "the export was cut.",
         "The VM was not started.",
@@ -257,6 +275,7 @@ def test_what_the_data_mover_gets(service: Simulator, work: WorkflowRunner) -> N
         "point": STAMP,
         "directory": None,
         "run": planned["runs"][0]["run"],
+        "check": False,
     }
     groups = {each["name"]: each["description"] for each in service.records("snapshotgroup")}
     assert groups[begun.result["next"]["snapshot_group"]] == MARK
@@ -264,7 +283,7 @@ def test_what_the_data_mover_gets(service: Simulator, work: WorkflowRunner) -> N
     planned = step(work, "plan", {"listed": list_points(service)}, **files).result["next"]
     begun = step(work, "begin", {"plan": planned, "taken": []}, **files, **options)
     (work_item,) = begun.result["next"]["work"]
-    assert {**options, "volumes": None, "run": None, "point": STAMP}.items() <= work_item.items()
+    assert {**options, "volumes": None, "run": None, "point": STAMP, "check": True}.items() <= work_item.items()
     assert planned["lines"] == [f"All volumes of the point {STAMP} are written into files in /srv/files."]
 
 
@@ -442,11 +461,12 @@ def test_a_failed_export_names_what_was_done_before(service: Simulator, work: Wo
     service.fault("fail", "ExportNbdVolumes", error={"code": "SYS.1000", "details": "no port is free"})
     begun, ended = begin_and_end(work, planned, stop=True, start=True)
     group = begun.result["next"]["snapshot_group"]
-    assert (begun.result["changed"], ended.calls) == (True, ["UnexportNbdVolumes"])
+    assert (begun.result["changed"], ended.calls) == (True, ["UnexportNbdVolumes", "StartVmInstance"])
     assert group in [each["name"] for each in service.records("snapshotgroup")]
     assert {(entry["state"], entry["snapshot_group"]) for entry in ended.report} == {("untouched", group)}
-    for part in ("no port is free", "The VM was not started. This volume was not overwritten."):
+    for part in ("no port is free", "The VM runs, as before. This volume was not overwritten."):
         assert part in ended.report[0]["error"]
+    assert {vm["name"]: vm["state"] for vm in service.records("vm")}["vm-1"] == "Running"
 
 
 @pytest.mark.parametrize("operation", ["StopVmInstance", "CreateVolumeSnapshotGroup"])
@@ -462,8 +482,9 @@ def test_exports_of_others_stay_when_a_step_before_has_failed(
     service.fault("fail", operation, error={"code": "SYS.1000", "details": "no host"})
     dummy, ended = begin_and_end(work, planned, stop=True, start=True)
     assert ("no host" in ended.report[0]["error"], ended.calls) == (True, [])
-    # The VM that could not be stopped runs.
-    assert ("The VM was not started" in ended.report[0]["error"]) == (operation != "StopVmInstance")
+    # The VM that could not be stopped runs. The other one was off before.
+    said = "The VM runs, as before" if operation == "StopVmInstance" else "The VM was not started"
+    assert said in ended.report[0]["error"]
     assert service.state()["exported"] == exported
 
 
@@ -494,7 +515,8 @@ def test_the_exports_of_a_run_that_was_killed_are_ended_before(service: Simulato
     killed = {**list_points(service), "runs": [other_run(service, silent_seconds=5000)]}
     begun, ended = begin_and_end(work, step(work, "plan", {"listed": killed}).result["next"])
     assert begun.calls == ["CreateVolumeSnapshotGroup", "UnexportNbdVolumes", "ExportNbdVolumes"]
-    assert ("problem" in begun.result["next"], ended.outcomes) == (False, ["untouched", "untouched"])
+    assert ("problem" in begun.result["next"], ended.outcomes) == (False, ["failed", "failed"])
+    assert "The data mover has not said that it has written all volumes" in ended.report[0]["error"]
 
 
 def test_exports_that_cannot_be_ended_are_named(service: Simulator, work: WorkflowRunner) -> None:
@@ -522,3 +544,104 @@ def test_a_reply_that_says_nothing_usable_about_the_exports(service: Simulator, 
     assert ended.calls == ["UnexportNbdVolumes"]
     assert begun.result["next"]["snapshot_group"] == ended.report[0]["snapshot_group"] is not None
     assert "has not exported the volumes that it was asked for" in ended.report[0]["error"]
+
+
+@pytest.mark.parametrize("problem", ["damaged", "unreachable", "another volume"])
+def test_a_point_that_is_damaged_is_found_before_the_vm_is_stopped(
+    service: Simulator, work: WorkflowRunner, problem: str
+) -> None:
+    """In check mode, too."""
+    vm = service.records("vm")[0]["uuid"]
+    service.change("vm", vm, state="Running")
+    planned = plan(service, work, stop=True).result["next"]
+    (check,) = planned["checks"]
+    assert check["sources"] == [target["source"] for target in planned["targets"]]
+    results: dict[str, tuple[dict[str, Any], str]] = {
+        "damaged": ({"failed": True, "msg": "a file is damaged", "volumes": []}, "damaged: a file is damaged. Nothing"),
+        "unreachable": ({"unreachable": True, "msg": "no route"}, "damaged: no route. Nothing was changed."),
+        "another volume": ({"volumes": []}, "has not checked all volumes of the point"),
+    }
+    result, message = results[problem]
+    for is_check in (True, False):
+        given = {"plan": planned, "taken": taken(planned), "checked": [result]}
+        begun = step(work, "begin", given, is_check, stop=True)
+        ended = step(work, "end", {**given, "begun": begun.result, "restored": []}, is_check, stop=True)
+        assert (message in begun.message, begun.calls, ended.calls) == (True, [], [])
+        assert (ended.result["failed_count"], {entry["outcome"] for entry in ended.report}) == (2, {"failed"})
+        assert message in ended.report[0]["error"]
+
+
+@pytest.mark.parametrize("state", ["Running", "Starting", "Paused", "Destroyed"])
+def test_a_vm_that_is_started_while_it_is_written(service: Simulator, work: WorkflowRunner, state: str) -> None:
+    """By a person, or by the high availability of the service: what its guest reads and writes is damaged."""
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    service.change("vm", planned["vm"]["uuid"], state=state)
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
+    ended = step(work, "end", given, start=True)
+    # The module finds no VM that is destroyed.
+    calls = [] if state == "Destroyed" else ["UnexportNbdVolumes"]
+    assert (ended.calls, set(ended.outcomes)) == (calls, {"failed"})
+    shown = "gone" if state == "Destroyed" else state
+    assert f"The VM is {shown}: it was started, or removed, while its volumes were written" in ended.report[0]["error"]
+    assert "was not started" not in ended.report[0]["error"]
+
+
+def test_a_vm_whose_state_cannot_be_read_after_it_was_written(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
+    service.fault("fail", "QueryVmInstance", error={"code": "SYS.1000", "details": "no database"})
+    ended = step(work, "end", given, start=True)
+    assert (ended.calls, set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
+    assert "It is not known whether the VM was started while its volumes were written" in ended.report[0]["error"]
+
+
+@pytest.mark.parametrize("unwritten", ["untouched", "unchanged"])
+def test_what_was_stopped_runs_again_if_nothing_was_written(
+    service: Simulator, work: WorkflowRunner, unwritten: str
+) -> None:
+    service.change("vm", service.records("vm")[0]["uuid"], state="Running")
+    planned = plan(service, work, stop=True).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True)
+    (result,) = written(planned, unwritten)
+    failed = {**result, "failed": True, "msg": "the export does not answer."}
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [failed]}
+    ended = step(work, "end", given, stop=True)
+    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert "The VM runs, as before." in ended.report[0]["error"]
+    # But not while anybody can write its volumes.
+    service.change("vm", planned["vm"]["uuid"], state="Stopped")
+    service.fault("fail", operation="UnexportNbdVolumes", error={"code": "SYS.1006", "details": "busy."})
+    ended = step(work, "end", given, stop=True)
+    assert ended.calls == ["UnexportNbdVolumes"]
+    assert "The VM was not started." in ended.report[0]["error"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"failed": True, "msg": "a file is damaged", "volumes": []},
+        {"failed": True, "msg": "the process was killed"},
+        {"unreachable": True, "msg": "no route"},
+        {"failed": False, "volumes": []},
+    ],
+)
+def test_files_that_are_not_written_are_failures(
+    service: Simulator, work: WorkflowRunner, result: dict[str, Any]
+) -> None:
+    """Also where the data mover has named no volume."""
+    files: dict[str, Any] = {"to_directory": "/srv/files", "confirm": None}
+    planned = step(work, "plan", {"listed": list_points(service)}, **files).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": []}, **files)
+    given = {"plan": planned, "taken": [], "begun": begun.result, "restored": [result]}
+    ended = step(work, "end", given, **files)
+    assert ended.result["failed_count"] == 2
+    paths = {f"/srv/files/{target['source']}.raw" for target in planned["targets"]}
+    assert {entry["target"] for entry in ended.report} == paths
+    assert {entry["outcome"] for entry in ended.report} == {"failed"}
+
+
+def test_a_point_without_volumes_is_refused(service: Simulator, work: WorkflowRunner) -> None:
+    message = step(work, "plan", {"listed": list_points(service, volumes=[])}).message
+    assert f"the point {STAMP} has no volumes. Nothing was changed." in message
