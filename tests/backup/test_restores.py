@@ -265,7 +265,9 @@ def test_files(new_site: SiteFactory, tmp_path: Path, image_format: str) -> None
     assert path.read_bytes() == b"other"
 
 
-@pytest.mark.parametrize("planted", ["link", "dangling link", "hard link", "another user's file", "another task's file"])
+@pytest.mark.parametrize(
+    "planted", ["link", "dangling link", "hard link", "another user's file", "another task's file"]
+)
 def test_a_file_that_others_have_planted_is_not_written(site: Site, tmp_path: Path, planted: str) -> None:
     """The folder of a restore may be one in which everybody can create files."""
     make_points(site, 1)

@@ -74,7 +74,12 @@ class Restorer:
         step("confirm", plan=planned)
         if step.last.get("failed"):
             return step.combine()
-        known = {"plan": planned, "taken": [{"taken": each["vm_uuids"], "others": []} for each in planned["runs"]]}
+        rows = [[{"volume_uuid": uuid, "state": "untouched"} for uuid in each["sources"]] for each in planned["checks"]]
+        known = {
+            "plan": planned,
+            "taken": [{"taken": each["vm_uuids"], "others": []} for each in planned["runs"]],
+            "checked": [{"failed": False, "volumes": volumes} for volumes in rows],
+        }
         work = step("begin", **known).get("work", [])
         begun = step.last
         written = [self._write(each) for each in work]

@@ -91,8 +91,8 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if vm is None:
         lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
         targets = [_describe_file(copy, settings) for copy in point["volumes"]]
-        nothing = {"vm": None, "runs": [], "checks": [], "has_leftover": False}
-        return Report("volumes", next={**nothing, "point": point, "targets": targets, "lines": lines})
+        files = {"vm": None, "point": point, "targets": targets, "lines": lines}
+        return Report("volumes", next={**files, "runs": [], "checks": [], "has_leftover": False})
     ended = list_ended({"others": listed["runs"]})
     refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
@@ -103,8 +103,8 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     has_leftover = any(each["run"] in ended and vm["uuid"] in each["vm_uuids"] for each in listed["runs"])
     # Whatever can be read is read before the VM is stopped.
     check = {**_describe_copy(point, settings), "sources": [target["source"] for target in targets], "run": run["run"]}
-    planned = {"vm": vm, "point": point, "targets": targets, "runs": [run], "checks": [check]}
-    planned["has_leftover"] = has_leftover
+    work = {"runs": [run], "checks": [check], "has_leftover": has_leftover}
+    planned = {"vm": vm, "point": point, "targets": targets, **work}
     return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
 
 
@@ -416,7 +416,9 @@ def _finish(site: Site, settings: Settings, done: _Restored) -> None:
     if done.begun["exported"]:
         ended = _end_exports(site, done.planned)
         if is_served := bool(ended["failed"]):
-            done.problems.append(f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}")
+            done.problems.append(
+                f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}"
+            )
         elif done.begun.get("is_off") and not ended["changed"]:
             is_served = True
             done.problems.append(f"It is not known whether the exports have ended. To be safe, {HOW_TO_END}")
