@@ -70,7 +70,7 @@ def _require_own(path: Path, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The task that wrote it may have given it its final name in between.
-        is_same = os.path.samestat(os.stat(path, follow_symlinks=False), status)
+        is_same = os.path.samestat(path.lstat(), status)
     except (BlockingIOError, FileNotFoundError):
         is_same = False
     if not is_same:

@@ -375,7 +375,7 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if not problems and not all(row["state"] in WRITTEN for row in rows):
         problems.append("The data mover has not said that it has written all volumes")
     if vm and _may_have_begun(site, given):
-        # A step that was interrupted does not say whether it has exported the volumes, and whether it has stopped the VM.
+        # A step that was interrupted does not say whether it has exported the volumes and stopped the VM.
         begun = begun or {"exported": True, "stopping": vm["state"] != "Stopped"}
         _finish(site, settings, _Restored(planned, begun, rows, problems))
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
@@ -429,9 +429,13 @@ def _finish(site: Site, settings: Settings, done: _Restored) -> None:
         reason = _start(site, vm, settings)
         failure = f"The VM was stopped, and could not be started again: {reason}"
         done.problems.append(failure if reason else "The VM runs, as before")
-    elif done.begun.get("is_off") and not was_started:
-        if settings.start or settings.stop or any(map(is_half, done.rows)):
-            done.problems.append("The VM was not started")
+    elif done.begun.get("is_off") and not was_started and _expects_start(settings, done.rows):
+        done.problems.append("The VM was not started")
+
+
+def _expects_start(settings: Settings, rows: Sequence[Record]) -> bool:
+    """Return whether the user may expect that a VM runs whose restore has failed, or may want to start it."""
+    return settings.start or settings.stop or any(map(is_half, rows))
 
 
 def find_start(site: Site, vm: Record) -> str | None:
