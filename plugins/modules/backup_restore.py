@@ -29,8 +29,8 @@ attributes:
   check_mode:
     support: full
     details:
-      - It checks the files as a run does. It reads the repository only, because a connection would end the export, so it
-        cannot know that a volume has the content already, or another size, and reports a change for all volumes.
+      - It checks the files as a run does. It reads the repository only, because a connection would end the export, so
+        it cannot know that a volume has the content already, or another size, and reports a change for all volumes.
   diff_mode:
     support: none
   idempotent:
