@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import do_nothing
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
 
@@ -18,6 +20,10 @@ from support.module_runner import run_module
 def keep_value(value: Any) -> Any:
     """Return a value as it is, in place of the templates of Ansible."""
     return value
+
+
+class Killed(BaseException):
+    """The end of a run whose process is killed."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,35 @@ class WorkflowRunner:
 
     def __call__(self, role: str, variables: Mapping[str, Any], check: bool = False, **options: Any) -> WorkflowRun:
         """Run the workflow of a role; ``options`` are those of the module."""
+        return self._run(role, variables, check, options)
+
+    def kill(self, after: int, role: str, variables: Mapping[str, Any], **options: Any) -> bool:
+        """Run the workflow of a role, and end it without a trace after so many requests; return whether it was ended.
+
+        Nothing is sent after that, as if the process had been killed, and the run leaves nothing on the controller.
+        """
+        numbers = itertools.count()
+
+        def check_life() -> None:
+            if next(numbers) >= after:
+                raise Killed
+
+        try:
+            self._run(role, variables, False, options, before_send=check_life)
+        except BaseException as end:
+            if isinstance(end, Killed) or isinstance(end.__cause__, Killed):
+                return True
+            raise
+        return False
+
+    def _run(
+        self,
+        role: str,
+        variables: Mapping[str, Any],
+        check: bool,
+        options: Mapping[str, Any],
+        before_send: Callable[[], None] = do_nothing,
+    ) -> WorkflowRun:
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         self.sim.clear_log()
         outcome = run_module(
@@ -78,6 +113,7 @@ class WorkflowRunner:
             check,
             run_objects=partial(run_objects, lambda dummy: {}),
             run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file),
+            before_send=before_send,
         )
         return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())
 

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils._api.records import Record
+from .marks import Mark, Marks
 from .report import Outcome
 from .site import GONE, Site, select
 
-STOPPED, RUNNING = "Stopped", "Running"
+RUNNING, PAUSED = "Running", "Paused"
+
+# The states of VMs that do not run. One that was created but never started has none to stop.
+NOT_RUNNING = ("Stopped", "Created", *GONE)
 
 # How many seconds pass before a guest is asked again whose service has refused.
 PAUSE = 5.0
@@ -29,12 +33,17 @@ SKIPPED = "a VM of an earlier group failed"
 
 @dataclass
 class PoweredVm:
-    """A VM of a group, its state before, and what becomes of it."""
+    """A VM of a group, its state before, and what becomes of it.
+
+    ``was`` is the state to which it returns, and ``mark`` what says so in the service.
+    """
 
     uuid: str
     name: str
     group: str
     state: str
+    was: str = RUNNING
+    mark: Mark | None = None
     outcome: Outcome = field(default_factory=Outcome)
     powered_off: bool = False
     problem: str | None = None
@@ -43,6 +52,16 @@ class PoweredVm:
     def from_record(cls, vm: Record, group: str) -> PoweredVm:
         """Return the VM of a record, as a member of a group."""
         return cls(vm["uuid"], vm["name"], group, vm["state"])
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the VM may run."""
+        return self.state not in NOT_RUNNING
+
+    @property
+    def is_put_back(self) -> bool:
+        """Whether the VM is as it was, or a person has put it into another state in which it runs."""
+        return self.state in (RUNNING, PAUSED)
 
     def note(self, result: Mapping[str, Any]) -> None:
         """Note a result, which replaces the problem of an earlier one.
@@ -66,7 +85,9 @@ class Patience:
     limit: float = float("inf")
 
 
-def ask_guests(site: Site, vms: Sequence[PoweredVm], patience: Patience, concurrency: int) -> list[PoweredVm]:
+def ask_guests(
+    site: Site, vms: Sequence[PoweredVm], patience: Patience, concurrency: int, marks: Marks | None = None
+) -> list[PoweredVm]:
     """Ask guests to shut down, and return those whose time is over.
 
     The time of a guest is over if its shutdown did not end in time, or if the service has refused it all the time. A
@@ -81,7 +102,7 @@ def ask_guests(site: Site, vms: Sequence[PoweredVm], patience: Patience, concurr
         seconds = min(patience.guest, (end - site.get_time()) / rounds)
         if seconds < 1:
             return late + pending
-        results = _change(site, pending, concurrency, state="stopped", stop_type="grace", wait_timeout=seconds)
+        results = _change(site, pending, concurrency, marks, state="stopped", stop_type="grace", wait_timeout=seconds)
         failed = [(vm, str(result["error"]["code"])) for vm, result in results if result["failed"]]
         late += [vm for vm, code in failed if code == TIMEOUT]
         pending = [vm for vm, code in failed if code != TIMEOUT and not is_final(code) and not site.check_mode]
@@ -98,24 +119,36 @@ def is_final(code: str) -> bool:
     return code in FINAL or code.startswith(FORBIDDEN)
 
 
-def stop(site: Site, vms: Iterable[PoweredVm], patience: Patience, concurrency: int, cold_timeout: int | None) -> None:
-    """Stop the VMs of a group. Cut the power of those whose time is over, unless ``cold_timeout`` is None."""
-    due = [vm for vm in vms if vm.state != STOPPED]
-    late = ask_guests(site, due, patience, concurrency)
+def stop(
+    site: Site,
+    vms: Iterable[PoweredVm],
+    patience: Patience,
+    concurrency: int,
+    cold_timeout: int | None,
+    marks: Marks | None = None,
+) -> None:
+    """Stop the VMs of a group. Cut the power of those whose time is over, unless ``cold_timeout`` is None.
+
+    The calls for marked VMs have the job ids of ``marks``.
+    """
+    due = [vm for vm in vms if vm.is_running]
+    late = ask_guests(site, due, patience, concurrency, marks)
     if cold_timeout is None:
         for vm in late:
             vm.problem = vm.problem or f"{patience.variable} was over before it could be stopped"
     else:
         options = {"state": "stopped", "stop_type": "cold", "wait_timeout": cold_timeout}
-        for vm, result in _change(site, late, concurrency, **options):
+        for vm, result in _change(site, late, concurrency, marks, **options):
             vm.powered_off = bool(result["changed"]) and not result["failed"]
     _conclude(due)
 
 
 def start(site: Site, vms: Iterable[PoweredVm], concurrency: int, timeout: int) -> None:
-    """Start the VMs of a group."""
-    due = [vm for vm in vms if vm.state != RUNNING]
-    _change(site, due, concurrency, state="running", wait_timeout=timeout)
+    """Start the VMs of a group, and pause those that were paused."""
+    due = [vm for vm in vms if vm.state != vm.was]
+    for was, state in ((RUNNING, "running"), (PAUSED, "paused")):
+        members = [vm for vm in due if vm.was == was]
+        _change(site, members, concurrency, state=state, wait_timeout=timeout)
     _conclude(due)
 
 
@@ -126,9 +159,12 @@ def _conclude(vms: Iterable[PoweredVm]) -> None:
             vm.outcome.fail(vm.problem)
 
 
-def _change(site: Site, vms: Sequence[PoweredVm], concurrency: int, **options: Any) -> list[tuple[PoweredVm, Record]]:
+def _change(
+    site: Site, vms: Sequence[PoweredVm], concurrency: int, marks: Marks | None = None, **options: Any
+) -> list[tuple[PoweredVm, Record]]:
     """Change VMs, note the results, and return them with the VMs."""
-    results = site.batch("vm", [{"uuid": vm.uuid} for vm in vms], concurrency, **options)
+    jobs = marks.choose_jobs([vm.mark for vm in vms if vm.mark]) if marks else None
+    results = site.batch("vm", [{"uuid": vm.uuid} for vm in vms], concurrency, jobs, **options)
     for vm, result in zip(vms, results, strict=True):
         vm.note(result)
     return list(zip(vms, results, strict=True))

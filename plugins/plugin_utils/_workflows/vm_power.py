@@ -1,4 +1,4 @@
-"""Stop groups of VMs in order, or start them in reverse order."""
+"""Stop groups of VMs in order, start them in reverse order, or put back what was stopped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
+from .marked_vms import await_others, find_marked, mark_vms, release, restore, take_off
+from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
-from .report import Entry, Report
+from .report import Entry, Outcome, Report, name_some
 from .site import Site
 
 
@@ -18,13 +20,13 @@ class Settings:
     """The variables of the role."""
 
     state: str
+    label: str
     groups: list[Record]
     grace_timeout: int
     cold: bool
     timeout: int
     allow_empty: bool
     concurrency: int
-    undo: list[Record] | None = None
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
@@ -32,30 +34,85 @@ class Settings:
             raise InvalidOptions(problem)
         if self.concurrency < 1:
             raise InvalidOptions(f"vm_power_concurrency must be at least 1, not {self.concurrency}")
-        if any("vm_uuid" not in entry or "outcome" not in entry for entry in self.undo or ()):
-            raise InvalidOptions("vm_power_undo must be the vm_power_report of an earlier run")
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
-    """Change the groups in order, and return what became of each VM. After a failure, the other groups are skipped."""
+    """Change VMs, and return what became of each."""
     settings = Settings(**options)
     settings.check()
-    groups = find_groups(site, settings.groups if settings.state == "stopped" else settings.groups[::-1])
+    marks = Marks(site, "vm_power", settings.label, "VmInstanceVO", settings.concurrency)
+    if settings.state in ("restored", "unmarked"):
+        found = marks.find()
+        vms = find_marked(site, marks, marks.list_own(found), settings.timeout if settings.state == "restored" else 0)
+        return _restore(site, marks, found, vms, settings) if settings.state == "restored" else _unmark(marks, vms)
+    groups = find_groups(site, settings.groups)
     refuse(groups, settings)
-    report: list[PoweredVm] = []
-    for vms in choose(groups, settings.undo):
-        if any(vm.outcome.error is not None for vm in report):
-            for vm in vms:
-                vm.outcome.skipped = SKIPPED
-        elif settings.state == "stopped":
-            rounds = -(-len(vms) // settings.concurrency)
-            grace = settings.grace_timeout
-            patience = Patience(grace, grace * rounds, "vm_power_grace_timeout")
-            stop(site, vms, patience, settings.concurrency, settings.timeout if settings.cold else None)
+    chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
+    if settings.state == "stopped":
+        _stop(site, marks, chosen, settings)
+    else:
+        chosen.reverse()
+        _start(site, marks, chosen, settings)
+    return Report("VMs", [_build_entry(vm) for members in chosen for vm in members])
+
+
+def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings) -> None:
+    """Mark the VMs that run, and stop the groups in order. After a failure, the other groups are skipped."""
+    mark_vms(site, marks, marks.find(), groups, settings.timeout)
+    has_failed = False
+    for members in groups:
+        if has_failed:
+            _skip(members)
         else:
-            start(site, vms, settings.concurrency, settings.timeout)
-        report += vms
-    return Report("VMs", [_build_entry(vm) for vm in report])
+            rounds = -(-len(members) // settings.concurrency)
+            patience = Patience(settings.grace_timeout, settings.grace_timeout * rounds, "vm_power_grace_timeout")
+            markable = [vm for vm in members if vm.outcome.error is None]
+            cold_timeout = settings.timeout if settings.cold else None
+            stop(site, markable, patience, settings.concurrency, cold_timeout, marks)
+        has_failed |= any(vm.outcome.error is not None for vm in members)
+    release(site, marks, [vm for members in groups for vm in members])
+
+
+def _start(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings) -> None:
+    """Start the groups in order, and take the marks off the VMs that run. After a failure, the others are skipped."""
+    found = marks.find_if_possible()
+    await_others(site, marks, found, [vm for members in groups for vm in members], settings.timeout)
+    has_failed = False
+    for members in groups:
+        if has_failed:
+            _skip(members)
+        else:
+            startable = [vm for vm in members if vm.outcome.error is None]
+            start(site, startable, settings.concurrency, settings.timeout)
+        has_failed |= any(vm.outcome.error is not None for vm in members)
+        take_off(marks, found, [vm for vm in members if vm.outcome.reason is None])
+
+
+def _skip(vms: Sequence[PoweredVm]) -> None:
+    for vm in vms:
+        vm.outcome.skipped = SKIPPED
+
+
+def _restore(site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[PoweredVm], settings: Settings) -> Report:
+    """Put back the VMs with marks of the label."""
+    if not vms and (others := sorted({mark.label for mark in found})):
+        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
+    restore(site, marks, found, vms, settings.concurrency, settings.timeout)
+    return _report_marked(marks, vms)
+
+
+def _unmark(marks: Marks, vms: Sequence[PoweredVm]) -> Report:
+    """Take the marks of the label off, whatever the VMs are."""
+    problems = marks.take_off([vm.mark for vm in vms if vm.mark])
+    for vm in vms:
+        # What the VM is, and whether it changes, does not matter here.
+        vm.outcome = Outcome(is_changed=vm.uuid not in problems, error=problems.get(vm.uuid))
+    return _report_marked(marks, vms)
+
+
+def _report_marked(marks: Marks, vms: Sequence[PoweredVm]) -> Report:
+    summary = "" if vms else f"No VM has a mark with the label {marks.label}"
+    return Report("VMs", [_build_entry(vm) for vm in vms], summary=summary)
 
 
 def refuse(groups: Sequence[Group], settings: Settings) -> None:
@@ -71,19 +128,10 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
             " from all groups but one."
         )
     empty = [group.name for group in groups if not group.vms]
-    if settings.allow_empty or settings.undo is not None or (groups and not empty):
+    if settings.allow_empty or (groups and not empty):
         return
     problem = f"No VM meets the query of these groups: {', '.join(empty)}" if empty else "vm_power_groups is empty"
     raise InvalidOptions(f"No VM was changed. {problem}. Check vm_power_groups, or set vm_power_allow_empty.")
-
-
-def choose(groups: Sequence[Group], undo: Sequence[Record] | None) -> list[list[PoweredVm]]:
-    """Return the VMs of each group: all of them, or those that an earlier run has changed."""
-    changed = {entry["vm_uuid"] for entry in undo or () if entry["outcome"] == "changed"}
-    return [
-        [PoweredVm.from_record(vm, group.name) for vm in group.vms if undo is None or vm["uuid"] in changed]
-        for group in groups
-    ]
 
 
 def _build_entry(vm: PoweredVm) -> Entry:

@@ -100,6 +100,9 @@ class Switches:
     failing_stops: Annotated[list[str], OptionInfo("uuids of virtual machines that cannot be stopped")] = (
         dataclasses.field(default_factory=list)
     )
+    early_states: Annotated[
+        bool, OptionInfo("a virtual machine is Stopping from the start of the call, and not Running until its end")
+    ] = False
     failing_snapshots: Annotated[
         list[str],
         OptionInfo("uuids of snapshots that are neither deleted nor reverted to, which only the results show"),

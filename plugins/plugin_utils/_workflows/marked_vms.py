@@ -1,0 +1,134 @@
+"""VMs that a role stops and puts back: mark them, find them again, and start them in the reverse order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from itertools import groupby
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from .marks import Mark, Marks, format_place
+from .power import PAUSED, RUNNING, SKIPPED, PoweredVm, start
+from .site import GONE, Site
+
+# How many VMs one request reads by their uuids, which are in its address.
+CHUNK = 100
+
+# What a VM is called that the service does not show any more.
+REMOVED = "a VM that was removed"
+
+
+def mark_vms(
+    site: Site, marks: Marks, found: Sequence[Mark], groups: Sequence[Sequence[PoweredVm]], timeout: int
+) -> None:
+    """Mark the VMs of the groups that run, before any is stopped. One that cannot be marked has failed.
+
+    A VM that has a mark of this run's label keeps it: an earlier run has marked it, and may have begun to stop it.
+    One with another label is left alone if an earlier run stops it, or else its mark is stale and replaced. Raise
+    InvalidOptions if the service permits no marks.
+    """
+    vms = {vm.uuid: vm for group in groups for vm in group}
+    own = {mark.object_uuid: mark for mark in marks.list_own(found) if mark.object_uuid in vms}
+    own = {uuid: mark for uuid, mark in own.items() if mark.was == describe_state(vms[uuid].state)}
+    await_others(site, marks, [mark for mark in found if mark.object_uuid not in own], vms.values(), timeout)
+    # A VM that a person is stopping will not have run.
+    wanted = {
+        vm.uuid: format_place(place, describe_state(vm.state))
+        for place, group in enumerate(groups, 1)
+        for vm in group
+        if vm.is_running and vm.state != "Stopping" and vm.uuid not in own and vm.outcome.error is None
+    }
+    marking = marks.set(wanted, found)
+    for uuid, vm in vms.items():
+        vm.mark = own.get(uuid) or marking.marks.get(uuid)
+        if uuid in marking.problems:
+            vm.outcome.fail(f"it was not stopped, because it cannot be marked: {marking.problems[uuid]}")
+
+
+def await_others(site: Site, marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm], timeout: int) -> None:
+    """Wait until no action of an earlier run is in flight for VMs that seem to run, and read these VMs again.
+
+    One of which this is not known has failed.
+    """
+    by_uuid = {vm.uuid: vm for vm in vms if vm.is_running}
+    concerned = [mark for mark in found if mark.object_uuid in by_uuid]
+    problems = marks.settle(concerned, timeout)
+    records = read_vms(site, sorted({mark.object_uuid for mark in concerned})) if concerned else []
+    for record in records:
+        if record["uuid"] in by_uuid:
+            by_uuid[record["uuid"]].state = record["state"]
+    for uuid, problem in problems.items():
+        by_uuid[uuid].outcome.fail(problem)
+
+
+def describe_state(state: str) -> str:
+    """Return the state to which a VM in this state is put back."""
+    return PAUSED if state == PAUSED else RUNNING
+
+
+def read_vms(site: Site, uuids: Sequence[str]) -> list[Record]:
+    """Return the VMs with these uuids that the service shows."""
+    chunks = [uuids[start : start + CHUNK] for start in range(0, len(uuids), CHUNK)]
+    return [vm for chunk in chunks for vm in site.read("vm_info", query=[f"uuid?={','.join(chunk)}"])["vms"]]
+
+
+def release(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
+    """Take the marks off VMs that the run has not stopped after all, so that no later run starts them.
+
+    A VM that failed keeps its mark if it does not run, if a stop may be in flight, or if this cannot be read.
+    """
+    marked = [(vm, vm.mark) for vm in vms if vm.mark]
+    left = [mark for vm, mark in marked if vm.outcome.skipped is not None]
+    failed = {vm.uuid: mark for vm, mark in marked if vm.outcome.error is not None}
+    with suppress(VirtinfraError):
+        problems = marks.settle(failed.values(), 0)
+        records = read_vms(site, sorted(failed.keys() - problems.keys()))
+        left += [failed[vm["uuid"]] for vm in records if vm["uuid"] in failed and vm["state"] in (RUNNING, PAUSED)]
+    marks.take_off(left)
+
+
+def find_marked(site: Site, marks: Marks, found: Sequence[Mark], timeout: int) -> list[PoweredVm]:
+    """Return the VMs with these marks, in the order in which they are put back.
+
+    One whose state an action of an earlier run may still change has failed, as has one that was destroyed.
+    """
+    records = {str(vm["uuid"]): vm for vm in read_vms(site, [mark.object_uuid for mark in found])} if found else {}
+    vms = [_build_marked(mark, records.get(mark.object_uuid)) for mark in found]
+    await_others(site, marks, found, vms, timeout)
+    return sorted(vms, key=lambda vm: (-vm.mark.place if vm.mark else 0, vm.name))
+
+
+def _build_marked(mark: Mark, record: Record | None) -> PoweredVm:
+    name, state = (REMOVED, GONE[0]) if record is None else (record["name"], record["state"])
+    return PoweredVm(mark.object_uuid, name, str(mark.place), state, mark.was, mark)
+
+
+def restore(
+    site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[PoweredVm], concurrency: int, timeout: int
+) -> None:
+    """Put marked VMs back, those of one place after those of another one, and take the marks off those that run.
+
+    After a place in which a VM has failed, the others are skipped. ``found`` are all marks of the role: a VM that runs
+    has none.
+    """
+    has_failed = False
+    for dummy, group in groupby(vms, key=lambda vm: vm.group):
+        members = list(group)
+        for vm in members:
+            if vm.state in GONE:
+                vm.outcome.fail("it had run, and was destroyed meanwhile. Its mark was taken off")
+        if has_failed:
+            for vm in members:
+                vm.outcome.skipped = None if vm.is_put_back else SKIPPED
+        else:
+            start(site, [vm for vm in members if vm.outcome.error is None and not vm.is_put_back], concurrency, timeout)
+        has_failed |= any(vm.outcome.error is not None and vm.state not in GONE for vm in members)
+        take_off(marks, found, [vm for vm in members if vm.state in GONE or vm.outcome.reason is None])
+
+
+def take_off(marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm]) -> None:
+    """Take all marks of the role off VMs. One whose mark remains has failed, because a later run would start it."""
+    by_uuid = {vm.uuid: vm for vm in vms}
+    for uuid, problem in marks.take_off([mark for mark in found if mark.object_uuid in by_uuid]).items():
+        by_uuid[uuid].outcome.fail(f"its mark remains: {problem}")
