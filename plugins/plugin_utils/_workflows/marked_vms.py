@@ -9,8 +9,9 @@ from itertools import groupby
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks, format_place
-from .power import PAUSED, RUNNING, SKIPPED, PoweredVm, start
+from .power import NOT_RUNNING, PAUSED, RUNNING, SKIPPED, PoweredVm, start
 from .site import GONE, Site
+from .wish import Wish, index
 
 # How many VMs one request reads by their uuids, which are in its address.
 CHUNK = 100
@@ -71,6 +72,18 @@ def read_vms(site: Site, uuids: Sequence[str]) -> list[Record]:
     """Return the VMs with these uuids that the service shows."""
     chunks = [uuids[start : start + CHUNK] for start in range(0, len(uuids), CHUNK)]
     return [vm for chunk in chunks for vm in site.read("vm_info", query=[f"uuid?={','.join(chunk)}"])["vms"]]
+
+
+def ask_for_state(site: Site, vms: Iterable[PoweredVm], is_stop: bool) -> Wish:
+    """Return that VMs are stopped, or run, as a read after the last action shows."""
+    asked: dict[str, Record] = {vm.uuid: {"vm": vm.name, "vm_uuid": vm.uuid} for vm in vms}
+
+    def find_lack(dummy_key: str, vm: Record | None) -> str | None:
+        state = vm["state"] if vm else GONE[0]
+        is_done = state in NOT_RUNNING if is_stop else state in (RUNNING, PAUSED)
+        return None if is_done else f"It is {state} after the last action. Run the role again."
+
+    return Wish(asked, lambda: index(read_vms(site, list(asked))), find_lack)
 
 
 def release(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .marked_vms import await_others, find_marked, mark_vms, release, restore, take_off
+from .marked_vms import ask_for_state, await_others, find_marked, mark_vms, release, restore, take_off
 from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
 from .report import Entry, Outcome, Report, name_some
@@ -48,6 +48,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
+    site.ask(ask_for_state(site, [vm for members in chosen for vm in members], settings.state == "stopped"))
     if settings.state == "stopped":
         _stop(site, marks, chosen, settings)
     else:
@@ -97,6 +98,7 @@ def _restore(site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[Powe
     """Put back the VMs with marks of the label."""
     if not vms and (others := sorted({mark.label for mark in found})):
         site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
+    site.ask(ask_for_state(site, vms, is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout)
     return _report_marked(marks, vms)
 
@@ -143,4 +145,4 @@ def _build_entry(vm: PoweredVm) -> Entry:
         "powered_off": vm.powered_off,
         "error": vm.outcome.reason,
     }
-    return Entry(vm.outcome, f"{vm.name} ({vm.uuid}) in group {vm.group}", members)
+    return Entry(vm.outcome, f"{vm.name} ({vm.uuid}) in group {vm.group}", members, vm.uuid)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import marked_vms, vm_power
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -131,7 +132,8 @@ def test_a_stop_in_flight_is_no_end(site: Site, state: str) -> None:
     for name in NAMES[:3]:
         # A service shows a VM as running whose stop waits for its turn.
         site.sim.change("vm", UUIDS[name], state="Running")
-    ran = site.run(state, timeout=1, **({"groups": GROUPS[:1]} if state == "running" else {}))
+    groups: Any = {"groups": GROUPS[:1]} if state == "running" else {}
+    ran = site.run(state, timeout=1, **groups)
     late = [entry for entry in ran.report if entry["outcome"] == "failed"]
     assert sorted(entry["vm"] for entry in late) == ["web-1", "web-2", "web-3"]
     assert "an action of an earlier run is still in flight (job " in late[0]["error"]
@@ -167,6 +169,21 @@ def test_a_killed_controller_leaves_nothing_off(site: Site, step: int) -> None:
         assert restored.result["failed_count"] == 0, restored.report
         site.sim.settle()
         assert (site.states, site.tags) == (ALL_RUN, {}), after
+
+
+def test_done_is_what_a_read_after_the_last_action_shows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person starts a VM at the end of the run."""
+    release_vms = marked_vms.release
+
+    def release_and_start(*arguments: Any) -> None:
+        release_vms(*arguments)
+        site.sim.change("vm", UUIDS["web-1"], state="Running")
+
+    monkeypatch.setattr(vm_power, "release", release_and_start)
+    ran = site.run("stopped", groups=GROUPS[:1])
+    assert [(entry["vm"], entry["error"]) for entry in ran.report if entry["outcome"] == "failed"] == [
+        ("web-1", "It is Running after the last action. Run the role again.")
+    ]
 
 
 def test_runs_with_other_labels_restore_only_what_they_have_stopped(site: Site) -> None:
