@@ -85,10 +85,12 @@ options:
         entries, such as P(ansible.builtin.jsonfile#cache). The plugin then checks O(cache_timeout) itself and keeps
         the entries in the cache without a timeout.
       - A service cannot be read if there is no connection or no response in time, if it answers with an HTTP status of
-        500 or more, 408 or 429 without a code of its own, with an internal error or a timeout (C(SYS.1000),
-        C(SYS.1001)), or if its list is incomplete. A query that fails with C(SYS.1000) is no such case, because
-        services answer with it if they do not know a field. All other errors make the source fail whatever the value
-        is, for example invalid options, a wrong password, a missing permission and a certificate that is not trusted.
+        500 or more, 408 or 429 without a code of its own, with the page of a server in which the service does not run
+        yet, with an internal error, a timeout, or because a part of it is not available (C(SYS.1000), C(SYS.1001),
+        C(SYS.1010), C(SYS.1012), C(SYS.2111)), or if its list is incomplete. A query that fails with C(SYS.1000) is no
+        such case, because services answer with it if they do not know a field. All other errors make the source fail
+        whatever the value is, for example invalid options, a wrong password, a missing permission and a certificate
+        that is not trusted.
     type: str
     choices:
       - fail

@@ -30,6 +30,12 @@ GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
 # The statuses with which proxies answer instead of the service, whether or not the call was executed.
 ODD_STATUSES = (301, 304, 400, 401, 403, 404, 405, 407, 409, 421, 425, 499, 500, 501)
 
+# What the service says when it lost sight of an operation.
+LATE, NOT_READY, UNAVAILABLE, NOT_SENT = (
+    {"code": code, "details": "the service lost sight of it"}
+    for code in ("SYS.1001", "SYS.1010", "SYS.1012", "SYS.2111")
+)
+
 # The basic faults, each with its own conclusion. ``taken``: whether the service executes the request.
 MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "drop_before"},
@@ -45,6 +51,10 @@ MAIN_FAULTS: tuple[Fault, ...] = (
     {"fault": "expire"},
     {"fault": "other_job"},
     {"fault": "other_response"},
+    {"fault": "fail", "error": LATE, "taken": True},
+    {"fault": "fail", "error": UNAVAILABLE},
+    {"fault": "status", "status": 503, "form": "error", "error": NOT_READY},
+    {"fault": "status", "status": 404, "form": "container"},
 )
 
 # Variants of the basic faults, and faults that do not affect the response.
@@ -69,6 +79,12 @@ MORE_FAULTS: tuple[Fault, ...] = (
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     # Not a duplicate code (SYS.1006): that one means that another run created the object.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
+    *({"fault": "fail", "error": {"code": code, "details": "denied"}} for code in ("ID.1002", "SYS.1018", "SYS.1019")),
+    {"fault": "fail", "error": NOT_SENT},
+    *(
+        {"fault": "status", "status": 503, "form": "error", "error": error, "taken": True}
+        for error in (LATE, UNAVAILABLE)
+    ),
     {"fault": "session_expiry"},
     {"fault": "hang"},
 )
@@ -139,7 +155,8 @@ def fault_name(fault: Fault) -> str:
     """Return the name of a fault in messages."""
     taken = {True: "(taken)", False: "(not taken)", None: ""}[fault.get("taken")]
     details = " ".join(str(fault[name]) for name in ("fault", "status", "form", "garbage") if name in fault)
-    return f"{details} {taken}".rstrip()
+    code = fault.get("error", {}).get("code", "")
+    return " ".join(filter(None, (details, code, taken)))
 
 
 @dataclass(frozen=True)

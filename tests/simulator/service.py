@@ -88,22 +88,26 @@ class Service:
         return header
 
     def check_credential(self, header: str, operation: Operation) -> None:
-        """Raise OperationError for an invalid session or token; renew a valid session."""
+        """Raise OperationError for an invalid session or token, or a denied operation; renew a valid session."""
         scheme, dummy, credential = map(str.strip, header.partition(" "))
-        if operation.is_public or scheme.lower() == "zstack":
+        if operation.is_public:
             return
         if operation.uses_token:
             valid = credential == self.switches.token and not self.switches.token_expired
         else:
-            valid = self.sessions.use(credential)
+            valid = scheme.lower() == "zstack" or self.sessions.use(credential)
         if not valid:
             raise OperationError("ID.1001", "the session is invalid or expired")
+        if operation.name in self.switches.denied_operations:
+            raise OperationError(self.switches.denial, f"operation[{operation.name}] is denied")
 
     def reply_text(self, operation: Operation, outcome: dict[str, Any] | OperationError) -> str:
         """Return the reply of an operation, or of its error, as JSON."""
         reply = self.serializer.error_reply(outcome) if isinstance(outcome, OperationError) else outcome
         if self.switches.success_members and operation.has_envelope:
             reply = {"success": not isinstance(outcome, OperationError), "error": None, **reply}
+        if self.switches.unknown_members and operation.is_write:
+            reply = {"success": not isinstance(outcome, OperationError), "error": None, **reply, "exportInfos": []}
         if self.switches.extra_members and reply.keys() & {"inventory", "inventories"}:
             members = ["inventory"] if "inventory" in reply else _elements(reply["inventories"])
             reply = {**reply, "schema": dict.fromkeys(members, f"{operation.name}Reply")}

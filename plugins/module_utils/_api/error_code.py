@@ -23,8 +23,14 @@ HINTS = {
     "LOGIN_CONTROL.1003": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
     "LOGIN_CONTROL.1004": "Permit logins from the address of this machine in the service.",
     "LOGIN_CONTROL.1005": "A task cannot solve a captcha. Get a session in another way and pass it as session_id.",
-    "SYS.1001": "A timeout occurred in the service: check the object before you repeat the call.",
+    "SYS.1001": "A timeout occurred in the service: check whether the call was performed.",
     "SYS.1003": "An object that the call refers to does not exist: check the uuids.",
+    "SYS.1010": "The service is starting: run the task again later.",
+    "SYS.1012": "A part of the service was not available: check whether the call was performed.",
+    "SYS.1018": "The account of this {credential} has no access to an object of the call: use another account or share"
+    " the object with it.",
+    "SYS.1019": "The account of this {credential} lacks the permission: use another account or grant the permission.",
+    "SYS.2111": "A part of the service was not available: check whether the call was performed.",
     "VM.1008": "The VM could not migrate. The cause says why.",
     "VM.1010": "The state of the VM does not permit the call. Change the state, or wait until it has changed.",
 }
@@ -54,6 +60,23 @@ CREDENTIALS = {
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 
+# The codes when an account may not make a call; services of one maker have the first one, those of another the others:
+# the operation is not permitted, or an object of the call is not accessible.
+NO_PERMISSION = ("ID.1002", "SYS.1019", "SYS.1018")
+
+# The codes for a refused account or session.
+_ACCOUNT_AREAS = ("ID.", "LOGIN_CONTROL.")
+
+# The codes of a service that is starting, or a part of which cannot be reached. They say nothing about the operation.
+STARTING = "SYS.1010"
+UNAVAILABLE = (STARTING, "SYS.1012", "SYS.2111")
+
+# The codes after which an operation may have been performed, or still be: a timeout in the service, or those above.
+OUTCOME_OPEN = ("SYS.1001", *UNAVAILABLE)
+
+# The codes for errors inside the service, and those above.
+INTERNAL = ("SYS.1000", *OUTCOME_OPEN)
+
 # The code of the service for an object that does not exist.
 NO_SUCH_OBJECT = "SYS.1003"
 
@@ -76,6 +99,11 @@ def is_error_code(error: Any) -> bool:
     """Return whether a value is an ErrorCode of the service: an object with a ``code`` like ``<AREA>.<number>``."""
     code = error.get("code") if isinstance(error, Mapping) else None
     return isinstance(code, str) and re.fullmatch(r"\w+(\.\w+)*\.\d+", code.strip(), re.ASCII) is not None
+
+
+def is_about_account(code: str) -> bool:
+    """Return whether a code is about the account, its session or its permissions, whatever the object is."""
+    return code in NO_PERMISSION or code.startswith(_ACCOUNT_AREAS)
 
 
 def add_causes(error: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,12 +33,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .error_code import (
+    INTERNAL,
+    NO_PERMISSION,
+    OUTCOME_OPEN,
     OVERLOAD_HINTS,
+    UNAVAILABLE,
     add_causes,
     add_hint,
     explain,
     find_hint,
     find_overload_hint,
+    is_about_account,
     is_error_code,
     list_error_codes,
 )
@@ -57,9 +62,6 @@ TRANSIENT_STATUSES = (408, 429, 502, 503, 504)
 SERVER_ERROR = 500
 
 NOT_FOUND, METHOD_NOT_ALLOWED = 404, 405
-
-# Codes for errors inside the service and for its timeouts.
-_INTERNAL = ("SYS.1000", "SYS.1001")
 
 # What to do in check mode about an object that a name or uuid should select.
 PREDICTED_EARLIER = "If an earlier task creates it, add when: not ansible_check_mode."
@@ -278,9 +280,9 @@ class ApiError(VirtinfraError):
     """The service reported that an operation failed. ``error`` is its ErrorCode in the form of `add_causes`.
 
     ``credential`` is the kind of credential of the call, a key of CREDENTIALS. ``transient`` says whether the error
-    came from a proxy or an overloaded service, and may be temporary. ``is_of_own_job`` is True if the error ended the
-    job with the id that was sent with the call; if False, it may be the response to a second delivery of the call by a
-    proxy.
+    came from a proxy, or from a service that is overloaded or not available, and may be temporary. ``is_of_own_job`` is
+    True if the error ended the job with the id that was sent with the call; if False, it may be the response to a
+    second delivery of the call by a proxy.
     """
 
     is_of_own_job = False
@@ -316,13 +318,29 @@ class ApiError(VirtinfraError):
         has_reason = is_error_code(error)
         # Services answer a query with an internal error if they do not know one of its fields.
         is_read = operation.startswith(("Query", "Cursor"))
-        is_internal = self.code in _INTERNAL and not (is_read and self.code == "SYS.1000")
+        is_internal = self.code in INTERNAL and not (is_read and self.code == "SYS.1000")
         self.is_outage = is_internal if has_reason else self.transient or status >= SERVER_ERROR
+        self.transient = self.transient or (has_reason and self.code in UNAVAILABLE)
 
     @property
     def error(self) -> dict[str, Any]:
         """The ErrorCode with all of its members, and its nested errors in the list ``causes``."""
         return {**self._error, "code": self.code}
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the call may have been performed nevertheless, or still be, because the service lost sight of it."""
+        return self.code in OUTCOME_OPEN
+
+
+def is_forbidden(error: VirtinfraError) -> bool:
+    """Return whether the service refused a call because the account may not make it."""
+    return isinstance(error, ApiError) and (error.code in NO_PERMISSION or error.status == FORBIDDEN)
+
+
+def is_account_refused(error: VirtinfraError) -> bool:
+    """Return whether the service refused a call because of the account or its session, whatever the object is."""
+    return isinstance(error, ApiError) and (is_about_account(error.code) or error.status in (UNAUTHORIZED, FORBIDDEN))
 
 
 class LoginFailed(VirtinfraError):

@@ -352,8 +352,13 @@ def encode_write(method: str, path: str, body_key: str, params: Mapping[str, Any
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:
-    """Return whether a reply says only that the operation succeeded, such as ``{}``."""
-    return is_success(reply) and not reply.keys() - _ENVELOPE
+    """Return whether a reply says only that the operation succeeded, such as ``{}``.
+
+    With ``success: true``, it may have members that no document knows. A record shows more than success.
+    """
+    others = reply.keys() - _ENVELOPE
+    is_explicit = reply.get("success") is True and others.isdisjoint(("inventory", "inventories"))
+    return is_success(reply) and (is_explicit or not others)
 
 
 def is_success(reply: Mapping[str, Any]) -> bool:

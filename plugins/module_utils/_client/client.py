@@ -197,7 +197,7 @@ class Client:
         return self._read(operation, request, _choose_auth(self, operation))
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
-        response = _send(self, request, operation.name, auth)
+        response = _send(self, request, operation.name, auth, is_poll=operation.name == "GetApiJob")
         kind = "api_token" if operation.uses_token else self.sessions.credential
         reply = extract_reply(operation, request, response, self.connection.path_prefix, self.prefix.is_known, kind)
         self.prefix.note(operation)
@@ -268,12 +268,12 @@ class Client:
         label = " ".join(filter(None, (job.operation, f"job {job.uuid}")))
         request = Request("GET", job.location)
         auth = self.authorize_call() if job.needs_auth else None
-        response = _send(self, request, label, auth)
+        response = _send(self, request, label, auth, is_poll=True)
         if response.status in (401, 403) and self.connection.can_query and not job.needs_auth:
             # Servers of this API family need no credentials for polls. A server that requires them gets them from now
             # on.
             job.needs_auth = True
-            response = _send(self, request, label, self.authorize_call())
+            response = _send(self, request, label, self.authorize_call(), is_poll=True)
         _apply_poll(self, job, response)
 
     def renew_session(self, failure: ApiError, auth: Authorization) -> bool:
@@ -314,10 +314,15 @@ class Client:
 
 
 def _send(
-    client: Client, request: Request, label: str, auth: Authorization, headers: Mapping[str, str] | None = None
+    client: Client,
+    request: Request,
+    label: str,
+    auth: Authorization,
+    headers: Mapping[str, str] | None = None,
+    is_poll: bool = False,
 ) -> Response:
     """Send a request and return the response; with an access key, in the time zone that the service accepts."""
-    send = partial(client.transport.send, request, label, headers=headers or {}, limits=client.limits)
+    send = partial(client.transport.send, request, label, headers=headers or {}, limits=client.limits, is_poll=is_poll)
     return send_in_any_zone(send, auth, client.facts) if isinstance(auth, AccessKey) else send(auth=auth)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Any
 
-from .._api.error_code import CREDENTIALS, OVERLOAD_HINTS
+from .._api.error_code import CREDENTIALS, OUTCOME_OPEN, OVERLOAD_HINTS, STARTING
 from .._api.errors import (
     ApiError,
     JobNotFound,
@@ -62,7 +62,8 @@ def extract_reply(
     ``is_prefix_known`` says that an operation below the path prefix was found before. ``credential`` is the kind of the
     credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the
     service lacks the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it
-    started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object.
+    started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object, or that
+    of a server in which the service does not run yet.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadExecutedAsChange(
@@ -72,6 +73,8 @@ def extract_reply(
         raise JobNotFound(Job(request.path.rpartition("/")[2], request.path))
     if lacks_operation(response):
         raise build_unsupported_error(operation, prefix, response.status, is_prefix_known)
+    if response.is_of_starting_server:
+        raise _build_starting_error(operation.name, response)
     if response.error is not None or not 200 <= response.status < 300:
         status, error, wait = response.status, response.error, response.read_retry_after()
         raise ApiError(operation.name, status, error, _describe_refusal(response, credential), credential, wait)
@@ -91,7 +94,7 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
     service lacks the operation, ApiError when it refused or failed the call, and ResponseLost when the response proves
     neither that it was accepted nor that it was refused.
     """
-    if response.error_code is not None and response.status not in INCONCLUSIVE_STATUSES:
+    if _is_conclusive_error(response):
         raise ApiError(job.operation, response.status, response.error, credential=job.credential)
     if response.status == 202:
         _follow_location(job, response, prefix, path)
@@ -111,12 +114,33 @@ def apply_response(job: Job, response: Response, prefix: str, is_prefix_known: b
     if is_success_status and reply is not None and operation.is_reply(reply):
         job.state, job.result = SUCCEEDED, reply
         return
-    lost = ResponseLost(
-        f"{job.operation} returned HTTP status {response.status} without a usable result:"
-        f" {response.format_text() or 'no body'}"
-    )
+    lost = ResponseLost(_describe_unusable(job, response))
     lost.status, lost.retry_after = response.status, response.read_retry_after()
     raise lost
+
+
+def _describe_unusable(job: Job, response: Response) -> str:
+    """Return what is wrong with a response to a call that proves nothing."""
+    if response.error_code and response.error_code["code"] in OUTCOME_OPEN:
+        return ApiError(job.operation, response.status, response.error, credential=job.credential).message
+    text = response.format_text() or "no body"
+    return f"{job.operation} returned HTTP status {response.status} without a usable result: {text}"
+
+
+def _is_conclusive_error(response: Response) -> bool:
+    """Return whether the response to a call is an ErrorCode that says that the call was refused, or has failed."""
+    error = response.error_code
+    return error is not None and response.status not in INCONCLUSIVE_STATUSES and error["code"] not in OUTCOME_OPEN
+
+
+def _build_starting_error(operation: str, response: Response) -> TransportError:
+    """Return the error of a read that a server answered with the page for a path at which nothing runs yet."""
+    error = TransportError(
+        f"{operation}: the server at base_url answered with HTTP status {response.status}, because the service is not"
+        " running in it. Wait until the service has started. If it runs, check base_url and path_prefix."
+    )
+    error.status = response.status
+    return error
 
 
 def _shows_target(operation: Operation, path: str, reply: Mapping[str, Any]) -> bool:
@@ -167,9 +191,12 @@ def apply_poll(job: Job, response: Response) -> None:
 
 
 def is_reported_failure(response: Response) -> bool:
-    """Return whether a response to a poll is the failure of a job: an ErrorCode, or ``success: false, error: null``."""
+    """Return whether a response to a poll is the failure of a job: an ErrorCode, or ``success: false, error: null``.
+
+    A service that is starting knows no result yet.
+    """
     if response.error_code is not None:
-        return response.status not in INCONCLUSIVE_STATUSES
+        return response.status not in INCONCLUSIVE_STATUSES and response.error_code["code"] != STARTING
     reply = response.object or {}
     return response.status == 200 and reply.get("success") is False and reply.get("error", "") is None
 
@@ -235,10 +262,12 @@ def _may_be_result(operation: str, reply: Mapping[str, Any]) -> bool:
     """Return whether a JSON object can be the result of a job.
 
     For operations that are not in the table, any object can. Some servers omit a null result, so ``{}`` is possible for
-    each operation.
+    each operation. With ``success: true``, a result may have any other members.
     """
     known = OPERATIONS.get(operation)
-    return is_bare(reply) or (known.is_reply(reply) if known else is_success(reply))
+    if known is None or reply.get("success") is True:
+        return is_success(reply)
+    return is_bare(reply) or known.is_reply(reply)
 
 
 def _identify_job(response: Response, operation: str, prefix: str, base: str) -> Job | None:

@@ -10,8 +10,6 @@ from typing import Any
 
 from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import (
-    FORBIDDEN,
-    UNAUTHORIZED,
     ApiError,
     JobNotFound,
     JobUuidUsed,
@@ -21,12 +19,13 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
+    is_account_refused,
 )
 from .._api.operation import Operation
 from .._api.operations import COMPANIONS, get_operation
 from .._api.records import Record, normalize_address, to_snake_case
 from .._client.client import Client
-from .._client.jobs import RUNNING, SUCCEEDED, UNKNOWN, Job, generate_uuid
+from .._client.jobs import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Job, generate_uuid
 from .._client.waiting import find_own_job, job_exists, poll_again, wait_for_jobs
 from .._http.hooks import Lock
 from .plan import ADD_TAG, Current, Missing, PlannedCall, ResourceSpec
@@ -116,7 +115,7 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
         is_needed, read_error = _check(is_still_needed)
         if is_needed is False:
             return _conclude_performed(call, outcome.job)
-        is_refused = isinstance(outcome.reason, (ApiError, Unsupported))
+        is_refused = isinstance(outcome.reason, (ApiError, Unsupported)) and not _leaves_open(outcome.reason)
         if is_needed and is_refused:
             return Refused(outcome.job, outcome.reason)
         if read_error or is_refused or not attempts:
@@ -124,6 +123,11 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
         attempts -= 1
         outcome = _try_again(call, outcome)
     return outcome
+
+
+def _leaves_open(error: VirtinfraError) -> bool:
+    """Return whether an error with which a call or its job ended says nothing about the outcome."""
+    return isinstance(error, ApiError) and error.leaves_open
 
 
 def _check(is_still_needed: Callable[[], bool | None]) -> tuple[bool | None, VirtinfraError | None]:
@@ -199,7 +203,7 @@ def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
     except Unsupported as lack:
         remember_lack(client, row.name, lack)
         raise
-    if isinstance(outcome, Refused) and is_forbidden(outcome.error):
+    if isinstance(outcome, Refused) and is_account_refused(outcome.error):
         raise outcome.error
 
 
@@ -207,11 +211,6 @@ def remember_lack(client: Client, operation: str, lack: Unsupported) -> None:
     """Remember for check mode that the service lacks a companion, as a call has shown."""
     if operation in COMPANIONS:
         client.facts[operation] = lack.message
-
-
-def is_forbidden(error: VirtinfraError) -> bool:
-    """Return whether the service refused a call because of the account or its session, whatever the object is."""
-    return isinstance(error, ApiError) and (error.code.startswith("ID.") or error.status in (UNAUTHORIZED, FORBIDDEN))
 
 
 def _is_of_another_call(call: Call, client: Client, refusal: ApiError | Unsupported) -> bool:
@@ -249,21 +248,31 @@ def _conclude_performed(call: Call, job: Job) -> Done:
 
 
 def _try_again(call: Call, doubt: InDoubt) -> Done | InDoubt:
-    """Send a call again if two calls have the effect of one, else poll its job for longer."""
+    """Send a call again if two calls have the effect of one, else poll its job for longer, unless that has ended."""
     try:
         if call.operation.is_idempotent:
             return Done(_resend(call, doubt.job))
-        if job_exists(call.client, doubt.job, call.deadline, call.client.connection.request_timeout):
+        if not _has_ended(doubt.job) and job_exists(
+            call.client, doubt.job, call.deadline, call.client.connection.request_timeout
+        ):
             return Done(_follow(call, doubt.job))
     except (ApiError, LoginFailed, ResponseLost, JobNotFound, Unsupported) as reason:
         return InDoubt(doubt.job, reason)
     return doubt
 
 
+def _has_ended(job: Job) -> bool:
+    """Return whether the service has answered for a job whose outcome is in doubt, so that its id is used up."""
+    return job.state == FAILED
+
+
 def _resend(call: Call, job: Job) -> Job:
-    """Send a call again, with the same job id, and return its job. Raise the error that leaves its outcome unknown."""
+    """Send a call again and return its job. Raise the error that leaves its outcome unknown.
+
+    The job id is the same, unless its job has ended.
+    """
     try:
-        return _resend_with(call, job.sent_uuid)
+        return _resend_with(call, None if _has_ended(job) else job.sent_uuid)
     except ApiError as failure:
         if not call.client.renew_session(failure, call.client.jobs[-1].auth):
             raise
@@ -284,7 +293,7 @@ def _follow_to_outcome(call: Call, job: Job, lost: ResponseLost | None = None) -
     try:
         return Done(_follow(call, job, lost))
     except ApiError as error:
-        return Refused(job, error)
+        return InDoubt(job, error) if error.leaves_open else Refused(job, error)
     except (ResponseLost, JobNotFound) as reason:
         return InDoubt(job, reason)
 
@@ -332,15 +341,21 @@ def confirm_result(call: Call, job: Job) -> None:
 
 
 def _build_outcome_unknown(call: Call, job: Job, reason: VirtinfraError, is_needed: bool | None) -> OutcomeUnknown:
-    job.state = UNKNOWN
     repeat = (
         "check the object before you repeat the call"
         if is_needed is None
         else "run the task again; it checks the object first"
     )
+    if _has_ended(job):
+        advice = f"{repeat[0].upper()}{repeat[1:]}"
+    else:
+        advice = (
+            f"Check job {job.uuid} with job_info. If the service still does not know it after {STILL_ON_ITS_WAY}"
+            f" minutes, {repeat}"
+        )
+    job.state = UNKNOWN
     return OutcomeUnknown(
-        f"the outcome of {call.operation.name} is unknown: {reason.message.rstrip('.')}. Check job {job.uuid} with"
-        f" job_info. If the service still does not know it after {STILL_ON_ITS_WAY} minutes, {repeat}.",
+        f"the outcome of {call.operation.name} is unknown: {reason.message.rstrip('.')}. {advice}.",
         job=job.build_handle(),
         changed=call.changes,
     )

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .._api.errors import ApiError, NotFound, Unsupported, VirtinfraError
+from .._api.errors import ApiError, NotFound, Unsupported, VirtinfraError, is_account_refused
 from .._api.operations import get_operation
 from .._api.records import NullReference, Record, drop_null_references
 from .._api.references import format_option_name, is_name
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
 from .._client.client import Client
 from .._client.lists import get_by_uuid
-from .calls import is_forbidden
 from .plan import PlannedCall, ResourceSpec
 
 
@@ -58,7 +57,7 @@ def explain_error(error: VirtinfraError, require: Callable[[], None]) -> Virtinf
 
     The error of the service is its cause.
     """
-    if not isinstance(error, ApiError) or error.transient or is_forbidden(error):
+    if not isinstance(error, ApiError) or error.transient or is_account_refused(error):
         return error
     try:
         require()
@@ -80,7 +79,7 @@ def _examine(
     except Unsupported:
         return None
     except ApiError as failure:
-        if is_forbidden(failure):
+        if is_account_refused(failure):
             return None
         raise
 

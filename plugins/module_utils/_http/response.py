@@ -15,7 +15,7 @@ from functools import cached_property
 from io import BytesIO
 from typing import Any
 
-from .._api.error_code import is_error_code
+from .._api.error_code import STARTING, UNAVAILABLE, is_error_code
 from .._api.records import RESERVED_KEY_PREFIX, rename_reserved_keys
 from .._masking.masker import Masker
 from .._masking.terminal import make_printable
@@ -32,6 +32,9 @@ MAX_JSON_DEPTH = 100
 
 # How often a read is retried when its response is not JSON: it may have been truncated, or base_url is wrong.
 MAX_GARBLED_RETRIES = 2
+
+# The title of the page of a servlet container for a path at which no application runs.
+_NO_APPLICATION = re.compile(rb"(?i)<title>\s*HTTP Status 404\b")
 
 _EXPECTS_TLS = re.compile(rb"(?i)HTTP request (was sent )?to (an )?HTTPS|HTTP to an SSL-enabled|requires TLS")
 _WANTS_CERTIFICATE = re.compile(rb"(?i)No required SSL certificate|SSL certificate (error|required)|client certificate")
@@ -87,6 +90,11 @@ class Response:
         return make_printable(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:20000]))[:300]
 
     @property
+    def is_of_starting_server(self) -> bool:
+        """Return whether the server has not started the service: it has a page of its own for every path until then."""
+        return self.status == 404 and _NO_APPLICATION.search(self.body) is not None
+
+    @property
     def is_complaint_about_tls(self) -> bool:
         """Return whether the text says that the port expects TLS, as several servers report it."""
         return self.status in (400, 497) and self.object is None and bool(_EXPECTS_TLS.search(self.body))
@@ -105,13 +113,19 @@ class Response:
         is_demanded = self.status == 401 and scheme.lower() in _GATEWAY_LOGINS and self.error_code is None
         return scheme if is_demanded else ""
 
-    def is_retryable(self, is_read: bool, attempt: int) -> bool:
-        """Return whether the request can be sent again without performing it twice; attempts count from 0."""
+    def is_retryable(self, is_read: bool, attempt: int, is_poll: bool = False) -> bool:
+        """Return whether the request can be sent again without performing it twice; attempts count from 0.
+
+        With ``is_poll`` an ErrorCode may be that of the job: then only a service that is starting has none.
+        """
         if self.status == 429:
             return is_read or self.is_plain_text
         if self.status == 200:
             return is_read and self.object is None and attempt < MAX_GARBLED_RETRIES
-        return is_read and (self.status in (502, 504) or (self.status == 503 and self.error_code is None))
+        temporary = (STARTING,) if is_poll else UNAVAILABLE
+        is_final = self.error_code is not None and self.error_code["code"] not in temporary
+        is_unavailable = self.status in (502, 504) or (self.status == 503 and not is_final)
+        return is_read and (is_unavailable or self.is_of_starting_server)
 
     def read_retry_after(self) -> float:
         """Return the seconds that the service asks to wait, as a number or a date; 0 if it does not ask."""

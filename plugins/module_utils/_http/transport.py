@@ -99,11 +99,14 @@ class Retries:
         self.attempts += 1
         self._sent: float = self._clock.monotonic()
 
-    def choose_wait_after_response(self, response: Response, is_read: bool) -> float | None:
+    def choose_wait_after_response(self, response: Response, is_read: bool, is_poll: bool = False) -> float | None:
         """Return the seconds before the next attempt, None if the response is final."""
-        if self._is_last or not response.is_retryable(is_read, self.attempts - 1):
+        if self._is_last or not response.is_retryable(is_read, self.attempts - 1, is_poll):
             return None
-        wait = self._compute_overload_backoff(response.read_retry_after())
+        if response.is_of_starting_server:
+            wait = self._connect_backoff()
+        else:
+            wait = self._compute_overload_backoff(response.read_retry_after())
         if self._clock.monotonic() + wait > min(self._overload_end, self._limits.deadline):
             return None
         self._outage_end = inf
@@ -173,11 +176,13 @@ class Transport:
         auth: Authorization,
         headers: Mapping[str, str],
         limits: Limits,
+        is_poll: bool = False,
     ) -> Response:
         """Send a request, retry it if this is safe, and return the response with any status.
 
-        ``label`` names the operation in messages. With an access key, each attempt is signed. Raise TransportError when
-        there is no usable response, and its subclass ResponseLost for a write that the service may have processed.
+        ``label`` names the operation in messages. With an access key, each attempt is signed. ``is_poll`` says that an
+        error of the service may be that of a job. Raise TransportError when there is no usable response, and its
+        subclass ResponseLost for a write that the service may have processed.
         """
         retries = Retries(limits, self._clock)
         while True:
@@ -193,7 +198,7 @@ class Transport:
                     retries.describe_attempts(error)
                     raise
             else:
-                wait = retries.choose_wait_after_response(response, is_read=request.method == "GET")
+                wait = retries.choose_wait_after_response(response, request.method == "GET", is_poll)
                 reason = f"{label}: HTTP status {response.status}"
                 if wait is None:
                     return response

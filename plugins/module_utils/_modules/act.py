@@ -18,6 +18,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
+    is_account_refused,
 )
 from .._api.operation import ABSENT, TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, get_operation
@@ -61,7 +62,6 @@ from .._engine.calls import (
     Call,
     Refused,
     confirm_result,
-    is_forbidden,
     perform,
     remember_lack,
     warn_of_second_delivery,
@@ -277,7 +277,9 @@ def _execute(
 def _was_executed(error: VirtinfraError) -> bool:
     """Return whether the service may have executed a part of a call that failed with this error."""
     return (
-        isinstance(error, ApiError) and not is_forbidden(error) and NO_SUCH_OBJECT not in list_error_codes(error.error)
+        isinstance(error, ApiError)
+        and not is_account_refused(error)
+        and NO_SUCH_OBJECT not in list_error_codes(error.error)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._api.errors import FORBIDDEN, ApiError, Unsupported
+from .._api.errors import ApiError, Unsupported, is_forbidden
 from .._api.records import (
     Record,
     is_same_value,
@@ -20,9 +20,6 @@ from .._client.lists import (
     require_unique,
     validate_records,
 )
-
-# The code with which services refuse a call that the account may not make.
-NO_PERMISSION = "ID.1002"
 
 Finder = Callable[[Client, Record], "Record | None"]
 Search = Callable[[Client, str, str], "list[Record]"]
@@ -98,7 +95,7 @@ def describe_state(record: Record) -> str:
 
 def explain_unreadable(failure: Unsupported | ApiError) -> str:
     """Return why the service or the credentials do not allow a read; raise any other failure."""
-    if isinstance(failure, ApiError) and failure.code != NO_PERMISSION and failure.status != FORBIDDEN:
+    if isinstance(failure, ApiError) and not is_forbidden(failure):
         raise failure
     return failure.reason if isinstance(failure, Unsupported) else failure.message.rstrip(".")
 

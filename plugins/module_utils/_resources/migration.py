@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .._api.error_code import NO_SUCH_OBJECT
-from .._api.errors import FORBIDDEN, UNAUTHORIZED, ApiError, Unchangeable, Unsupported
+from .._api.errors import ApiError, Unchangeable, Unsupported, is_account_refused
 from .._api.records import NullReference, Record
 from .._client.client import Client
 from .._client.lists import extract_records
@@ -41,7 +41,7 @@ def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | 
     try:
         reply = client.get(name, {"vmInstanceUuid": vm.uuid})
     except ApiError as failure:
-        if failure.transient or failure.code.startswith("ID.") or failure.status in (UNAUTHORIZED, FORBIDDEN):
+        if failure.transient or failure.leaves_open or is_account_refused(failure):
             raise
         if failure.code == NO_SUCH_OBJECT:
             return None

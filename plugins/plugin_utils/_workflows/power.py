@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...module_utils._api.error_code import is_about_account
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks
 from .report import Outcome
@@ -25,7 +26,6 @@ LEAST_TIME = 60.0
 
 # The codes of failures that asking again does not repair.
 FINAL = ("AMBIGUOUS", "BUG", "INVALID", "NOT_FOUND", "UNCHANGEABLE", "UNSUPPORTED")
-FORBIDDEN = ("ID.", "LOGIN_CONTROL.")
 TIMEOUT = "TIMEOUT"
 
 SKIPPED = "a VM of an earlier group failed"
@@ -116,7 +116,7 @@ def ask_guests(
 
 def is_final(code: str) -> bool:
     """Return whether a failure with this code occurs again whenever the call is repeated."""
-    return code in FINAL or code.startswith(FORBIDDEN)
+    return code in FINAL or is_about_account(code)
 
 
 def stop(

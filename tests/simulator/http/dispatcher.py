@@ -113,7 +113,7 @@ class Dispatcher:
             latency = switches.latencies.get(operation.name, switches.latency * operation.is_write)
             if seconds := latency + execution.duration:
                 await asyncio.sleep(seconds)
-            reply = execution.end(_injected_error(faults))
+            reply = execution.end(_injected_error(faults), _fails_when_executed(faults))
         return self._json(200, self._service.reply_text(operation, reply))
 
     def _start_job(
@@ -130,6 +130,7 @@ class Dispatcher:
             hangs="hang" in names,
             expired="expire" in names,
             failure=_injected_error(faults),
+            fails_when_executed=_fails_when_executed(faults),
         )
         request.scope["simulator.entry"]["job"] = job.id
         spread = max(0.0, 1 + switches.latency_spread * service.random.uniform(-1, 1))
@@ -173,6 +174,11 @@ def _injected_error(faults: list[Fault]) -> OperationError | None:
     """Return the error that an injected fault demands, with its causes, if any."""
     error = next((fault.error for fault in faults if fault.fault == "fail"), None)
     return _build_error(error) if error else None
+
+
+def _fails_when_executed(faults: list[Fault]) -> bool:
+    """Return whether an injected error is that of an operation that was executed nevertheless."""
+    return any(fault.fault == "fail" and fault.taken for fault in faults)
 
 
 def _build_error(error: dict[str, Any]) -> OperationError:

@@ -33,8 +33,14 @@ class Execution:
         self._steps = self._operation.handler(call)
         return self._advance(self._steps)
 
-    def end(self, failure: OperationError | None = None) -> Reply:
-        """Execute the second part and return the reply, or fail with the given error."""
+    def end(self, failure: OperationError | None = None, is_executed: bool = False) -> Reply:
+        """Execute the second part and return the reply, or fail with the given error.
+
+        With `is_executed` it fails although the operation was executed.
+        """
+        if failure and is_executed:
+            self.end()
+            raise failure
         if self._steps:
             return self._advance(self._steps, failure) or {}
         if failure:
@@ -67,6 +73,8 @@ class Job:
     expired: bool = False
     failure: OperationError | None = None
     """The error that an injected fault demands."""
+    fails_when_executed: bool = False
+    """Whether the job executes the operation before it fails with that error."""
     call: Call | None = None
     """The call that the job executes; None until it starts."""
 
@@ -114,7 +122,7 @@ class Jobs:
                 return execution.end(
                     OperationError("SYS.1001", f"{job.operation.name} timed out after {job.timeout:g} seconds")
                 )
-            return execution.end(job.failure)
+            return execution.end(job.failure, job.fails_when_executed)
 
         self._run_part(job, begin, serialize)
         if job.result == PENDING and not job.hangs:

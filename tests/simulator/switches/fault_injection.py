@@ -102,6 +102,11 @@ def _status_response(fault: Fault) -> Response:
     form = fault.form or ("plain" if fault.status < 500 else "html")
     if form == "plain":
         return Response(title, fault.status, headers)
+    if form == "container":
+        page = PAGE.format(title=f"HTTP Status {fault.status}")
+        return Response(page, fault.status, {"Content-Type": "text/html;charset=utf-8", **headers})
+    if form == "error":
+        return Response(json.dumps({"error": fault.error}), fault.status, headers)
     if form == "json":
         error = {"error": {"code": fault.status, "message": title}}
         return Response(json.dumps(error), fault.status, {"Content-Type": "application/json", **headers})

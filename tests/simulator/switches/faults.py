@@ -24,7 +24,7 @@ FAULTS = {
     "expire": "The poll of the job is 404, although the operation is executed.",
     "other_job": "The 202 has the address of the job of another call, which failed.",
     "other_response": "The response is that to another request: a failure, or the `reply`.",
-    "fail": "The job, the read or the poll fails with an error of the service.",
+    "fail": "The job, the read or the poll fails with an error of the service; with `taken`, the job is executed.",
     "session_expiry": "All sessions and the token are invalid, starting with this call.",
     "duplicate_webhook": "The result of the job is delivered twice.",
     "drop_webhook": "The result of the job is never delivered.",
@@ -32,7 +32,7 @@ FAULTS = {
 }
 """What happens, by the name of the fault."""
 GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
-FORMS = ("", "plain", "html", "json")
+FORMS = ("", "plain", "html", "json", "container", "error")
 TYPES: dict[str, type | tuple[type, ...]] = {
     "fault": str,
     "operation": str,
@@ -76,10 +76,12 @@ class Fault:
     status: int = 502
     retry_after: int | str | None = None
     taken: bool | None = None
-    """Whether the request is executed although its response is damaged; null: the default of the fault."""
+    """Whether the request is executed although its response is damaged, or its job fails; null: the default of the
+    fault."""
     garbage: str = "json"
     form: str = ""
-    """Form of the body of a status: plain, html, json; empty: the usual one for the status."""
+    """Form of the body of a status: plain, html, json; container: the page of a servlet container for a path at which
+    no application runs; error: the `error` of the service; empty: the usual one for the status."""
     url: str = ""
     error: dict[str, Any] = dataclasses.field(
         default_factory=lambda: {"code": "SYS.1006", "details": "the operation failed on demand"}

@@ -151,6 +151,16 @@ class Switches:
     session_lifetime: Annotated[float, OptionInfo("seconds after its last authorized call until a session expires")] = (
         7200.0
     )
+    denied_operations: Annotated[list[str], OptionInfo("names of operations that the accounts may not use")] = (
+        dataclasses.field(default_factory=list)
+    )
+    denial: Annotated[
+        str,
+        OptionInfo(
+            "code with which they are refused, by server: ID.1002, or SYS.1019; SYS.1018 is for an object of the call",
+            choices=("ID.1002", "SYS.1019", "SYS.1018"),
+        ),
+    ] = "SYS.1019"
     rate_limit: Annotated[float, OptionInfo("requests a second and client address before 429; 0: no limit")] = 0.0
 
     sync: Annotated[bool, OptionInfo("asynchronous operations answer 200 with the result")] = False
@@ -169,6 +179,9 @@ class Switches:
     webhook_tries: Annotated[int, OptionInfo("delivery attempts of a webhook")] = 15
 
     success_members: Annotated[bool, OptionInfo("replies always have success and error", literal=True)] = False
+    unknown_members: Annotated[
+        bool, OptionInfo("the replies of jobs have success, error, and a member that no document knows")
+    ] = False
     null_members: Annotated[bool, OptionInfo("null members are sent", literal=True)] = False
     extra_members: Annotated[bool, OptionInfo("members that the document lacks are sent", literal=False)] = True
     content_type: Annotated[bool, OptionInfo("JSON is sent with a Content-Type")] = True

@@ -34,6 +34,15 @@ NOT_KNOWN_MESSAGE = (
 OTHER = "b" * 32
 CALL = "ChangeHostState"
 ERROR = b'{"error": {"code": "SYS.1006", "details": "no"}}'
+UNAVAILABLE = b'{"error": {"code": "SYS.1012", "details": "gone"}}'
+STARTING = b'{"error": {"code": "SYS.1010", "details": "not ready"}}'
+TIMED_OUT = b'{"error": {"code": "SYS.1001", "details": "late"}}'
+CHECK_CALL = "check whether the call was performed."
+NO_PART = f"(SYS.1012): gone. A part of the service was not available: {CHECK_CALL}"
+NOT_RUNNING = (
+    "QueryHost: the server at base_url answered with HTTP status 404, because the service is not running in it. Wait"
+    " until the service has started. If it runs, check base_url and path_prefix."
+)
 RESULT = b'{"inventory": {"uuid": "a"}}'
 BUSY = {"Retry-After": "3"}
 PAGE = {"Content-Type": "text/html"}
@@ -184,6 +193,21 @@ READS: list[tuple[int, Headers, bytes, str, bool, tuple[Any, ...]]] = [
         False,
         refused("QueryHost", 403, " with HTTP status 403: requestTimeTooSkewed"),
     ),
+    (503, {}, UNAVAILABLE, "session_id", False, refused("QueryHost", 503, f" {NO_PART}", True)),
+    (
+        404,
+        PAGE,
+        b"<html><head><title>HTTP Status 404 \xe2\x80\x93 Not Found</title></head></html>",
+        "session_id",
+        False,
+        (
+            TransportError,
+            NOT_RUNNING,
+            True,
+            0.0,
+            {},
+        ),
+    ),
     (401, {}, b"", "session_id", False, refused("QueryHost", 401, f" with HTTP status 401. {EXPIRED}")),
     (503, {}, ERROR, "session_id", False, refused("QueryHost", 503, " (SYS.1006): no")),
     (
@@ -254,6 +278,13 @@ CALLS: list[tuple[int, Headers, bytes, tuple[Any, ...], tuple[str, str, str]]] =
     (502, {}, ERROR, lost(502, ERROR.decode()), (JOB, "", "running")),
     (400, PAGE, b"wrong", lost(400, "wrong"), (JOB, "", "running")),
     (503, {}, ERROR, refused(CALL, 503, " (SYS.1006): no"), (JOB, "", "running")),
+    (
+        503,
+        {},
+        UNAVAILABLE,
+        (ResponseLost, f"{CALL} failed {NO_PART}", True, 0.0, {}),
+        (JOB, "", "running"),
+    ),
     (400, {}, b"wrong", refused(CALL, 400, " with HTTP status 400: wrong"), (JOB, "", "running")),
     (500, {}, b"oops", refused(CALL, 500, " with HTTP status 500: oops"), (JOB, "", "running")),
     (
@@ -314,6 +345,24 @@ POLLS: list[tuple[int, Headers, bytes, str, tuple[Any, ...], tuple[Any, ...]]] =
     (200, {}, b"{}", "succeeded", (), ()),
     (404, {}, b"", "unknown", NOT_KNOWN, ()),
     (503, {}, ERROR, "failed", refused(CALL, 503, " (SYS.1006): no"), ()),
+    (503, {}, STARTING, "running", (), overloaded(503, f"{STARTING.decode()}. {RESTARTS}", 0.0)),
+    (
+        503,
+        {},
+        UNAVAILABLE,
+        "failed",
+        refused(CALL, 503, f" {NO_PART}", True),
+        (),
+    ),
+    (
+        503,
+        {},
+        TIMED_OUT,
+        "failed",
+        refused(CALL, 503, f" (SYS.1001): late. A timeout occurred in the service: {CHECK_CALL}"),
+        (),
+    ),
+    (200, {}, b'{"success": true, "error": null, "exportInfos": []}', "succeeded", (), ()),
     (404, PAGE, b"<p>x</p>", "running", (), inconclusive(404, "x")),
     (502, {}, ERROR, "running", (), inconclusive(502, ERROR.decode())),
     (200, {}, b'{"success": false, "error": null}', "failed", refused(CALL, 200, f": {WITHOUT_REASON}"), ()),

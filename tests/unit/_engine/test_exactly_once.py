@@ -13,6 +13,8 @@ from support.module_runner import run_module
 from support.scenarios import SCENARIOS, Scenario
 from support.trial import Trial
 
+UNREADY = {"fault": "status", "status": 503, "form": "error"}
+
 # Faults by which the response to a call is lost, and whether the call is executed.
 LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
     "reset before it is taken": (False, {"fault": "drop_before"}),
@@ -30,11 +32,19 @@ LOSSES: Mapping[str, tuple[bool, Mapping[str, Any]]] = {
     "redirected, taken": (True, {"fault": "redirect", "url": "http://192.0.2.1/", "taken": True}),
     "a firewall's 403, taken": (True, {"fault": "status", "status": 403, "form": "html", "taken": True}),
     "404 of a gateway, not taken": (False, {"fault": "status", "status": 404, "form": "json"}),
+    "times out, taken": (True, {"fault": "fail", "taken": True, "error": {"code": "SYS.1001", "details": "late"}}),
+    "times out, not taken": (False, {"fault": "fail", "error": {"code": "SYS.2111", "details": "not sent"}}),
+    "not ready, not taken": (False, {**UNREADY, "error": {"code": "SYS.1010", "details": "not ready"}}),
+    "unavailable, taken": (True, {**UNREADY, "taken": True, "error": {"code": "SYS.1012", "details": "gone"}}),
+    "the page of a container, not taken": (False, {"fault": "status", "status": 404, "form": "container"}),
     "500 as a page, taken": (True, {"fault": "status", "status": 500, "form": "html", "taken": True}),
 }
 BLIND = "ignores it, and little can be read"
 MOST = ("reset before it is taken", "reset after it was taken", "expired")
-ODD = ("empty", "204, not taken", "a firewall's 403, taken", "404 of a gateway, not taken")
+ODD = (
+    *("empty", "204, not taken", "a firewall's 403, taken", "404 of a gateway, not taken"),
+    *("times out, taken", "times out, not taken"),
+)
 SERVERS: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]] = {
     "honours the job id": ({}, tuple(LOSSES)),
     "ignores the job id": ({"job_uuid": "ignore", "location": "malformed"}, (*MOST, *ODD)),
@@ -184,7 +194,7 @@ def test_call_that_reaches_the_service_late(sim: Simulator) -> None:
 
 def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
     """Return whether the outcome of a call cannot be determined."""
-    if scenario.action and loss == "expired":
+    if scenario.action and loss in ("expired", "times out, taken"):
         return True
     if LOSSES[loss][0] and (server == "honours the job id" or not scenario.action):
         return False

@@ -12,10 +12,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     TransportError,
     Unsupported,
     VirtinfraError,
+    is_account_refused,
+    is_forbidden,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import (
     can_answer_second_delivery,
-    is_forbidden,
     is_refused_as_duplicate,
     is_refused_tag,
     is_removed_by_another,
@@ -48,20 +49,20 @@ def refuse(code: str, status: int = 200, is_of_own_job: bool = False, **cause: A
 
 
 @pytest.mark.parametrize(
-    ("error", "forbidden"),
+    ("error", "refuses_account", "forbids"),
     [
-        (refuse("ID.1002"), True),
-        (refuse("ID.1001"), True),
-        (refuse("SYS.1006"), False),
-        (refuse("SYS.1006", 401), True),
-        (refuse("SYS.1006", 403), True),
-        (refuse("SYS.1006", 404), False),
-        (refuse("VALID.1"), False),
-        (TransportError("no answer"), False),
+        *((refuse(code), True, True) for code in ("ID.1002", "SYS.1018", "SYS.1019")),
+        *((refuse(code), True, False) for code in ("ID.1001", "ID.1003", "LOGIN_CONTROL.1002")),
+        (refuse("SYS.1006"), False, False),
+        (refuse("SYS.1006", 401), True, False),
+        (refuse("SYS.1006", 403), True, True),
+        (refuse("SYS.1006", 404), False, False),
+        (refuse("VALID.1"), False, False),
+        (TransportError("no answer"), False, False),
     ],
 )
-def test_refusal_because_of_the_account(error: VirtinfraError, forbidden: bool) -> None:
-    assert is_forbidden(error) is forbidden
+def test_refusal_because_of_the_account(error: VirtinfraError, refuses_account: bool, forbids: bool) -> None:
+    assert (is_account_refused(error), is_forbidden(error)) == (refuses_account, forbids)
 
 
 def test_error_of_the_own_job_is_no_response_to_a_second_delivery() -> None:

@@ -70,6 +70,8 @@ def test_half_of_a_character_can_be_encoded(escape: bytes) -> None:
 # ------------------------------------------------------------------------------------------------------ sending again
 
 OBJECT, GARBAGE, CODE = b"{}", b"<html>", b'{"error": {"code": "SYS.1000"}}'
+UNAVAILABLE = [b'{"error": {"code": "%s"}}' % code for code in (b"SYS.1010", b"SYS.1012", b"SYS.2111")]
+OF_CONTAINER = b"<!doctype html><html><head><title>HTTP Status 404 - Not Found</title>"
 
 
 # Each response, and whether a read and a write are sent again.
@@ -88,6 +90,10 @@ RETRIED: list[tuple[int, dict[str, str], bytes, bool, bool]] = [
     (502, {}, CODE, True, False),
     (503, {}, GARBAGE, True, False),
     (503, {}, CODE, False, False),
+    *((503, {}, code, True, False) for code in UNAVAILABLE),
+    (404, {}, GARBAGE, False, False),
+    (404, {}, OF_CONTAINER, True, False),
+    (503, {}, OF_CONTAINER, True, False),
     (504, {}, CODE, True, False),
     (505, {}, GARBAGE, False, False),
 ]
@@ -100,6 +106,12 @@ def test_responses_after_which_a_request_is_sent_again() -> None:
         if (response.is_retryable(True, 0), response.is_retryable(False, 0)) != (read, write):
             failures.append(response)
     assert failures == []
+
+
+def test_polls_that_are_sent_again() -> None:
+    """The error may be that of the job, unless the service is starting."""
+    retried = [Response(503, {}, code).is_retryable(True, 0, is_poll=True) for code in (CODE, *UNAVAILABLE)]
+    assert retried == [False, True, False, False]
 
 
 def test_a_read_without_json_is_sent_three_times() -> None:

@@ -83,6 +83,11 @@ def test_waits_of_an_outage_end_with_it() -> None:
     assert attempts.wait_after(BROKEN) is None
 
 
+def test_a_service_that_starts_is_awaited_as_long_as_one_that_cannot_be_reached() -> None:
+    page = Response(404, {}, b"<title>HTTP Status 404</title>")
+    assert Attempts(8).exhaust(page) == Attempts(8).exhaust(BROKEN)
+
+
 def test_a_response_ends_an_outage() -> None:
     attempts = Attempts(8, chance=0.5)
     assert attempts.wait_after(BROKEN, 40.0) == pytest.approx(0.18)

@@ -114,7 +114,7 @@ def test_without_time_the_power_is_cut_at_once_or_the_vm_fails() -> None:
     assert (vm.outcome.name, vm.outcome.reason) == ("failed", "limit was over before it could be stopped")
 
 
-@pytest.mark.parametrize("code", ["UNSUPPORTED", "INVALID", "NOT_FOUND", "ID.1002"])
+@pytest.mark.parametrize("code", ["UNSUPPORTED", "INVALID", "NOT_FOUND", "ID.1002", "SYS.1018", "SYS.1019"])
 def test_a_vm_that_cannot_be_asked_keeps_its_power(code: str) -> None:
     site = FakeSite((1, [{**FORBIDDEN, "error": {"code": code}}]))
     (vm,) = run_stop(site)

@@ -105,11 +105,18 @@ OUTAGES: list[tuple[str, dict[str, Any]]] = [
     ("status", {"status": 502}),
     ("drop_before", {}),
     ("truncate", {}),
-    ("fail", {"error": {"code": "SYS.1001", "details": "timeout"}}),
+    *(
+        ("fail", {"error": {"code": code, "details": "not now"}})
+        for code in ("SYS.1001", "SYS.1010", "SYS.1012", "SYS.2111")
+    ),
+    ("status", {"status": 404, "form": "container"}),
 ]
 FAILURES: list[tuple[str, dict[str, Any]]] = [
     ("fail", {"error": {"code": "ID.1001", "details": "expired"}}),
-    ("fail", {"error": {"code": "ID.1002", "details": "permission denied"}}),
+    *(
+        ("fail", {"error": {"code": code, "details": "permission denied"}})
+        for code in ("ID.1002", "SYS.1018", "SYS.1019")
+    ),
     ("fail", {"error": {"code": "SYS.1007", "details": "no such field"}}),
     ("fail", {"error": {"code": "SYS.1000", "details": "no such field"}}),
     ("status", {"status": 401}),

@@ -50,14 +50,14 @@ ADVISED = {
     "ID.1001": "log in again and pass the new one as session_id",
     "ID.1002": "use another account or grant the permission",
     "ID.1003": "A quota is exhausted",
-    "SYS.1001": "A timeout occurred in the service",
     "SYS.1003": "check the uuids",
+    "SYS.1018": "share the object with it",
+    "SYS.1019": "use another account or grant the permission",
 }
 
 
-# With which codes a call that fails changes something: a task that could not be enabled has another status than before,
-# and a host is disabled before it is deleted, unless the code says that the deletion did not begin.
-CHANGES_WHEN_IT_FAILS = {"EnableCbtTask": tuple(ADVISED), "DeleteHost": ("SYS.1001",)}
+# The calls that change something when they fail: a task that could not be enabled has another status than before.
+CHANGES_WHEN_IT_FAILS = ("EnableCbtTask",)
 
 
 @pytest.mark.parametrize("operation", CALLS)
@@ -71,7 +71,7 @@ def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, subtests: pytest.S
             ran = run(name, options)
             assert ran.calls == [operation]
             assert ran.failed
-            assert ran.changed == (code in CHANGES_WHEN_IT_FAILS.get(operation, ()))
+            assert ran.changed == (operation in CHANGES_WHEN_IT_FAILS)
             assert f"{operation} failed ({code}, caused by HOST.1001): " in ran.message
             assert "the root of it" in ran.message
             assert advice in ran.message
@@ -80,6 +80,35 @@ def test_failure_of_a_call(run: ModuleRunner, sim: Simulator, subtests: pytest.S
             assert ran["operation"] == operation
             assert "\n" not in ran.message
             assert re.match(ABOUT.get(operation, ""), ran.message)
+
+
+@pytest.mark.parametrize("code", ["SYS.1001", "SYS.1012", "SYS.2111"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kvm_host", {"name": "host-1", "state": "disabled"}),
+        ("vm_nic", {"vm": "vm-1", "l3_network": "l3-2"}),
+        ("vm", {"name": "vm-1", "state": "stopped"}),
+    ],
+)
+def test_a_call_that_the_service_lost_sight_of_was_performed_by_this_task(
+    run: ModuleRunner, sim: Simulator, name: str, options: dict[str, Any], code: str
+) -> None:
+    sim.fault("fail", method="PUT" if name != "vm_nic" else "POST", error={"code": code, "details": "late"}, taken=True)
+    ran = run(name, options)
+    assert (ran.message, ran.changed, ran.warnings) == ("", True, [])
+    assert len(ran.calls) == 1
+    run.idle(name, options)
+
+
+def test_members_that_no_document_knows(run: ModuleRunner, sim: Simulator, subtests: pytest.Subtests) -> None:
+    """The job of each operation ends with them."""
+    for operation in CALLS:
+        with subtests.test(operation):
+            name, options = prepare_call(sim, operation)
+            sim.configure(unknown_members=True, boot=0.0)
+            ran = run(name, options, wait_timeout=5)
+            assert not ran.failed, ran.message
 
 
 @pytest.mark.parametrize("operation", CALLS)

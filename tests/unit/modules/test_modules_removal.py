@@ -355,9 +355,6 @@ def test_endpoint_is_removed_whatever_chats_the_service_has(
     assert ENDPOINT not in [each["uuid"] for each in sim.records("endpoint")]
 
 
-NO_RIGHT = {"code": "ID.1002", "details": "no right"}
-
-
 @pytest.mark.parametrize(
     ("module", "options", "operation", "noun"),
     [
@@ -368,11 +365,14 @@ NO_RIGHT = {"code": "ID.1002", "details": "no right"}
         ("sns_topic", {"uuid": TOPIC, "force": True}, "QuerySNSTopicSubscriber", "subscribers"),
     ],
 )
+@pytest.mark.parametrize("denial", ["ID.1002", "SYS.1018", "SYS.1019"])
 def test_list_that_cannot_be_read_is_not_empty(
-    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], operation: str, noun: str
+    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], operation: str, noun: str, denial: str
 ) -> None:
-    sim.fault("fail", operation, error=NO_RIGHT, count=None)
-    warnings = [run(module, {**options, "state": "absent"}).warnings]
+    sim.configure(denied_operations=[operation], denial=denial)
+    checked, ran = (run(module, {**options, "state": "absent"}, check=check) for check in (True, False))
+    assert (checked.message, ran.message) == ("", "")
+    warnings = [checked.warnings, ran.warnings]
     if operation in COMPANIONS:
         sim.reset(missing_operations=[operation], verbs_matter=True)
         warnings.append(run(module, {**options, "state": "absent"}).warnings)
