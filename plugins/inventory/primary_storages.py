@@ -128,7 +128,7 @@ class InventoryModule(Inventory):
         for host in self._create_hosts(entries, services):
             hosts_of_clusters.setdefault(get_text(host.record, "clusterUuid"), []).append(host)
         groups: set[str] = set()
-        unread = {data.service for data in services if data.related is None}
+        unread = {data.service.name for data in services if data.related is None}
         for storage in entries:
             if storage.service in unread:
                 continue

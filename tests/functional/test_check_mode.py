@@ -30,6 +30,23 @@ CHAIN: list[dict[str, Any]] = [
     {"virtinfra.manager.cbt_task": {"vm": "{{ vm.vm.uuid }}", "state": "absent"}},
     {"virtinfra.manager.vm_nic_qos": {"uuid": "{{ nic.nic.uuid }}", "direction": "in"}},
     {
+        "virtinfra.manager.kvm_host": {
+            "name": "n",
+            "management_ip": "192.0.2.9",
+            "cluster": "cluster-1",
+            "username": "root",
+            "password": "secret",
+        },
+        "register": "host",
+    },
+    {"virtinfra.manager.vm": {"name": "vm-1", "state": "running", "host": "{{ host.host.uuid }}"}},
+    {
+        "virtinfra.manager.batch": {
+            "module": "vm",
+            "objects": [{"name": "vm-1", "state": "running", "host": "{{ host.host.uuid }}"}],
+        }
+    },
+    {
         "virtinfra.manager.api": {
             "operation": "ChangeVmNicState",
             "params": {"vmNicUuid": "{{ nic.nic.uuid }}", "state": "disable"},
@@ -48,9 +65,51 @@ def test_chain_of_tasks_is_predicted_in_check_mode(
     playbook_runner: PlaybookRunner, tasks: list[dict[str, Any]], as_module: bool
 ) -> None:
     run = playbook_runner.play(*tasks, as_module=as_module, arguments=["--check"])
-    assert [played.result.get("msg", "") for played in run] == [""] * len(tasks)
-    assert all(played.result["changed"] for played in run)
+    assert [played.result.get("msg") for played in run if not played.result["changed"]] == []
     assert not any(played.written for played in run)
+
+
+# Tasks with a null, or with what is null before core 2.19, which no earlier task has predicted. The objects exist.
+NULLS: list[dict[str, Any]] = [
+    {"virtinfra.manager.vm": {"name": "vm-1", "state": "running", "host": None}},
+    {"virtinfra.manager.vm": {"name": "vm-1", "uuid": None, "cpu_num": 3}},
+    {"virtinfra.manager.vm_nic": {"uuid": seeded_uuid("vmnic", 1), "l3_network": None}},
+    {"virtinfra.manager.sns_endpoint": {"type": "snmp", "name": "snmp-endpoint-1", "platform": None, "topics": None}},
+    {"virtinfra.manager.kvm_host": {"name": "host-1", "cluster": None, "tag_patterns": None}},
+    {"virtinfra.manager.kvm_host": {"uuid": None, "state": "disabled"}},
+    {"virtinfra.manager.cbt_task": {"vm": None, "state": "absent"}},
+    {"virtinfra.manager.vm_snapshot_group": {"vm": None, "name": "n"}},
+    {"virtinfra.manager.vm_info": {"uuid": None}},
+    {"virtinfra.manager.batch": {"module": "vm", "objects": [{"name": "vm-1", "state": "running", "host": None}]}},
+    {"virtinfra.manager.api": {"operation": "ChangeHostState", "params": {"uuid": None, "stateEvent": "disable"}}},
+]
+NULLS_IN_PROCESSES = [NULLS[0], NULLS[5]]
+
+
+def replace_null(value: Any, null: Any) -> Any:
+    """Return options in which a null is another value."""
+    if isinstance(value, dict):
+        return {name: replace_null(member, null) for name, member in value.items()}
+    if isinstance(value, list):
+        return [replace_null(item, null) for item in value]
+    return null if value is None else value
+
+
+@pytest.mark.parametrize(
+    ("tasks", "as_module", "null"),
+    [*((NULLS, False, null) for null in (None, "", "{{ none }}")), (NULLS_IN_PROCESSES, True, "{{ none }}")],
+)
+def test_null_that_no_task_predicted_is_the_same_in_check_mode_and_in_a_run(
+    sim: Simulator, playbook_runner: PlaybookRunner, tasks: list[dict[str, Any]], as_module: bool, null: str | None
+) -> None:
+    tasks = [{**replace_null(task, null), "ignore_errors": True} for task in tasks]
+    sim.reset(cbt_tasks=1)
+    checked = playbook_runner.play(*tasks, as_module=as_module, arguments=["--check"])
+    ran = playbook_runner.play(*tasks, as_module=as_module)
+    outcomes = [[(each.result["changed"], each.result.get("msg", "")) for each in run] for run in (checked, ran)]
+    assert outcomes[0] == outcomes[1]
+    refused = [index for index, (dummy, message) in enumerate(outcomes[1]) if "must not be null or empty" in message]
+    assert refused == ([1] if as_module else [5, 6, 7, 8, 10])
 
 
 @pytest.fixture

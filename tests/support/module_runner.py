@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import mark_nulls
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import (
@@ -22,15 +21,22 @@ from simulator.launch import Simulator
 from support.collection import load_spec
 
 
-def run_module(name: str, options: Mapping[str, Any], check: bool = False, **hooks: Any) -> ModuleResult:
-    """Run a module of the collection with its options, validated as Ansible does; ``hooks`` are members of Hooks."""
-    return run_spec(load_spec(name), options, check, **hooks)
+def run_module(
+    name: str, options: Mapping[str, Any], check: bool = False, predicted: Collection[str] = (), **hooks: Any
+) -> ModuleResult:
+    """Run a module of the collection with its options, validated as Ansible does; ``hooks`` are members of Hooks.
+
+    ``predicted`` are the types of the objects that earlier tasks would have created.
+    """
+    return run_spec(load_spec(name), options, check, predicted, **hooks)
 
 
-def run_spec(spec: ModuleSpec, options: Mapping[str, Any], check: bool = False, **hooks: Any) -> ModuleResult:
+def run_spec(
+    spec: ModuleSpec, options: Mapping[str, Any], check: bool = False, predicted: Collection[str] = (), **hooks: Any
+) -> ModuleResult:
     """Run the module that a spec describes, as ``run_module`` does."""
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
-    validation = validator.validate(mark_nulls(dict(options), spec.parameters))
+    validation = validator.validate(spec.mark_nulls(options, predicted))
     assert not validation.error_messages, validation.error_messages
     params = validation.validated_parameters
     return execute(Task(spec, params, check), Hooks(build_masker(spec, params), **hooks))
@@ -89,13 +95,23 @@ class ModuleRunner:
     def __init__(self, sim: Simulator, new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore) -> None:
         self.sim, self.new_store = sim, new_store
 
-    def __call__(self, name: str, options: Mapping[str, Any], check: bool = False, **shared: Any) -> ModuleRun:
-        """Run a module with its own and with ``shared`` options, validated as Ansible does."""
+    def __call__(
+        self,
+        name: str,
+        options: Mapping[str, Any],
+        check: bool = False,
+        predicted: Collection[str] = (),
+        **shared: Any,
+    ) -> ModuleRun:
+        """Run a module with its own and with ``shared`` options, validated as Ansible does.
+
+        ``predicted`` are the types of the objects that earlier tasks would have created.
+        """
         spec = load_spec(name)
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         known = {option: value for option, value in connection.items() if option in spec.argument_spec}
         self.sim.clear_log()
-        outcome = run_spec(spec, {**known, **shared, **options}, check, new_store=self.new_store)
+        outcome = run_spec(spec, {**known, **shared, **options}, check, predicted, new_store=self.new_store)
         return ModuleRun(outcome.result, outcome.warnings, self.sim.log())
 
     def twice(self, name: str, options: Mapping[str, Any], **shared: Any) -> ModuleRun:

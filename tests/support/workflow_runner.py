@@ -125,20 +125,21 @@ def run_for_host(
     variables: Mapping[str, Any],
     check: bool = False,
     batch: Mapping[str, Mapping[str, Any]] | None = None,
+    hostvars: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> WorkflowRun:
     """Run the workflow of a role that runs for each host of the play, or a step of it.
 
     ``variables`` have no prefix; the default of ``uuid`` is that of the host with this name in the simulator, and
-    ``batch`` has the variables of further hosts of the batch.
+    ``batch`` has the variables of further hosts of the batch, ``hostvars`` those of the inventory.
     """
     uuids = {record["name"]: record["uuid"] for record in work.sim.records("host")}
     given = {f"{role}_{name}": value for name, value in {"uuid": uuids.get(host), **variables}.items()}
-    hostvars = {host: {}, **(batch or {})}
+    all_hosts = {host: hostvars or {}, **(batch or {})}
     play = {
         "inventory_hostname": host,
-        "ansible_play_batch": list(hostvars),
-        "hostvars": hostvars,
+        "ansible_play_batch": list(all_hosts),
+        "hostvars": all_hosts,
         "playbook_dir": "/nowhere",
     }
     return work(role, {**play, **given}, check, **options)

@@ -27,7 +27,13 @@ SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 class NullReference(str):
-    """A null reference to an object that does not exist yet. The string is the name of the option."""
+    """A reference that is null or empty. The string is the name of the option."""
+
+    __slots__ = ()
+
+
+class PredictedReference(NullReference):
+    """A null reference to an object that an earlier task would have created outside check mode."""
 
     __slots__ = ()
 
@@ -161,6 +167,12 @@ def _convert(value: Any, record_type: str, rename: Callable[[str], str]) -> Any:
 def holds_null_reference(value: Any) -> bool:
     """Return whether a value is a null reference, or a list that contains one."""
     return any(isinstance(item, NullReference) for item in (value if isinstance(value, list) else [value]))
+
+
+def holds_unknown_reference(value: Any) -> bool:
+    """Return whether a value is, or a list contains, a null reference to an object that no earlier task predicted."""
+    items = value if isinstance(value, list) else [value]
+    return any(isinstance(item, NullReference) and not isinstance(item, PredictedReference) for item in items)
 
 
 def drop_null_references(values: Mapping[str, Any]) -> Record:

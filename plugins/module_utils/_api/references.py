@@ -1,9 +1,9 @@
-"""References to objects in options: uuids, names, and null for an object that check mode did not create."""
+"""References to objects in options: uuids, names, null, and those to objects that check mode has only predicted."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 from .errors import InvalidOptions
 from .records import (
     NullReference,
+    PredictedReference,
     Record,
     to_camel_case,
     to_snake_case,
@@ -22,8 +23,11 @@ _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 # The namespace of the uuids of new objects, so that they differ from those that others make from the same texts.
 _NAMESPACE = UUID("6f3d0f3c-5a1e-4f0b-9c1d-7b1f2f6f1b52")
 
-# The string that a template returns for null. An empty string also counts as null.
+# The string that a template returns for null.
 NULL = "None"
+
+# The string in place of a null reference to an object that an earlier task would have created outside check mode.
+PREDICTED = "<predicted>"
 
 # Options and parameters that are mappings with uuids as keys.
 UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
@@ -38,6 +42,9 @@ def format_option_name(parameter: str) -> str:
         return to_snake_case(parameter)
     return _OPTIONS.get(parameter) or f"{REFERS_TO[parameter].name}{'s' if parameter.endswith('Uuids') else ''}"
 
+
+# The option with the parameters of any operation.
+PARAMS = "params"
 
 # The option with handles of jobs. Services may give a job an id of any form.
 JOB_HANDLES = "jobs"
@@ -95,9 +102,11 @@ def unify_uuid(text: str) -> str:
 
 def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
     """Return the normalized uuid or the name in an option, a null reference for null and for an empty string."""
-    text = "" if value is None else str(value).strip()
-    if text in ("", NULL):
+    if value == PREDICTED:
+        return PredictedReference(name)
+    if is_null(value):
         return NullReference(name)
+    text = str(value).strip()
     return unify_uuid(text) if may_be_name else normalize_uuid(name, text)
 
 
@@ -139,18 +148,51 @@ def _normalize_members(item: Mapping[str, Any]) -> Record:
     return {name: None if isinstance(value, NullReference) else value for name, value in members.items()}
 
 
-def mark_nulls(arguments: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+def is_null(value: Any) -> bool:
+    """Return whether the value of a reference is null: core before 2.19 makes an empty string of it."""
+    return value is None or (isinstance(value, str) and value.strip() in ("", NULL))
+
+
+def mark_nulls(
+    arguments: Mapping[str, Any],
+    parameters: Mapping[str, str] | None = None,
+    own_types: Collection[str] = (),
+    predicted: Collection[str] = (),
+) -> dict[str, Any]:
     """Return the arguments of a task with a string for each null reference, which Ansible would treat as omitted.
 
+    The string is another one for a reference to one of the types of objects in ``predicted``, which earlier tasks would
+    have created. ``own_types`` are those that a reference without a type, such as ``uuid``, refers to, by default all.
     A list that is null itself is omitted. ``parameters`` maps options to the API's names for them.
     """
     marked = dict(arguments)
     for name, value in arguments.items():
+        if name == PARAMS and isinstance(value, Mapping):
+            marked[name] = mark_nulls(value, predicted=predicted)
         parameter = (parameters or {}).get(name, name)
         if not is_reference(parameter):
             continue
-        if value is None and not parameter.lower().endswith("uuids"):
-            marked[name] = NULL
-        elif isinstance(value, list):
-            marked[name] = [NULL if item in (None, "") else item for item in value]
+        types = _list_types(parameter) or own_types or predicted
+        null = PREDICTED if any(kind in predicted for kind in types) else NULL
+        if isinstance(value, list):
+            marked[name] = [null if is_null(item) else item for item in value]
+        elif is_null(value):
+            marked[name] = None if parameter.lower().endswith("uuids") else null
     return marked
+
+
+def forget_predictions(options: Mapping[str, Any]) -> Record:
+    """Return options in which all null references are those to no object: only check mode predicts objects."""
+    return {name: _forget_prediction(value) for name, value in options.items()}
+
+
+def _forget_prediction(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_forget_prediction(item) for item in value]
+    return NULL if value == PREDICTED else value
+
+
+def _list_types(parameter: str) -> tuple[str, ...]:
+    """Return the name of the type of objects that a parameter refers to; nothing if it depends on the operation."""
+    resource_type = REFERS_TO.get(to_camel_case(parameter))
+    return (resource_type.name,) if resource_type else ()

@@ -17,9 +17,10 @@ from .._api.errors import (
     VirtinfraError,
 )
 from .._api.records import (
-    NullReference,
+    PredictedReference,
     Record,
     holds_null_reference,
+    holds_unknown_reference,
     is_same_value,
 )
 from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
@@ -63,7 +64,11 @@ def resolve_names(
     if not owned:
         return resolved
     owner_names = {resource_type.owner for resource_type in owned.values()}
-    owner = {name: resolved[option] for option, name in parameters.items() if name in owner_names and resolved[option]}
+    owner = {
+        name: uuid
+        for option, name in parameters.items()
+        if name in owner_names and (uuid := resolved[option]) and not holds_unknown_reference(uuid)
+    }
     return _resolve(client, resolved, owned, owner, may_be_missing)
 
 
@@ -76,7 +81,7 @@ def _resolve(
 ) -> Record:
     """Return the options with uuids for the names in those of ``types``.
 
-    If the owner is a null reference, its objects are null references, too.
+    If an earlier task would have created the owner, it would have created its objects, too.
     """
     names = {
         (resource_type, name): option
@@ -88,7 +93,7 @@ def _resolve(
         (resource_type, name), option = item
         try:
             if holds_null_reference([*owner.values()]):
-                return NullReference(option)
+                return PredictedReference(option)
             return resolve_name(client, resource_type, name, owner)
         except VirtinfraError as failure:
             if may_be_missing and isinstance(failure, NotFound):

@@ -27,12 +27,14 @@ from .._api.records import (
     drop_null_references,
     get_tag,
     holds_null_reference,
+    holds_unknown_reference,
     is_mark,
     is_same_value,
     record_to_result,
     to_snake_case,
 )
 from .._api.references import format_option_name, is_name, is_reference
+from .._api.resource_types import find_changed_types
 from .guards import Guard
 
 # Values of fields of a record.
@@ -227,6 +229,13 @@ class ResourceSpec:
         names = (self.create, self.update, self.delete, *transitions)
         return tuple(dict.fromkeys(name for name in names if name))
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of its objects, by their names in the operations table."""
+        uuids = (get_operation(name).parameters.get("uuid") for name in self.operations)
+        selected = {uuid.refers_to for uuid in uuids if uuid and uuid.refers_to}
+        return frozenset(selected | (find_changed_types(get_operation(self.create)) if self.create else set()))
+
     def get_guarded_operation(self, state: str) -> str | None:
         """Return the operation that the guard of this state checks."""
         if transition := self.transitions.get(state):
@@ -250,14 +259,11 @@ class ResourceSpec:
         return self.rename(_get_parameters(self.update))
 
 
-def plan(
-    resource: ResourceSpec, state: str, desired: Record, current: Current, is_prediction: bool = False
-) -> list[PlannedCall]:
+def plan(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Return the calls that change the object to ``state`` and to the desired values; none when nothing differs.
 
-    ``desired`` contains only the options that have a value, by their API names. In check mode, a null reference differs
-    from the record, because it refers to an object that an earlier task would have created. In a real run it is omitted
-    if the calls do not require it.
+    ``desired`` contains only the options that have a value, by their API names. A null reference is omitted if the
+    calls do not require it, unless an earlier task has predicted its object: then it differs from the record.
 
     Raise InvalidOptions when a required option is missing, NotFound when the object does not exist and cannot be
     created, and Unchangeable when a value differs that the API cannot change.
@@ -265,8 +271,8 @@ def plan(
     plan_calls, renamed = resource.plan or build_default_plan, resource.rename(desired)
     if TAGS in desired:
         plan_calls = _plan_with_tags(plan_calls)
-    without_null = {name: value for name, value in renamed.items() if not isinstance(value, NullReference)}
-    if len(without_null) < len(renamed) and not is_prediction:
+    without_null = {name: value for name, value in renamed.items() if not holds_unknown_reference(value)}
+    if len(without_null) < len(renamed):
         with suppress(InvalidOptions, NotFound):
             return plan_calls(resource, state, without_null, current)
     return plan_calls(resource, state, renamed, current)

@@ -20,6 +20,7 @@ from .._api.operations import get_operation
 from .._api.records import (
     RECORD_FIELDS,
     NullReference,
+    PredictedReference,
     Record,
     drop_null_references,
     get_tag,
@@ -75,14 +76,14 @@ def predict_object(resource: ResourceSpec, state: str, desired: Record) -> Predi
     key = None
     if not isinstance(desired.get("uuid"), NullReference):
         with suppress(NotFound):
-            if plan(resource, state, desired, Missing(), is_prediction=True):
+            if plan(resource, state, desired, Missing()):
                 return Missing()
         key = resource.choose_key(desired)
     changeable = resource.changeable
     required = ("uuid", *(name for name, parameter in changeable.items() if parameter.required))
     fixed = {*RECORD_FIELDS[resource.record_type], *list_owner_params(resource)} - changeable.keys() | {key}
     same = {name: value for name, value in resource.rename(desired).items() if name in fixed}
-    return Predicted({**{name: NullReference(format_option_name(name)) for name in required}, **same})
+    return Predicted({**{name: PredictedReference(format_option_name(name)) for name in required}, **same})
 
 
 def _describe_other_creators(client: Client) -> str:

@@ -16,8 +16,8 @@ from .._api.errors import (
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
-    NullReference,
     Record,
+    holds_unknown_reference,
     record_to_result,
 )
 from .._client.jobs import RUNNING, SUCCEEDED, Job
@@ -102,7 +102,7 @@ class Planner:
         """
         reader = self.reader
         try:
-            calls = plan(reader.resource, reader.state, reader.desired, current, self.context.check_mode)
+            calls = plan(reader.resource, reader.state, reader.desired, current)
         except NotFound:
             if isinstance(current, Unreadable):
                 raise Unsupported(
@@ -110,9 +110,9 @@ class Planner:
                 ) from None
             raise
         for call in calls:
-            null = [value for value in call.params.values() if isinstance(value, NullReference)]
-            if null and not self.context.check_mode:
-                raise InvalidOptions(f"{null[0]} must not be null: {call.operation} needs it")
+            null = list(filter(holds_unknown_reference, call.params.values()))
+            if null:
+                raise InvalidOptions(f"{null[0]} must not be null or empty: {call.operation} needs it")
             known = {name: value for name, value in call.params.items() if value is not None}
             unknown = dict.fromkeys(get_operation(call.operation).target_params, "unknown")
             self.context.client.build_request(call.operation, {**unknown, **known})
@@ -252,6 +252,8 @@ class Reconciler:
             self._warn(call)
         require_acceptance(self.resource, self.client, calls, current.record)
         self.planner.require_operations(calls)
+        if any(call.operation == self.resource.create for call in calls):
+            self.client.hooks.note_prediction(self.resource.types)
         after = calls[-1].expected if calls else current.record
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}

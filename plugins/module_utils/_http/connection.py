@@ -158,6 +158,11 @@ class ConnectionOptions:
         return self.base_url.rstrip("/")
 
     @property
+    def service_url(self) -> str:
+        """The URL of the service, without a slash at the end."""
+        return f"{self.origin}/{self.path_prefix.strip('/')}".rstrip("/")
+
+    @property
     def uses_tls(self) -> bool:
         """Whether the service is reached with TLS."""
         return self.base_url.lower().startswith("https:")

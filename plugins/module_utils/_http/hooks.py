@@ -175,6 +175,10 @@ def ignore_job(dummy: Any) -> None:
     """Do nothing with a job."""
 
 
+def ignore_types(dummy: Iterable[str]) -> None:
+    """Do nothing with the types of objects that check mode predicts."""
+
+
 class Hooks(NamedTuple):
     """What a run provides: the masker of its secrets, its clock, its logs, and what it shares with other tasks.
 
@@ -185,8 +189,9 @@ class Hooks(NamedTuple):
     ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
     called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
     ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as ``find_records``, see
-    `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the
-    module workflow; they are None in a module process.
+    `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the module workflow; they are
+    None in a module process. ``note_prediction`` is called in check mode with the types of the objects that a task
+    would create: a later task refers to one of them with null.
     """
 
     masker: Masker
@@ -203,6 +208,7 @@ class Hooks(NamedTuple):
     find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
     run_objects: Callable[..., dict[str, Any]] | None = None
     run_workflow: Callable[[Any], dict[str, Any]] | None = None
+    note_prediction: Callable[[Iterable[str]], None] = ignore_types
 
     def show_progress(self, line: str) -> None:
         """Show a line during a long wait."""

@@ -26,6 +26,7 @@ from .._api.records import (
     NullReference,
     Record,
     drop_null_references,
+    holds_unknown_reference,
     mask_webhooks,
     record_to_result,
 )
@@ -37,7 +38,7 @@ from .._api.references import (
     normalize_references,
     unify_uuid,
 )
-from .._api.resource_types import REFERS_TO
+from .._api.resource_types import REFERS_TO, find_changed_types
 from .._client.client import Client
 from .._client.jobs import (
     FAILED,
@@ -151,6 +152,7 @@ def _predict_call(context: ModuleContext, operation: str) -> dict[str, Any]:
     """Return the members of the result of check mode. Raise Unsupported if the service lacks the operation."""
     if known_lack := context.client.facts.get(operation):
         raise Unsupported(known_lack, operation=operation)
+    context.client.hooks.note_prediction(find_changed_types(get_operation(operation)))
     return format_predicted_job(operation, context.params["wait"])
 
 
@@ -219,12 +221,13 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
         params = _drop_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
         with _label_errors(drop_null_references(params)) as label:
             null = [value for value in params.values() if isinstance(value, NullReference)]
-            if null and not context.check_mode:
-                raise InvalidOptions(f"{null[0]} of {name} must not be null or empty")
+            if unknown := list(filter(holds_unknown_reference, null)):
+                raise InvalidOptions(f"{unknown[0]} of {name} must not be null or empty")
             if not (null or row.is_write):
                 return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
             if context.check_mode:
                 context.client.build_request(name, params)
+                context.client.hooks.note_prediction(find_changed_types(row))
                 job_result = format_predicted_job(name, context.params["wait"]) if row.is_write else {}
                 return {"reply": {}, **job_result, "changed": row.is_write}
             job = _execute(context, name, params, label)
@@ -242,7 +245,7 @@ def _choose_operation(desired: Record) -> Operation:
 
 def _drop_optional_nulls(row: Operation, params: Record) -> Record:
     """Return the parameters without null references, except for required parameters."""
-    known = {name: value for name, value in params.items() if not isinstance(value, NullReference)}
+    known = {name: value for name, value in params.items() if not holds_unknown_reference(value)}
     return {**known, **{name: params[name] for name in row.find_missing(known) if name in params}}
 
 

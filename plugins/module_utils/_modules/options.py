@@ -11,8 +11,15 @@ from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._api.errors import InvalidOptions
 from .._api.operation import ABSENT
-from .._api.records import NullReference, Record, holds_null_reference, to_camel_case, to_snake_case
-from .._api.references import normalize_references
+from .._api.records import (
+    NullReference,
+    PredictedReference,
+    Record,
+    holds_unknown_reference,
+    to_camel_case,
+    to_snake_case,
+)
+from .._api.references import forget_predictions, normalize_references
 from .._http.connection import CREDENTIAL_OPTIONS
 
 Options = Mapping[str, dict[str, Any]]
@@ -217,18 +224,21 @@ class TaskOptions:
     def with_references(self, params: Mapping[str, Any], check_mode: bool) -> Record:
         """Return the options with normalized references. `resolve_names` replaces the names of objects.
 
-        Raise InvalidOptions for an option that contradicts ``state``, for invalid references and, except in check mode,
-        for a null reference that cannot be omitted.
+        Raise InvalidOptions for an option that contradicts ``state``, for invalid references, and for a null reference
+        that selects the object, unless an earlier task of check mode has predicted it.
         """
         self._refuse_contradictions(params)
         self._refuse_without_key(params)
         known_params = {name: params.get(name) for name in self.argument_spec}
+        if not check_mode:
+            known_params = forget_predictions(known_params)
         options = {**params, **normalize_references(known_params, self.parameters)}
         for name, value in options.items():
             if isinstance(value, NullReference) and name not in self.options:
                 options[name] = None
-        if not check_mode:
-            self._refuse_null_references(params, options)
+        self._refuse_null_references(options)
+        if holds_unknown_reference(options.get("uuid")):
+            options["uuid"] = None
         return options
 
     def _refuse_contradictions(self, params: Mapping[str, Any]) -> None:
@@ -248,17 +258,21 @@ class TaskOptions:
             if all(params.get(name) is None for name in names):
                 raise InvalidOptions(f"one of the following is required: {', '.join(names)}")
 
-    def _refuse_null_references(self, params: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-        """Raise InvalidOptions for a null reference that cannot be omitted. ``params`` are the options as given."""
+    def _refuse_null_references(self, options: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions for a null reference that cannot be omitted, unless an earlier task has predicted it."""
         for name, value in options.items():
-            if isinstance(value, NullReference) and not str(params[name]).strip():
-                raise InvalidOptions(f"{name} must not be empty")
-            if isinstance(value, list) and holds_null_reference(value):
+            if isinstance(value, list) and holds_unknown_reference(value):
                 raise InvalidOptions(f"{name} must not contain a null or an empty string")
-        for name in self.find_null_selecting_options(options):
-            raise InvalidOptions(f"{name} must not be null: it selects the object")
+        for name in self._find_null_selecting_options(options):
+            if not isinstance(options[name], PredictedReference):
+                raise InvalidOptions(f"{name} must not be null or empty: it selects the object")
 
-    def find_null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
+    def selects_predicted_object(self, options: Mapping[str, Any]) -> bool:
+        """Return whether normalized options select an object that an earlier task would have created."""
+        selecting = ("uuid", *self._find_null_selecting_options(options))
+        return any(isinstance(options.get(name), PredictedReference) for name in selecting)
+
+    def _find_null_selecting_options(self, options: Mapping[str, Any]) -> Iterator[str]:
         """Yield the options that are null although they are needed to select the object."""
         for group in self._selecting_groups(options):
             null = [name for name in group if isinstance(options.get(name), NullReference)]

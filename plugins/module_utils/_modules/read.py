@@ -127,6 +127,7 @@ class Listing(NamedTuple):
             context.warnings.extend(find_value_warnings(conditions, self.record_type))
             awaited = parse_awaited(wait_for, self.record_type) if wait_for else None
         if context.is_object_predicted:
+            context.client.hooks.note_prediction(self.types)
             return {self.returns: [], "total": 0}
         if awaited:
             context.warnings.extend(awaited.find_warnings(self.record_type))
@@ -163,6 +164,15 @@ class Listing(NamedTuple):
             f"{pending} after {policy.format_elapsed(deadline)} s of waiting for {awaited.goal}. Check the {noun}, or"
             f" increase wait_for.timeout.{problem}",
             **result,
+        )
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of the listed objects, by their names in the operations table."""
+        return frozenset(
+            row.name
+            for row in RESOURCE_TYPES.values()
+            if (row.query and row.query == self.operation) or row.cursor_type == self.cursor
         )
 
     @property
@@ -273,6 +283,7 @@ def list_module(
         listing.run,
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         selecting_options=(*equality_options, *map(format_option_name, listing.predicates)),
+        own_types=listing.types,
     )
 
 

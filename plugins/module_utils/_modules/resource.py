@@ -55,6 +55,7 @@ def resource_module(
         only_absent=only_absent,
         never_absent=never_absent,
         keys=tuple(keys),
+        own_types=frozenset().union(*(kind.types for kind in kinds)),
     )
 
 

@@ -14,7 +14,7 @@ from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 from .._api.errors import Bug, NotFound, TransportError, Unsupported, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
-from .._api.records import RECORD_FIELDS, NullReference, Record, to_snake_case
+from .._api.records import RECORD_FIELDS, Record, to_snake_case
 from .._api.references import list_names
 from .._api.resource_types import REFERS_TO
 from .._client.client import CallOptions, Client, open_session_client
@@ -145,9 +145,9 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
     params: Mapping[str, Any] = given
     try:
         params = _resolve_names(client, spec, given)
-        has_null_key = isinstance(params.get("uuid"), NullReference) or any(spec.find_null_selecting_options(params))
+        is_object_predicted = spec.selects_predicted_object(params)
         desired = spec.read_desired(params)
-        context = ModuleContext(params, desired, client, task.check_mode, task.check_mode and has_null_key)
+        context = ModuleContext(params, desired, client, task.check_mode, is_object_predicted)
         result = spec.run(context)
         if params is not given:
             from .._client.names import add_given_names

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._api.records import NullReference
-from .._api.references import unify_uuid
+from .._api.references import mark_nulls, unify_uuid
+from .._api.resource_types import RESOURCE_TYPES
 from .._engine.context import ModuleContext
 from .._http.connection import ConnectionOptions
 from .options import WAIT, Options, TaskOptions
@@ -22,7 +23,8 @@ class ModuleSpec(TaskOptions):
     for later tasks: they are not masked, but the result of a success is not shown. The state
     absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
     A module that is ``only_in_controller`` cannot run in a module process. ``keys`` are the options of which the first
-    with a value selects the object, none if several options do together.
+    with a value selects the object, none if several options do together. ``own_types`` are the types of the objects
+    that the module changes or lists.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -35,6 +37,7 @@ class ModuleSpec(TaskOptions):
     never_absent: tuple[str, ...] = ()
     only_in_controller: bool = False
     keys: tuple[str, ...] = ()
+    own_types: frozenset[str] = frozenset()
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object, and its value among validated options; None if none does alone."""
@@ -42,6 +45,20 @@ class ModuleSpec(TaskOptions):
             if (value := params.get(option)) and not isinstance(value, NullReference):
                 return (option, unify_uuid(str(value)), *(str(params.get(name)) for name in self.selecting_options))
         return None
+
+    def mark_nulls(self, arguments: Mapping[str, Any], predicted: Collection[str] = ()) -> dict[str, Any]:
+        """Return the arguments of a task as the function `mark_nulls` does.
+
+        ``predicted`` are the types of the objects that earlier tasks would have created outside check mode.
+        """
+        return mark_nulls(arguments, self.parameters, self.own_types, predicted)
+
+    def predict_nulls(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the references of a task that are null, as those to objects that an earlier task has predicted."""
+        null = {
+            name: value for name, value in arguments.items() if None in (value if isinstance(value, list) else [value])
+        }
+        return self.mark_nulls(null, tuple(RESOURCE_TYPES))
 
     @property
     def can_change_objects(self) -> bool:

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import replace
 
 from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
-from .._api.records import NullReference, Record, parse_timestamp
+from .._api.records import NullReference, PredictedReference, Record, parse_timestamp
 from .._api.references import is_name
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid, require_unique
@@ -52,6 +52,8 @@ def read_root_volume(client: Client, desired: Record) -> Record:
     Raise NotFound if the VM does not exist, and InvalidOptions if it has no memory of which a snapshot can be taken.
     """
     vm_uuid = desired.get("vmInstanceUuid")
+    if isinstance(vm_uuid, PredictedReference):
+        return {"rootVolumeUuid": PredictedReference("vm")}
     if vm_uuid is None or isinstance(vm_uuid, NullReference):
         return {"rootVolumeUuid": NullReference("vm")}
     vm = _read_vm(client, vm_uuid)

@@ -23,7 +23,6 @@ from ansible.utils.display import Display
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._api.conditions import parse_conditions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
-from ...module_utils._api.references import mark_nulls
 from ...module_utils._client.names import resolve_names
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
@@ -39,6 +38,7 @@ from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.encrypted import decrypt_values
 from .._run.names import suspend_names
+from .._run.predictions import list_predicted, note_prediction
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
 from .._workflows.run import run_workflow
@@ -47,6 +47,7 @@ from .handover import ModuleProcess
 from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
 from .label import name_task
 from .locks import RunLock
+from .run_once import refuse_repeated_run, require_one_service
 from .secrets import register_secrets
 
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
@@ -62,9 +63,6 @@ CONNECTIONS = AdapterPool()
 
 # The name of the action group in module_defaults.
 GROUP = "group/virtinfra.manager.api"
-
-# How the names of strategies end that run a task with run_once for each host.
-STRATEGIES_WITHOUT_RUN_ONCE = ("free", "host_pinned")
 
 display = Display()
 
@@ -89,7 +87,8 @@ class ActionModule(ActionBase):
         self._task.args = decrypt_values(self._remove_unsupported_defaults(spec))
         try:
             if spec.only_in_controller:
-                self._refuse_repeated_run(task_vars or {})
+                refuse_repeated_run(self._task, task_vars or {})
+            require_one_service(self._task, (GROUP, full_name), self._templar, task_vars or {})
             arguments = self._complete_options(full_name, spec, variables)
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments)
@@ -104,38 +103,42 @@ class ActionModule(ActionBase):
         elif spec.only_in_controller:
             return describe_failure(InvalidOptions(f"{name} runs only inside the controller, but {obstacle}"))
         else:
-            if spec.can_change_objects:
-                suspend_names()
-            process = ModuleProcess(self, spec, self._label, Hooks(Masker(), on_request=self._choose_request_log()))
-            try:
-                result = process.run(full_name, arguments, variables, task_vars)
-            except AnsibleConnectionFailure:
-                raise
-            except AnsibleError as error:
-                raise AnsibleError(f"{error}{self._explain_become()}") from error
-            if result.get("failed") and "error" not in result:
-                result["msg"] = f"{result.get('msg', '')}{self._explain_become()}"
+            result = self._run_in_module_process(full_name, spec, arguments, variables, task_vars)
         if spec.secret_results and not result.get("failed"):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
         return result
 
-    def _refuse_repeated_run(self, task_vars: Mapping[str, Any]) -> None:
-        """Raise InvalidOptions if the strategy ignores run_once, so that each host would process all objects."""
-        if self._task.run_once and len(task_vars.get("ansible_play_batch", ())) > 1:
-            strategy = str(self._task.get_play().strategy)
-            if strategy.endswith(STRATEGIES_WITHOUT_RUN_ONCE):
-                raise InvalidOptions(
-                    f"strategy {strategy} ignores run_once, so each host of the play would process all objects. Use the"
-                    " strategy linear"
-                )
+    def _run_in_module_process(
+        self,
+        full_name: str,
+        spec: ModuleSpec,
+        arguments: dict[str, Any],
+        variables: dict[str, Any],
+        task_vars: dict[str, Any] | None,
+    ) -> dict[str, Any]:
+        """Return the result of a module process. ``variables`` are the environment variables of the task."""
+        if spec.can_change_objects:
+            suspend_names()
+        process = ModuleProcess(self, spec, self._label, Hooks(Masker(), on_request=self._choose_request_log()))
+        try:
+            result = process.run(full_name, arguments, variables, task_vars)
+        except AnsibleConnectionFailure:
+            raise
+        except AnsibleError as error:
+            raise AnsibleError(f"{error}{self._explain_become()}") from error
+        if self._task.check_mode and result.get("changed"):
+            note_prediction(spec.own_types)
+        if result.get("failed") and "error" not in result:
+            result["msg"] = f"{result.get('msg', '')}{self._explain_become()}"
+        return result
 
     def _complete_options(self, full_name: str, spec: ModuleSpec, variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the task with those of its profile. ``variables`` are those of its environment."""
         options = self._task.args
         if "tags" in options:
             options = keep_other_tags(options, self._find_defaults(full_name))
-        arguments = mark_nulls(options, spec.parameters)
+        arguments = spec.mark_nulls(options, list_predicted() if self._task.check_mode else ())
         if arguments.get("profile") is None and VARIABLE in variables:
             arguments = {**arguments, "profile": variables[VARIABLE]}
         return self._profiles.complete(arguments)
@@ -220,6 +223,7 @@ class ActionModule(ActionBase):
                 before_send=stop_with_parent(),
                 new_store=FileStore,
                 new_lock=RunLock,
+                note_prediction=note_prediction,
                 connections=CONNECTIONS,
                 run_objects=partial(
                     run_objects,

@@ -20,7 +20,6 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
 from ...module_utils._api.operations import get_operation
-from ...module_utils._api.references import mark_nulls
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
@@ -38,6 +37,7 @@ from ...module_utils._modules.options import (
 )
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.spec import ModuleSpec
+from .._run.predictions import list_predicted
 from .._run.profiles import Profiles
 from .polling import JobPoller
 from .reads import JoinedReads
@@ -238,10 +238,11 @@ def _build_items(
     # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
+    predicted = list_predicted() if context.check_mode else []
     targets: dict[Any, int] = {}
     for number, given in enumerate(params["objects"]):
         try:
-            arguments = prefer_given_options(mark_nulls(complete(given), spec.parameters))
+            arguments = prefer_given_options(spec.mark_nulls(complete(given), predicted))
             task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
             task.connection = connections.setdefault(task.connection, task.connection)
             task.check(hooks)

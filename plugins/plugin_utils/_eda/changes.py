@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ LOW, NORMAL = "low", "normal"
 
 # The values of the watched fields of each object, by its uuid.
 Known = Mapping[str, Mapping[str, Any]]
+
+# Returns the names of objects in inventories for their names in the service, both by uuid.
+NameObjects = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -80,12 +83,15 @@ class Watch:
     fields: tuple[str, ...]
     thresholds: tuple[Threshold, ...] = ()
 
-    def compare(self, records: Iterable[Record], known: Known) -> Poll:
-        """Compare all records with the known values. A new object does not count as a change."""
-        poll, seen = Poll(), set()
+    def compare(self, records: Iterable[Record], known: Known, name_objects: NameObjects) -> Poll:
+        """Compare all records with the known values. A new object does not count as a change.
+
+        ``name_objects`` returns the names of all objects in inventories, by their uuids.
+        """
+        poll, names = Poll(), dict[str, str]()
         for record in records:
             uuid = str(record.get("uuid"))
-            seen.add(uuid)
+            names[uuid] = str(record.get("name") or "")
             before = known.get(uuid)
             values = self._read_values(record, before or {})
             if before is None:
@@ -96,7 +102,10 @@ class Watch:
                     poll.new.setdefault(uuid, dict(before))[key] = after
                 elif after != before[key]:
                     poll.changes.append(Change(uuid, key, after, self._build_event(record, key, before[key], after)))
-        poll.gone = [uuid for uuid in known if uuid not in seen]
+        poll.gone = [uuid for uuid in known if uuid not in names]
+        hosts = name_objects(names) if poll.changes else {}
+        for change in poll.changes:
+            change.event["change"]["inventory_hostname"] = hosts.get(change.uuid)
         return poll
 
     def _read_values(self, record: Record, before: Mapping[str, Any]) -> dict[str, Any]:

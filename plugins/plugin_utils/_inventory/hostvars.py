@@ -38,6 +38,17 @@ def is_variable_name(name: str) -> bool:
 Element = TypeVar("Element")
 
 
+# What all inventories add to the variables of a host: the name of its service, and the URL.
+OF_SERVICE = ("service", "serviceUrl")
+
+
+class ServiceName(NamedTuple):
+    """The name of a service for users, which is its base_url unless the source gives it another one, and its URL."""
+
+    name: str
+    url: str
+
+
 @dataclass(slots=True)
 class HostEntry:
     """A future host: the values of its record that are needed, its service, variables, name and groups.
@@ -95,7 +106,7 @@ class HostVars:
                 f"hostvars_prefix and hostvars_suffix do not form valid variable names: {prefix}name{suffix}"
             )
         documented = RECORD_FIELDS[record_type]
-        fields = (*documented, *added, "service")
+        fields = (*documented, *added, *OF_SERVICE)
         self.fields = {to_snake_case(field): field for field in fields}
         self._kept: Collection[str] | None = None
         if kept is not None:
@@ -126,12 +137,12 @@ class HostVars:
         """Return whether a name is a variable that this object creates, at least for some hosts."""
         return name in self._known or name in self._names.values()
 
-    def create_entry(self, record: Record, service: str, added: Mapping[str, Any], address: str) -> HostEntry:
-        """Return the entry for a record; its name is assigned later.
+    def create_entry(self, record: Record, service: ServiceName, added: Mapping[str, Any], address: str) -> HostEntry:
+        """Return the entry for a record of a service; its name is assigned later.
 
         The values in ``added``, by API names too, are not converted. ``address`` becomes ansible_host if it is valid.
         """
-        added = {**added, "service": service}
+        added = {**added, **dict(zip(OF_SERVICE, service, strict=True))}
         visible = record
         if self._visible is not None:
             visible = {field: value for field, value in record.items() if field in self._visible}
@@ -146,7 +157,7 @@ class HostVars:
         elif address:
             self.invalid_addresses.append(address)
         kept = {**record, **added} if self._kept is None else _pick(self._kept, record, added)
-        return HostEntry(kept, service, variables)
+        return HostEntry(kept, service.name, variables)
 
     def _convert(self, record: Record) -> dict[str, Any]:
         """Return the variables for the fields of a record."""
@@ -296,7 +307,7 @@ STORAGE_FIELDS = ("uuid", "name", "type", "state", "status", "totalCapacity", "a
 
 
 def create_host_entry(
-    hostvars: HostVars, host: Record, service: str, storages: Mapping[str, list[dict[str, Any]]] | None
+    hostvars: HostVars, host: Record, service: ServiceName, storages: Mapping[str, list[dict[str, Any]]] | None
 ) -> HostEntry:
     """Return the entry for a host of the service; ``storages`` are those of each cluster, None if they are unknown."""
     added = {} if storages is None else {"primaryStorages": storages.get(get_text(host, "clusterUuid"), [])}

@@ -103,6 +103,17 @@ def _choose_name(entry: HostEntry, sources: list[_NameSource], allow_localhost: 
     return entry.uuid
 
 
+def name_objects(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the host names that an inventory source gives to the objects of a service, by their uuids.
+
+    ``names`` are the names of all objects by their uuids. The source has the default options for names.
+    """
+    uuids = list(names)
+    valid = [name if is_host_name(name := text.strip()) else uuid for uuid, text in names.items()]
+    unique, dummy = deduplicate_names(valid, (uuids, uuids), "rename")
+    return {uuid: name for uuid, name in zip(uuids, unique, strict=True) if name is not None and is_host_name(name)}
+
+
 def _make_names_unique(plugin: Any, entries: list[HostEntry]) -> list[HostEntry]:
     """Apply the policy for duplicates, and return the entries that it does not skip."""
     uuids, services = [entry.uuid for entry in entries], [entry.service.rpartition("/")[2] for entry in entries]

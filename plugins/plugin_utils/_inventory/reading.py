@@ -14,15 +14,15 @@ from ...module_utils._client.sessions import open_client
 from ...module_utils._http.hooks import Hooks
 from .._run.sessions import FileStore
 from .cache import CachedRecords, ServiceCache
-from .hostvars import HostEntry, HostVars
+from .hostvars import HostEntry, HostVars, ServiceName
 from .services import FAIL, SKIP, Service, add_user_tags
 
 
 @dataclass(frozen=True)
 class ServiceData:
-    """The data of a service in addition to its records: its name for users, and the related records if read."""
+    """The data of a service in addition to its records: its name, and the related records if read."""
 
-    service: str
+    service: ServiceName
     related: list[Record] | None
 
 
@@ -78,7 +78,7 @@ class ServiceReader:
         entries: list[HostEntry] = []
         hooks = Hooks(service.connection.create_masker(), on_request=self._plugin.display.vvv, new_store=FileStore)
         with open_client(service.connection, READ_AND_MASK, hooks) as client:
-            data = ServiceData(service.name, self._plugin.fetch_related(client, service))
+            data = ServiceData(_name(service), self._plugin.fetch_related(client, service))
             create_entry = self._plugin.create_entry_factory(self._hostvars, data)
             for page in self._read_pages(client, service):
                 entries += map(create_entry, page)
@@ -124,5 +124,10 @@ class ServiceReader:
     def _convert(self, service: Service, known: CachedRecords) -> tuple[ServiceData, list[HostEntry]]:
         """Return the data of a service and its entries from cached records."""
         records, related = known.load()
-        data = ServiceData(service.name, related)
+        data = ServiceData(_name(service), related)
         return data, [*map(self._plugin.create_entry_factory(self._hostvars, data), records)]
+
+
+def _name(service: Service) -> ServiceName:
+    """Return the name and the URL of a service."""
+    return ServiceName(service.name, service.connection.service_url)

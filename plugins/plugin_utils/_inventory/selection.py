@@ -10,6 +10,7 @@ from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
 from .._jinja.compose import MAGIC
 from .._jinja.references import INDIRECT, find_names, find_words, list_texts
+from .hostvars import OF_SERVICE
 
 # The variable with the address, which has no prefix and is not a field of a record.
 ADDRESS = "ansible_host"
@@ -61,7 +62,7 @@ def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Sel
     if requested is None:
         return Selection()
     prefix, suffix = plugin.get_option("hostvars_prefix"), plugin.get_option("hostvars_suffix")
-    fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[record_type], *added, "service")}
+    fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[record_type], *added, *OF_SERVICE)}
     variables = {f"{prefix}{name}{suffix}": field for name, field in fields.items()}
     fields[ADDRESS] = variables[ADDRESS] = ADDRESS
     for name in requested:

@@ -14,7 +14,7 @@ from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._masking.terminal import escape_controls
 from .host_evacuation import REMEDY
 from .host_evacuation import run as evacuate
-from .play_host import find_lack, name_variables, read_available, read_host
+from .play_host import find_host, find_lack, name_variables, read_available
 from .power import RUNNING
 from .report import Entry, Outcome, Report
 from .site import Site
@@ -261,7 +261,7 @@ def find_tasks(play: Play, tasks: str) -> str:
 
 def read_existing(site: Site, uuid: str, work: Maintenance) -> Record:
     """Return the record of the host, and note it. Raise VirtinfraError if it does not exist."""
-    host = read_host(site, uuid)
+    host = find_host(site, uuid)
     if host is None:
         raise VirtinfraError(f"no host has the uuid {uuid}, which is host_maintenance_uuid of {work.name}")
     work.name, work.uuid, work.previous_state = host["name"], host["uuid"], host["state"]

@@ -154,7 +154,7 @@ def run(site: Site, dummy: Mapping[str, Any]) -> Report:
     reports = {host.host: entry.members for host, entry in zip(hosts, entries, strict=True)}
     changed = [host.host for host in hosts if host.is_changed]
     rows = {
-        "failed before": site.play.count_lost(),
+        **({"failed or unreachable before the role": lost} if (lost := site.play.count_lost()) else {}),
         # Check mode does not know the interfaces of a host that does not exist.
         **({"interfaces unknown until added": unserved} if unserved else {}),
     }

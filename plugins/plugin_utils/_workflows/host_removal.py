@@ -10,7 +10,7 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
 from .host_evacuation import MOVABLE
-from .play_host import find_lack, name_variables, read_available, read_host
+from .play_host import find_host, find_lack, name_variables, read_available, read_host
 from .report import Entry, Outcome, Report
 from .site import Site
 from .wish import Wish
@@ -84,7 +84,7 @@ def _remove(site: Site, removal: Removal, settings: Settings) -> None:
             f"{removal.name} was not removed. host_removal_uuid is empty. Set it, or use the inventory plugin"
             " virtinfra.manager.hosts."
         )
-    host = read_host(site, settings.uuid)
+    host = find_host(site, settings.uuid)
     if host is None:
         return
     removal.name, removal.previous_state = host["name"], host["state"]

@@ -5,20 +5,36 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import unify_uuid
 from ...module_utils._masking.terminal import escape_controls
 from .site import Site
 from .variables import load_role_options
 
-# The variable of the inventory plugin hosts.
+# The variables of the inventory plugin hosts.
 UUID = "virtinfra_uuid"
+SERVICE_URL = "virtinfra_service_url"
 
 
 def read_host(site: Site, uuid: str) -> Record | None:
     """Return the record of a host with a name for the terminal, None if it does not exist."""
     hosts = site.read("host_info", uuid=uuid)["hosts"]
     return {**hosts[0], "name": escape_controls(hosts[0]["name"])} if hosts else None
+
+
+def find_host(site: Site, uuid: str) -> Record | None:
+    """Return the record of a host as `read_host` does.
+
+    Raise VirtinfraError if it does not exist, and the inventory has it from another service than that of the task.
+    """
+    host, url = read_host(site, uuid), site.play.get_fact(site.play.host, SERVICE_URL)
+    if host is None and url not in (None, site.service_url):
+        raise VirtinfraError(
+            f"{site.play.host} is a host of the service {escape_controls(str(url))}, and the connection of the task is"
+            f" {site.service_url}, which has no such host. Give the task the connection of the inventory."
+        )
+    return host
 
 
 def read_available(site: Site, role: str, host: Record) -> list[Record]:

@@ -58,6 +58,11 @@ class Site:
         self.wishes: list[Wish] = []
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
+    @property
+    def service_url(self) -> str:
+        """The URL of the service."""
+        return self._context.client.connection.service_url
+
     def get_time(self) -> float:
         """Return the time in seconds, which no change of the clock affects."""
         return float(self._hooks.clock.monotonic())
@@ -127,8 +132,13 @@ class Site:
         return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
 
     def _prepare(self, module: str, objects: Sequence[Record], concurrency: int, common: Record) -> ModuleContext:
-        """Return the context of a batch in which a failure stays with its object."""
-        options = {"module": module, "objects": list(objects), "common": common, "concurrency": concurrency}
+        """Return the context of a batch in which a failure stays with its object.
+
+        A null reference is that of an object that check mode has only predicted.
+        """
+        spec = load_spec(module)
+        predicted = [{**given, **spec.predict_nulls(given)} for given in objects]
+        options = {"module": module, "objects": predicted, "common": common, "concurrency": concurrency}
         rules = {"on_failure": "continue", "on_invalid": "continue", "wait": True}
         return replace(self._context, params={**self._context.params, **options, **rules}, changed=False)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import NullReference, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
+    PREDICTED as PREDICTED_MARK,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import (
     format_option_name,
     is_reference,
@@ -16,7 +19,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.references 
     normalize_references,
     normalize_uuid,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import REFERS_TO
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import (
+    REFERS_TO,
+    RESOURCE_TYPES,
+)
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -114,9 +120,23 @@ def test_nulls_are_marked_where_a_reference_is_expected() -> None:
         "name": None,
         "host_uuids": None,
         "tags": ["None", "None", HEX],
-        "host": "",
+        "host": "None",
         "vm": "None",
     }
+
+
+def test_null_is_marked_as_predicted_if_an_earlier_task_predicted_its_type() -> None:
+    arguments = {"uuid": None, "host": "", "topics": [None], "params": {"vmInstanceUuid": None, "hostUuid": None}}
+    parameters = {"host": "hostUuid", "topics": "topicUuids"}
+
+    def list_predicted(own: str, *predicted: str) -> list[str]:
+        marked = mark_nulls(arguments, parameters, (own,), predicted)
+        values = {**marked, "topics": marked["topics"][0], **marked["params"]}
+        return [name for name, value in values.items() if value == PREDICTED_MARK]
+
+    assert list_predicted("vm") == []
+    assert list_predicted("vm", "host") == ["host", "hostUuid"]
+    assert list_predicted("vm", "vm", "topic") == ["uuid", "topics", "vmInstanceUuid"]
 
 
 VM, HOST, NIC = seeded_uuid("vm", 5), seeded_uuid("host", 1), seeded_uuid("vmnic", 1)
@@ -262,14 +282,15 @@ def test_parameters_of_any_operation_are_normalized(run: ModuleRunner) -> None:
 # ---------------------------------------------------------------------------------------------------------------- nulls
 
 NULLS = [None, "", "None"]
+PREDICTED = tuple(RESOURCE_TYPES)
 
 
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
-def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name: str, null: Any) -> None:
-    """An object that check mode would have created has no uuid yet."""
+def test_null_reference_to_a_predicted_object_predicts_a_change(run: ModuleRunner, name: str, null: Any) -> None:
+    """An object that an earlier task would have created has no uuid yet."""
     options = change_references({**CHANGING, **CALLING}[name], lambda dummy: null)
-    ran = run(name, options, check=True)
+    ran = run(name, options, check=True, predicted=PREDICTED)
     assert not ran.failed, ran.message
     assert ran.changed == (name != "sns_snmp_test")
     assert ran.calls == []
@@ -278,30 +299,71 @@ def test_null_reference_in_check_mode_predicts_a_change(run: ModuleRunner, name:
 
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", [*CHANGING, *CALLING])
-def test_null_reference_in_a_real_run_has_one_message(run: ModuleRunner, name: str, null: Any) -> None:
+def test_null_reference_that_is_needed_has_one_message(run: ModuleRunner, name: str, null: Any) -> None:
     """A null reference that is not needed is omitted, like any other null option."""
-    options = {**CHANGING, **CALLING}[name]
-    ran = run(name, change_references(options, lambda dummy: null))
-    if name == "sns_endpoint" and null != "":
+    given = {**CHANGING, **CALLING}[name]
+    options = change_references(given, lambda dummy: null)
+    checked, ran = run(name, options, check=True), run(name, options)
+    if name == "sns_endpoint":
         assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "n"}
+        assert checked.changed
         return
-    references = [option for option in options if is_reference_option(option)]
+    references = [option for option in given if is_reference_option(option)]
     assert any(f"{option} must not " in ran.message for option in references), ran.message
     assert ran.message.count("\n") == 0
     assert ran["error"]["code"] == "INVALID"
-    assert ran.calls == []
+    assert checked.calls == ran.calls == []
+    assert checked.message == ran.message
+
+
+def list_omissible() -> Iterator[tuple[str, str]]:
+    """Yield the modules with those of their references that select nothing."""
+    for name in (*CHANGING, *CALLING, *READING):
+        spec = load_spec(name)
+        constraints = [option for group in spec.constraints.get("required_one_of", ()) for option in group]
+        needed = [option for options in spec.constraints.get("required_by", {}).values() for option in options]
+        for option, rules in spec.options.items():
+            selects = option in (*constraints, *needed, *spec.selecting_options) or rules.get("required")
+            if is_reference(spec.parameters[option]) and not selects:
+                yield name, option
+
+
+@pytest.mark.parametrize("null", NULLS)
+@pytest.mark.parametrize(("name", "option"), [*list_omissible()])
+def test_null_that_selects_nothing_is_not_given(
+    sim: Simulator, run: ModuleRunner, name: str, option: str, null: Any
+) -> None:
+    """Check mode and the run treat it the same, and as if it were not given. Core before 2.19 makes "" of null."""
+    given = {key: value for key, value in {**CHANGING, **CALLING, **READING}[name].items() if key != option}
+    outcomes = []
+    for options in (given, {**given, option: null}):
+        for check in (True, False):
+            sim.reset()
+            ran = run(name, options, check)
+            sent = [entry["operation"] for entry in ran.log]
+            outcomes.append((ran.changed, ran.failed, drop_remedy(ran.message, option), sent))
+    assert outcomes[:2] == outcomes[2:]
+
+
+def drop_remedy(message: str, option: str) -> str:
+    """Return a failure as one word if it is that the option is missing, which null is named for."""
+    is_missing = (
+        f"{option} must not be null" in message or f"give {option}" in message.lower() or f"{option} is req" in message
+    )
+    return "missing" if is_missing else message
 
 
 @pytest.mark.parametrize("null", NULLS)
 @pytest.mark.parametrize("name", READING)
 def test_null_reference_selects_nothing_to_read(run: ModuleRunner, name: str, null: Any) -> None:
     options = change_references(READING[name], lambda dummy: null)
-    checked = run(name, options, check=True)
-    assert not checked.failed, checked.message
-    assert checked.log == []
-    ran = run(name, options)
-    assert "must not " in ran.message
-    assert ran.log == []
+    predicted = run(name, options, check=True, predicted=PREDICTED)
+    assert not predicted.failed, predicted.message
+    assert predicted.log == []
+    for check in (True, False):
+        ran = run(name, options, check)
+        assert "must not " in ran.message
+        assert ran.log == []
 
 
 def known_values(side: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,12 +386,12 @@ def known_values(side: Mapping[str, Any]) -> dict[str, Any]:
 def test_object_whose_own_uuid_is_null_will_exist(
     run: ModuleRunner, name: str, options: Mapping[str, Any], after: Mapping[str, Any]
 ) -> None:
-    ran = run(name, {**options, "uuid": None}, check=True)
+    ran = run(name, {**options, "uuid": None}, check=True, predicted=PREDICTED)
     assert ran.changed, ran.result
     assert known_values(ran["diff"]["before"]) == {}
     assert known_values(ran["diff"]["after"]) == after
     if "name" not in options:
-        assert "uuid must not be null" in run(name, {**options, "uuid": None}).message
+        assert "uuid must not be null" in run.refused(name, {**options, "uuid": None})
 
 
 @pytest.mark.parametrize(
@@ -348,7 +410,7 @@ def test_object_whose_own_uuid_is_null_will_exist(
 def test_null_reference_that_a_call_can_set_predicts_a_change(
     run: ModuleRunner, name: str, options: Mapping[str, Any]
 ) -> None:
-    ran = run(name, options, check=True)
+    ran = run(name, options, check=True, predicted=PREDICTED)
     assert not ran.failed, ran.message
     assert ran.changed, ran.result
     assert ran.calls == []
@@ -357,7 +419,7 @@ def test_null_reference_that_a_call_can_set_predicts_a_change(
 @pytest.mark.parametrize("state", ["absent", "disabled"])
 def test_objects_of_a_predicted_object_are_predicted_too(run: ModuleRunner, state: str) -> None:
     """A play that deletes or stops the task of a VM that it creates does so because it creates that task as well."""
-    ran = run("cbt_task", {"vm": None, "state": state}, check=True)
+    ran = run("cbt_task", {"vm": None, "state": state}, check=True, predicted=("vm",))
     assert not ran.failed, ran.message
     assert ran.changed
     assert (ran["cbt_task"] is None) == (state == "absent")
@@ -374,6 +436,6 @@ def test_existing_object_is_found_by_name_with_a_null_reference(sim: Simulator, 
 @pytest.mark.parametrize("params", [{"uuid": None}, {"uuid": ""}, {"uuid": "None"}])
 def test_null_parameter_of_any_operation(run: ModuleRunner, params: Mapping[str, Any]) -> None:
     options = {"operation": "ChangeHostState", "params": {**params, "stateEvent": "disable"}}
-    checked = run("api", options, check=True)
+    checked = run("api", options, check=True, predicted=("host",))
     assert (checked.changed, checked.log) == (True, [])
-    assert run("api", options).message == "uuid of ChangeHostState must not be null or empty"
+    assert run.refused("api", options) == "uuid of ChangeHostState must not be null or empty"

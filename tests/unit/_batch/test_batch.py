@@ -301,7 +301,7 @@ def test_as_many_objects_run_as_the_process_may_have_open_files(
     [
         ({"stat": "enabled"}, "objects[1]: there is no option stat. Did you mean state?"),
         ({"state": "on"}, "objects[1]: value of state must be one of"),
-        ({"cluster": ""}, "objects[1]: cluster must not be empty"),
+        ({"name": ""}, "objects[1]: name must not be empty"),
         ({"wait_interval": 0}, "objects[1]: wait_interval must be at least 0.05 seconds"),
         ({"base_url": "nowhere"}, "objects[1]: base_url must"),
     ],

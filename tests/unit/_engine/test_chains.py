@@ -59,7 +59,7 @@ def run(sim: Simulator) -> Run:
     def play(check: bool = False, store: MemoryStore | None = None, **options: Any) -> ModuleRun:
         sim.clear_log()
         connection = {"base_url": sim.url, "session_id": sim.session, "uuid": VM}
-        shared = {"new_store": lambda dummy: store} if store else {}
+        shared: dict[str, Any] = {"new_store": lambda dummy: store} if store else {}
         outcome = run_spec(MODULE, {**connection, **options}, check, **shared)
         return ModuleRun(outcome.result, outcome.warnings, sim.log())
 

@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
     RECORD_FIELDS,
     NullReference,
+    PredictedReference,
     Record,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
@@ -528,25 +529,26 @@ def test_later_reads_use_the_uuid() -> None:
 
 # ----------------------------------------------------------------------------------------------------- null references
 
-NULL_CLUSTER = NullReference("cluster")
+NULL_CLUSTER = PredictedReference("cluster")
 
 
-def test_null_reference_that_the_create_requires_is_predicted() -> None:
-    """In check mode it refers to an object that an earlier task would have created; a real run refuses it."""
-    desired = {**NEW_HOST, "clusterUuid": NULL_CLUSTER}
-    for is_prediction in (False, True):
-        (step,) = plan(KVM_HOST, "present", desired, Missing(), is_prediction)
-        assert step.params == desired
-        assert step.params["clusterUuid"] is NULL_CLUSTER
+@pytest.mark.parametrize("null", [NullReference("cluster"), NULL_CLUSTER])
+def test_null_reference_that_the_create_requires_is_in_the_plan(null: NullReference) -> None:
+    """It refers to an object that an earlier task would have created, or else the task is refused."""
+    desired = {**NEW_HOST, "clusterUuid": null}
+    (step,) = plan(KVM_HOST, "present", desired, Missing())
+    assert step.params == desired
+    assert step.params["clusterUuid"] is null
 
 
 def test_null_reference_is_omitted_if_no_call_needs_it() -> None:
-    """In check mode, a value that the API can change will change."""
+    """If an earlier task predicted its object, a value that the API can change will change."""
     resource = replace(NIC, create="AttachL3NetworkToVm")
     nic = {"uuid": UUID, "l3NetworkUuid": "l"}
     desired = {"uuid": UUID, "l3NetworkUuid": NullReference("l3_network")}
     assert plan(resource, "present", desired, Found(nic)) == []
-    (step,) = plan(resource, "present", desired, Found(nic), is_prediction=True)
+    desired = {"uuid": UUID, "l3NetworkUuid": PredictedReference("l3_network")}
+    (step,) = plan(resource, "present", desired, Found(nic))
     assert (step.operation, step.expected) == ("ChangeVmNicNetwork", {**nic, **desired})
     assert find_drift(KVM_HOST, {"clusterUuid": NULL_CLUSTER}, {**HOST}) == {}
     assert find_drift(resource, {"l3NetworkUuid": [NullReference("l3_network")]}, nic)
@@ -560,7 +562,7 @@ def test_failure_is_that_of_all_options_if_those_without_null_do_not_suffice() -
 
 def test_object_of_an_earlier_task_is_predicted() -> None:
     """Its own uuid is null: it will exist. That of its owner: it will be created, if the options suffice."""
-    null = NullReference("uuid")
+    null = PredictedReference("uuid")
     predicted = predict_object(NIC, "present", {"uuid": null, "l3NetworkUuid": "l"})
     assert predicted.record == {"uuid": null, "l3NetworkUuid": NullReference("l3_network")}
     assert predict_object(KVM_HOST, "present", {**NEW_HOST, "clusterUuid": NULL_CLUSTER}) == Missing()

@@ -14,6 +14,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.hostvars import ServiceName
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.reading import ServiceData
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja import compose as _constructed
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._jinja.expressions import (
@@ -184,7 +185,8 @@ def fill_by_us(options: dict[str, Any], extra: dict[str, Any], records: list[dic
     BaseInventoryPlugin.parse(plugin, inventory, DataLoader(), "source")
     plugin.set_options(direct={"plugin": "virtinfra.manager.hosts", **options, "hostnames": ["uuid"]})
     plugin._vars = extra
-    hostvars, data = plugin.create_hostvars(plugin.RESOURCE_TYPE, plugin.ADDED), ServiceData("service", None)
+    hostvars = plugin.create_hostvars(plugin.RESOURCE_TYPE, plugin.ADDED)
+    data = ServiceData(ServiceName("service", "https://manager/service"), None)
     entries = [*map(plugin.create_entry_factory(hostvars, data), records)]
     plugin._add_hosts(plugin._complete_entries(entries, hostvars, [data]))
     return inventory

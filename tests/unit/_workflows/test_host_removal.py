@@ -230,3 +230,22 @@ def test_a_host_that_remains_after_its_removal(
         "host host-1 was not removed. It still exists, although the service reported its removal. Check it in the"
         " service."
     )
+
+
+@pytest.mark.parametrize(("url", "outcome"), [("https://south.example.com/service", "failed"), (None, "unchanged")])
+def test_a_host_of_another_service_is_not_called_removed(
+    service: Simulator, work: WorkflowRunner, url: str | None, outcome: str
+) -> None:
+    """The variable of the inventory names its service. Under another URL of the service, the host would be found."""
+    uuid = "0123456789abcdef0123456789abcdef"
+    ran = run_for_host(work, "host_removal", "host-1", {"uuid": uuid}, hostvars={"virtinfra_service_url": url})
+    assert ran.outcomes == [outcome]
+    own = run_for_host(
+        work, "host_removal", "host-1", {"uuid": uuid}, hostvars={"virtinfra_service_url": f"{service.url}/service"}
+    )
+    assert own.outcomes == ["unchanged"]
+    if url:
+        assert error_of(ran) == (
+            f"host-1 is a host of the service {url}, and the connection of the task is {service.url}/service, which has"
+            " no such host. Give the task the connection of the inventory."
+        )

@@ -14,6 +14,7 @@ from ansible.errors import AnsibleParserError
 from ansible.inventory.data import InventoryData
 from ansible.plugins.loader import inventory_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, to_snake_case
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.names import name_objects
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -65,6 +66,7 @@ def test_every_documented_field_is_a_variable(
         if not isinstance(value, (list, dict)) and not field.endswith("Date"):
             assert value == stored[field]
     assert variables["virtinfra_service"] == sim.url
+    assert variables["virtinfra_service_url"] == f"{sim.url}/service"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,9 @@ def test_every_documented_field_is_a_variable(
 def test_every_variable_that_is_added_is_declared(fill: Fill, plugin: str, record: str) -> None:
     inventory = fill(plugin, hosts=True)
     added = inventory_loader.get(f"virtinfra.manager.{plugin}").ADDED
-    declared = {f"virtinfra_{to_snake_case(field)}" for field in (*RECORD_FIELDS[record], *added, "service")}
+    declared = {
+        f"virtinfra_{to_snake_case(field)}" for field in (*RECORD_FIELDS[record], *added, "service", "serviceUrl")
+    }
     hosts = [host for host in inventory.hosts.values() if declared <= host.vars.keys()]
     assert hosts
     assert {name for host in hosts for name in host.vars if name.startswith("virtinfra_")} == declared
@@ -627,3 +631,15 @@ def test_names_that_storages_and_hosts_share(sim: Simulator, fill: Fill) -> None
     assert inventory.hosts["host-1"].vars["virtinfra_uuid"] == first["uuid"]
     assert f"host-1_{host['uuid']}" in names(inventory, "hosts_of_host_1")
     assert f"host-1_{host['uuid']}" in names(inventory, f"hosts_of_host_1_{second['uuid']}")
+
+
+def test_an_event_has_the_name_of_the_inventory(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    """The name of an object can be that of several, a pattern, or this machine."""
+    records = sim.records("vm")
+    given = ["twin", "twin", "all", "!prod", "localhost", " inner space ", "", "web*", f"twin_{records[0]['uuid']}"]
+    for record, name in zip(records, given, strict=False):
+        sim.change("vm", record["uuid"], name=name)
+    hosts = fill("vms", exclude=["virtinfra_uuid is undefined"]).hosts.values()
+    names = name_objects({record["uuid"]: record["name"] for record in sim.records("vm")})
+    assert names == {host.vars["virtinfra_uuid"]: host.name for host in hosts if "virtinfra_uuid" in host.vars}
+    assert names[records[3]["uuid"]] == records[3]["uuid"]

@@ -26,7 +26,7 @@ QUERIES = {"hosts": "QueryHost", "vms": "QueryVmInstance", "primary_storages": "
 KINDS = {"hosts": "host", "vms": "vm", "primary_storages": "primarystorage"}
 HOSTILE = ("{{ lookup('pipe', 'echo executed') }}", "{% raw %}", "a {{ virtinfra_uuid }}\n", "[1, 2]", "ünïcode")
 
-SHARED = ["uuid", "name", "description", "state", "zone_uuid", "zone_name", "create_date", "service"]
+SHARED = ["uuid", "name", "description", "state", "zone_uuid", "zone_name", "create_date", "service", "service_url"]
 OWN = {
     "hosts": "status cluster_uuid cluster_name management_ip cpu_num primary_storages ansible_host hostname",
     "vms": "type vm_nics addresses host host_name host_uuid cluster_name ansible_host memory_size all_volumes",

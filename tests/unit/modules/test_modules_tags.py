@@ -281,7 +281,7 @@ def test_a_lost_response_does_not_add_a_second_tag(run: ModuleRunner, sim: Simul
 
 
 def test_an_object_that_check_mode_only_predicts_gets_its_tags(run: ModuleRunner) -> None:
-    ran = run("kvm_host", {"uuid": None, "tags": ["a"]}, check=True)
+    ran = run("kvm_host", {"uuid": None, "tags": ["a"]}, check=True, predicted=("host",))
     assert ran.changed
     assert ran["host"]["tags"] == ["a"]
 

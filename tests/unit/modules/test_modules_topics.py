@@ -258,7 +258,8 @@ def test_url_is_compared_before_the_removal(run: ModuleRunner, sim: Simulator) -
 
 def test_url_of_an_endpoint_that_check_mode_only_predicts(run: ModuleRunner) -> None:
     for state in ("present", "absent"):
-        ran = run("sns_endpoint", {**NEW_URL, "uuid": None, "state": state}, check=True)
+        options = {**NEW_URL, "uuid": None, "state": state}
+        ran = run("sns_endpoint", options, check=True, predicted=("endpoint",))
         assert (ran.changed, ran.failed, ran.warnings) == (True, False, [])
 
 

@@ -192,5 +192,7 @@ def test_record_that_does_not_show_the_host(run: ModuleRunner, sim: Simulator) -
 @pytest.mark.parametrize("state", ["present", "running", "paused"])
 @pytest.mark.parametrize("null", ["uuid", "host"])
 def test_objects_of_earlier_tasks_in_check_mode(run: ModuleRunner, null: str, state: str) -> None:
-    ran = run("vm", {"uuid": VM, "host": HOSTS["host-3"], "state": state, null: ""}, check=True)
+    ran = run(
+        "vm", {"uuid": VM, "host": HOSTS["host-3"], "state": state, null: ""}, check=True, predicted=("vm", "host")
+    )
     assert (ran.message, ran.changed, ran.warnings) == ("", True, [])

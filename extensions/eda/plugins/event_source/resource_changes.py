@@ -12,8 +12,12 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists all objects of a type at an interval, and emits one event for each change of a field. Incomplete lists are not
     used.
-  - An event has C(change) with C(resource_type), C(uuid), C(name), C(field), C(before) and C(after), and the C(record)
-    of the object as the info modules return it. A change of a threshold also has C(percent), C(below) and C(rearm).
+  - An event has C(change) with C(resource_type), C(uuid), C(name), C(inventory_hostname), C(field), C(before) and
+    C(after), and the C(record) of the object as the info modules return it. A change of a threshold also has
+    C(percent), C(below) and C(rearm).
+  - C(inventory_hostname) is the name that the inventory plugins of the collection give to the object, with their
+    default O(virtinfra.manager.hosts#inventory:hostnames) and the same O(query). Use it as the C(limit) of a job. The
+    name of an object can be a pattern that selects other hosts, such as C(all), or that of several objects.
   - No text of an event can be evaluated as a template. A space separates the characters with which templates begin, as
     in C({ { name }}).
   - New objects, and objects that no longer exist, do not cause events.
@@ -125,6 +129,25 @@ EXAMPLES = r"""
       action:
         debug:
           msg: "{{ event.change.name }}: {{ event.change.percent }} % free"
+
+- name: Restart the services of VMs that were restarted
+  hosts: localhost
+  sources:
+    - name: VMs
+      virtinfra.manager.resource_changes:
+        base_url: https://manager.example.com:8443
+        account: "{{ account }}"
+        account_password: "{{ account_password }}"
+        resource_type: vm
+  rules:
+    - name: Launch the job template for a VM that runs again
+      condition: event.change.after == "Running"
+      action:
+        run_job_template:
+          name: Restart services
+          organization: Default
+          job_args:
+            limit: "{{ event.change.inventory_hostname }}"
 """
 
 import asyncio
@@ -172,6 +195,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source impo
     read_options,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.store import StateFile
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.names import name_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import OPTIONS as SERVICE_OPTIONS
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.services import (
     Service,
@@ -246,7 +270,8 @@ def compare(client: Client, service: Service, watch: Watch, known: Known) -> Pol
     """List all objects and compare them with the known values."""
     kind = RESOURCE_TYPES[watch.resource_type][0]
     with client.with_own_connections() as reader:
-        return watch.compare((record for page in service.read_pages(reader, kind) for record in page), known)
+        records = (record for page in service.read_pages(reader, kind) for record in page)
+        return watch.compare(records, known, name_objects)
 
 
 async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:
