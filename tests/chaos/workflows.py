@@ -153,8 +153,6 @@ class Stage:
     def run(self, variables: Mapping[str, Any] | None = None, **options: Any) -> WorkflowRun:
         """Run the role once; ``options`` may override those of the connection."""
         values = dict(self.work.variables if variables is None else variables)
-        if self.work.role == "site_shutdown":
-            values["file"] = str(self._folder / "site.json")
         if self.work.role == "host_maintenance":
             values["tasks"] = str(self._folder / "tasks.yml")
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")

@@ -221,22 +221,16 @@ ROLES = {
     ),
     "shutdown with a misspelt name": Mistake(
         "site_shutdown",
-        {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
+        {"site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
         ("Nothing was changed.", "no VM, or several, has the name vm-l (the group web)"),
     ),
     "shutdown of no VM": Mistake(
         "site_shutdown",
         {
-            "site_shutdown_file": "FOLDER/site.json",
             "site_shutdown_groups": [{"name": "web", "query": ["name=nobody"]}],
             "site_shutdown_hosts": False,
         },
         ("These groups have no VM: web.", "site_shutdown_allow_empty"),
-    ),
-    "start without a shutdown": Mistake(
-        "site_shutdown",
-        {"site_shutdown_file": "FOLDER/site.json", "site_shutdown_state": "running"},
-        ("does not exist, so it is not known what was running", "Check site_shutdown_file."),
     ),
     "power of an empty list": Mistake(
         "vm_power",
@@ -372,11 +366,11 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
         (
             "power_vms",
             {"vm_power_state": "off", "vm_power_groups": []},
-            "value of vm_power_state must be one of: running, stopped, got: off",
+            "value of vm_power_state must be one of: running, stopped, restored, unmarked, got: off",
         ),
         (
             "shut_down_site",
-            {"site_shutdown_file": "/srv/site.json", "site_shutdown_group": []},
+            {"site_shutdown_group": []},
             "the role site_shutdown has no variable site_shutdown_group. Did you mean site_shutdown_groups?",
         ),
     ],

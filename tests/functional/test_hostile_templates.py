@@ -150,7 +150,6 @@ ROLES: dict[str, dict[str, Any]] = {
         "notifications_test": True,
     },
     "site_shutdown": {
-        "site_shutdown_file": "FOLDER/site.json",
         "site_shutdown_host_query": [f"uuid={HOST}"],
         "site_shutdown_grace_timeout": 1,
     },

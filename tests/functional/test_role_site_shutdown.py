@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +14,12 @@ LATE = "site_shutdown_time_limit was over before it could be stopped"
 
 @pytest.mark.parametrize("cold", [True, False])
 def test_a_group_without_time_is_powered_off_or_fails(
-    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, cold: bool
+    sim: Simulator, playbook_runner: PlaybookRunner, cold: bool
 ) -> None:
     """Reading the site has taken the second that the groups had."""
     sim.reset(vms=4, sync=True)
     sim.fault("slow", "QueryVmInstance", seconds=1.1)
     given: dict[str, Any] = {
-        "site_shutdown_file": str(tmp_path / "site.json"),
         "site_shutdown_groups": [{"name": "first", "vms": ["vm-1"]}, {"name": "second", "vms": ["vm-3"]}],
         "site_shutdown_remaining": False,
         "site_shutdown_hosts": False,

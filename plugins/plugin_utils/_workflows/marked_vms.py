@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
@@ -22,11 +22,11 @@ REMOVED = "a VM that was removed"
 
 def mark_vms(
     site: Site, marks: Marks, found: Sequence[Mark], groups: Sequence[Sequence[PoweredVm]], timeout: int
-) -> None:
-    """Mark the VMs of the groups that run, before any is stopped. One that cannot be marked has failed.
+) -> dict[str, str]:
+    """Mark the VMs of the groups that run, before any is stopped, and return why some cannot be marked, by their uuids.
 
     A VM that has a mark of this run's label keeps it: an earlier run has marked it, and may have begun to stop it.
-    One with another label is left alone if an earlier run stops it, or else its mark is stale and replaced. Raise
+    Another mark is stale, and is replaced, unless an earlier run is still stopping the VM, which has failed then. Raise
     InvalidOptions if the service permits no marks.
     """
     vms = {vm.uuid: vm for group in groups for vm in group}
@@ -43,8 +43,7 @@ def mark_vms(
     marking = marks.set(wanted, found)
     for uuid, vm in vms.items():
         vm.mark = own.get(uuid) or marking.marks.get(uuid)
-        if uuid in marking.problems:
-            vm.outcome.fail(f"it was not stopped, because it cannot be marked: {marking.problems[uuid]}")
+    return marking.problems
 
 
 def await_others(site: Site, marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm], timeout: int) -> None:
@@ -74,9 +73,11 @@ def read_vms(site: Site, uuids: Sequence[str]) -> list[Record]:
     return [vm for chunk in chunks for vm in site.read("vm_info", query=[f"uuid?={','.join(chunk)}"])["vms"]]
 
 
-def ask_for_state(site: Site, vms: Iterable[PoweredVm], is_stop: bool) -> Wish:
-    """Return that VMs are stopped, or run, as a read after the last action shows."""
-    asked: dict[str, Record] = {vm.uuid: {"vm": vm.name, "vm_uuid": vm.uuid} for vm in vms}
+def ask_for_state(site: Site, asked: Mapping[str, Record], is_stop: bool) -> Wish:
+    """Return that VMs are stopped, or run, as a read after the last action shows.
+
+    ``asked`` are the members that name each VM in the report, by the uuids.
+    """
 
     def find_lack(dummy_key: str, vm: Record | None) -> str | None:
         state = vm["state"] if vm else GONE[0]

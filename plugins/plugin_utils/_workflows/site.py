@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -155,6 +158,13 @@ class Site:
         records = extract_records(reply, row.name, *row.result)
         require_members(records, row.name, "hostUuid", "interfaceUuid")
         return records
+
+    def find_own_addresses(self) -> set[str]:
+        """Return the IP addresses of the service, by which its own VM can be found; none if they are not known."""
+        host = urlsplit(self._context.client.connection.base_url).hostname
+        with suppress(OSError):
+            return {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+        return set()
 
     def read_user_tags(self, *conditions: str) -> list[Record]:
         """Return the records of the user tags that meet the conditions, with the names of the API.

@@ -1,24 +1,23 @@
-"""Shut down the VMs and hosts of a site in order, within the time of a UPS, and start them again."""
+"""Shut down the VMs and hosts of a site in order, within the time of a UPS, and start them again.
+
+What was running is marked in the service, before the first stop.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .power import RUNNING, SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
+from .marked_vms import ask_for_state, find_marked, mark_vms, restore
+from .marks import Mark, Marks
+from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .report import Entry, Outcome, Report, name_some
 from .site import GONE, Site
-
-# The states of VMs that do not run.
-NOT_RUNNING = ("Stopped", "Created", *GONE)
+from .wish import Wish
 
 REMAINING = "all others"
 LIMIT = "site_shutdown_time_limit"
@@ -32,7 +31,7 @@ class Settings:
     """The variables of the role."""
 
     state: str
-    file: str
+    label: str
     groups: list[Record]
     remaining: bool
     exclude_vms: list[str]
@@ -51,8 +50,6 @@ class Settings:
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        if not Path(self.file).is_absolute():
-            raise InvalidOptions(f"site_shutdown_file must be an absolute path, not {self.file}")
         if problem := check_groups(self.groups, "site_shutdown_groups"):
             raise InvalidOptions(problem)
         if self.concurrency < 1:
@@ -71,12 +68,13 @@ class Settings:
 
 @dataclass
 class SiteHost:
-    """A host, the state to which it returns, and what becomes of it."""
+    """A host, the state to which it returns, what says so in the service, and what becomes of it."""
 
     uuid: str
     name: str
     state: str
     outcome: Outcome = field(default_factory=Outcome)
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True)
@@ -93,33 +91,75 @@ class Plan:
     problems: list[str]
 
 
+class SiteMarks(NamedTuple):
+    """The marks of the role on VMs and on hosts."""
+
+    vms: Marks
+    hosts: Marks
+
+
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Shut the site down or start it, and return what became of each VM and host."""
     settings = Settings(**options)
     settings.check()
-    return _shut_down(site, settings) if settings.state == "stopped" else _start(site, settings)
+    types = ("VmInstanceVO", "HostVO")
+    marks = SiteMarks(*(Marks(site, "site_shutdown", settings.label, kind, settings.concurrency) for kind in types))
+    if settings.state == "stopped":
+        return _shut_down(site, marks, settings)
+    return _start(site, marks, settings) if settings.state == "running" else _unmark(site, marks)
 
 
-def _shut_down(site: Site, settings: Settings) -> Report:
-    """Stop the VMs and hosts. The memory is written before the first stop, so that an interruption loses nothing."""
+def _shut_down(site: Site, marks: SiteMarks, settings: Settings) -> Report:
+    """Mark what runs, and stop the VMs and hosts."""
     end = site.get_time() + settings.time_limit
     vms = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
     groups = find_groups(site, settings.groups, {(): vms})
     hosts = site.read("host_info", query=settings.host_query)["hosts"] if settings.hosts else []
+    settings = _exclude_service(site, vms, settings)
     plan = plan_shutdown(groups, vms, hosts, settings)
     refuse(plan, settings)
-    memory = _remember(site, plan, {record["uuid"] for record in (*vms, *hosts)}, settings)
+    stopped = [vm for dummy, members in plan.groups for vm in members]
+    items: list[PoweredVm | SiteHost] = [*stopped, *plan.hosts]
+    site.ask(Wish({item.uuid: {"name": item.name, "uuid": item.uuid} for item in (*items, *plan.kept)}))
+    unmarked = _mark(site, marks, plan, settings)
     grace = settings.grace_timeout
     patience = Patience(grace, grace, LIMIT, limit=end - settings.time_of_hosts)
     for dummy, members in plan.groups:
-        stop(site, members, patience, settings.concurrency, settings.cold_timeout if settings.cold else None)
-    stopped = [vm for dummy, members in plan.groups for vm in members]
+        cold_timeout = settings.cold_timeout if settings.cold else None
+        stop(site, members, patience, settings.concurrency, cold_timeout, marks.vms)
     if settings.hosts:
-        _switch_off(site, plan.hosts, stopped, settings, end)
-    report = build_report([*map(_describe_vm, stopped), *map(_describe_host, (*plan.hosts, *plan.kept))])
-    if memory and not site.check_mode and not report.failed_count:
-        write_memory(settings.file, {**memory, "is_finished": True})
-    return report
+        _switch_off(site, marks.hosts, plan.hosts, stopped, settings, end)
+    for item in items:
+        if item.uuid in unmarked:
+            item.outcome.fail(f"A start will not start it, because it cannot be marked: {unmarked[item.uuid]}")
+    return build_report([*map(_describe_vm, stopped), *map(_describe_host, (*plan.hosts, *plan.kept))])
+
+
+def _exclude_service(site: Site, vms: Iterable[Record], settings: Settings) -> Settings:
+    """Return settings that exclude the VM of the service itself, which could not start itself, nor any other VM."""
+    addresses = site.find_own_addresses()
+    own = [vm for vm in vms if any(nic["ip"] in addresses for nic in vm["vm_nics"] if nic["ip"])]
+    for vm in own:
+        if not _is_named(vm, set(settings.exclude_vms)):
+            site.warn(f"The VM {vm['name']} has the address of the service, so it keeps running, and its host stays on")
+    return replace(settings, exclude_vms=[*settings.exclude_vms, *(vm["uuid"] for vm in own)])
+
+
+def _mark(site: Site, marks: SiteMarks, plan: Plan, settings: Settings) -> dict[str, str]:
+    """Mark the VMs and hosts of a plan, and return why some cannot be marked, by their uuids.
+
+    They are stopped nevertheless: without power they would be, too. A host keeps the mark of an interrupted shutdown,
+    which may have put it into maintenance.
+    """
+    found_hosts = marks.hosts.find()
+    groups = [members for dummy, members in plan.groups]
+    problems = mark_vms(site, marks.vms, marks.vms.find(), groups, settings.cold_timeout)
+    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(found_hosts)}
+    wanted = {host.uuid: host.state for host in plan.hosts if host.uuid not in own}
+    marking = marks.hosts.set(wanted, found_hosts)
+    for host in plan.hosts:
+        host.mark = own.get(host.uuid) or marking.marks.get(host.uuid)
+    return problems | marking.problems
 
 
 def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings) -> Plan:
@@ -145,7 +185,7 @@ def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequenc
     running = [
         (name, [PoweredVm.from_record(vm, name) for vm in members if is_running(vm)]) for name, members in chosen
     ]
-    return Plan([(name, members) for name, members in running if members], off, kept, empty, problems)
+    return Plan(running, off, kept, empty, problems)
 
 
 def choose_hosts(
@@ -203,109 +243,11 @@ def refuse(plan: Plan, settings: Settings) -> None:
         )
 
 
-# -------------------------------------------------------------------------------------------------------------- memory
-
-
-def _remember(site: Site, plan: Plan, existing: set[str], settings: Settings) -> Record | None:
-    """Write what runs, and return it; None if nothing runs, so that what an earlier shutdown has stopped remains."""
-    old = read_memory(settings.file)
-    new = build_memory(plan)
-    if not (new["groups"] or new["hosts"]):
-        return None
-    memory = merge_memory(new, old, existing)
-    if forgotten := list_forgotten(memory, old, existing):
-        site.warn(
-            "These VMs and hosts were stopped by an earlier shutdown after which the role has not started the site. A"
-            f" start will not start them any more: {name_some(forgotten)}"
-        )
-    if not site.check_mode:
-        write_memory(settings.file, memory)
-    return memory
-
-
-def build_memory(plan: Plan) -> Record:
-    """Return what a shutdown stops, in the form of the file."""
-    return {
-        "groups": [
-            {"name": name, "vms": [{"uuid": vm.uuid, "name": vm.name} for vm in members]}
-            for name, members in plan.groups
-        ],
-        "hosts": [{"uuid": host.uuid, "name": host.name, "state": host.state} for host in plan.hosts],
-    }
-
-
-def merge_memory(new: Record, old: Record | None, existing: set[str]) -> Record:
-    """Return what to remember: what runs now and, if the shutdown before has not finished, what ran before that one.
-
-    A shutdown that has finished, or whose VMs were started again, is over: the newest one wins. Of the older one, only
-    objects that still exist are remembered.
-    """
-    if old is None or old.get("is_finished") or old.get("is_started"):
-        return new
-    hosts = {host["uuid"]: host for host in (*new["hosts"], *old["hosts"]) if host["uuid"] in existing}
-    placed: set[str] = set()
-    groups = []
-    for name in dict.fromkeys(group["name"] for group in (*old["groups"], *new["groups"])):
-        vms = {
-            vm["uuid"]: vm
-            for memory in (old, new)
-            for group in memory["groups"]
-            if group["name"] == name
-            for vm in group["vms"]
-            if vm["uuid"] not in placed and vm["uuid"] in existing
-        }
-        placed.update(vms)
-        groups.append({"name": name, "vms": list(vms.values())})
-    return {"groups": groups, "hosts": list(hosts.values())}
-
-
-def list_forgotten(memory: Record, old: Record | None, existing: set[str]) -> list[str]:
-    """Return the names of existing objects that an earlier shutdown has stopped, and no start has started."""
-    if old is None or old.get("is_started"):
-        return []
-    kept = {record["uuid"] for record in _list_remembered(memory)}
-    return [
-        record["name"] for record in _list_remembered(old) if record["uuid"] in existing and record["uuid"] not in kept
-    ]
-
-
-def _list_remembered(memory: Record) -> list[Record]:
-    return [*(vm for group in memory["groups"] for vm in group["vms"]), *memory["hosts"]]
-
-
-def read_memory(path: str) -> Record | None:
-    """Return what an earlier shutdown has remembered, None without one. Raise InvalidOptions for another file."""
-    try:
-        memory: Record = json.loads(Path(path).read_text(encoding="utf-8"))
-        _list_remembered(memory)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InvalidOptions(
-            f"Nothing was changed. {path} is not a file of this role: {error}. Check site_shutdown_file."
-        ) from None
-    return memory
-
-
-def write_memory(path: str, memory: Record) -> None:
-    """Replace the file at once, so that a loss of power leaves the old or the new one. Only its owner can read it."""
-    try:
-        handle, name = tempfile.mkstemp(dir=Path(path).parent, prefix=f".{Path(path).name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(memory, file, indent=4)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError as error:
-        raise InvalidOptions(f"{path} cannot be written: {error}. Check site_shutdown_file.") from None
-
-
 # --------------------------------------------------------------------------------------------------------------- hosts
 
 
 def _switch_off(
-    site: Site, hosts: Sequence[SiteHost], stopped: Iterable[PoweredVm], settings: Settings, end: float
+    site: Site, marks: Marks, hosts: Sequence[SiteHost], stopped: Iterable[PoweredVm], settings: Settings, end: float
 ) -> None:
     """Switch off the hosts on which no VM runs any more."""
     try:
@@ -331,7 +273,8 @@ def _switch_off(
         **({"stop_type": "cold"} if settings.cold and left <= 0 else {}),
     }
     free = [host for host in hosts if host.outcome.error is None]
-    results = site.batch("kvm_host", [{"uuid": host.uuid} for host in free], settings.concurrency, **options)
+    jobs = marks.choose_jobs([host.mark for host in free if host.mark])
+    results = site.batch("kvm_host", [{"uuid": host.uuid} for host in free], settings.concurrency, jobs, **options)
     for host, result in zip(free, results, strict=True):
         host.outcome.note(result)
 
@@ -339,72 +282,81 @@ def _switch_off(
 # --------------------------------------------------------------------------------------------------------------- start
 
 
-def _start(site: Site, settings: Settings) -> Report:
-    """Start what the last shutdown has stopped: the hosts, then the groups of VMs in reverse order."""
-    memory = read_memory(settings.file)
-    if memory is None:
-        raise InvalidOptions(
-            f"Nothing was changed. {settings.file} does not exist, so it is not known what was running. Check"
-            " site_shutdown_file."
+def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
+    """Start what is marked: the hosts, then the VMs, those of the group first that was stopped last."""
+    found_vms, found_hosts = marks.vms.find(), marks.hosts.find()
+    hosts = _switch_on(site, marks.hosts, found_hosts, settings)
+    vms = find_marked(site, marks.vms, marks.vms.list_own(found_vms), settings.start_timeout)
+    if not (hosts or vms) and (others := sorted({mark.label for mark in (*found_vms, *found_hosts)})):
+        site.warn(
+            f"Nothing has a mark with the label {settings.label}. There are marks with these: {name_some(others)}"
         )
-    hosts = _switch_on(site, memory, settings)
-    vms = {vm["uuid"]: vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE}
-    groups = [
-        (
-            group["name"],
-            [PoweredVm.from_record(vms[vm["uuid"]], group["name"]) for vm in group["vms"] if vm["uuid"] in vms],
-        )
-        for group in reversed(memory["groups"])
-    ]
-    _warn_of_gone(
-        site, (vm["name"] for group in memory["groups"] for vm in group["vms"] if vm["uuid"] not in vms), "VMs"
-    )
-    started: list[PoweredVm] = []
-    for dummy, members in groups:
-        if any(vm.outcome.error is not None for vm in started):
-            for vm in members:
-                vm.outcome.skipped = SKIPPED
-        elif site.check_mode and any(host.outcome.is_changed for host in hosts):
-            # Check mode switches no host on, so the module would find none for the VMs.
-            for vm in members:
-                vm.outcome.is_changed = vm.state != RUNNING
-        else:
-            start(site, members, settings.concurrency, settings.start_timeout)
-        started += members
-    report = build_report([*map(_describe_host, hosts), *map(_describe_vm, started)])
-    if not site.check_mode and not report.failed_count:
-        write_memory(settings.file, {**memory, "is_started": True})
-    return report
+    site.ask(ask_for_state(site, {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in vms}, is_stop=False))
+    if site.check_mode and any(host.outcome.is_changed for host in hosts):
+        # Check mode switches no host on, so the module would find none for the VMs.
+        for vm in vms:
+            vm.outcome.is_changed = not vm.is_put_back
+    else:
+        restore(site, marks.vms, found_vms, vms, settings.concurrency, settings.start_timeout)
+    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], settings.label)
 
 
-def _switch_on(site: Site, memory: Record, settings: Settings) -> list[SiteHost]:
-    """Switch on the hosts that were on, and wait until they are connected. VMs may run on others if some fail."""
-    if not memory["hosts"]:
+def _switch_on(site: Site, marks: Marks, found: Sequence[Mark], settings: Settings) -> list[SiteHost]:
+    """Switch on the marked hosts, and wait until they are connected. VMs may run on others if some fail."""
+    own = {mark.object_uuid: mark for mark in marks.list_own(found)}
+    if not own:
         return []
-    existing = {host["uuid"] for host in site.read("host_info")["hosts"]}
-    hosts = [
-        SiteHost(host["uuid"], host["name"], host["state"]) for host in memory["hosts"] if host["uuid"] in existing
-    ]
-    _warn_of_gone(site, (host["name"] for host in memory["hosts"] if host["uuid"] not in existing), "hosts")
-    objects = [{"uuid": host.uuid, "state": STATES.get(host.state, "present")} for host in hosts]
+    problems = marks.settle(own.values(), settings.start_timeout)
+    records = {host["uuid"]: host for host in site.read("host_info")["hosts"] if host["uuid"] in own}
+    if gone := sorted(own.keys() - records.keys()):
+        site.warn(f"These hosts were running before the shutdown, and no longer exist: {name_some(gone)}")
+        marks.take_off([own[uuid] for uuid in gone])
+    hosts = [SiteHost(uuid, host["name"], own[uuid].was, mark=own[uuid]) for uuid, host in records.items()]
+    _keep_disabled(site, hosts, records)
+    for host in hosts:
+        if host.uuid in problems:
+            host.outcome.fail(problems[host.uuid])
+    due = [host for host in hosts if host.outcome.error is None]
+    objects = [{"uuid": host.uuid, "state": STATES.get(host.state, "present")} for host in due]
     options = {"power": "on", "wait_timeout": settings.start_timeout}
-    for host, result in zip(hosts, site.batch("kvm_host", objects, settings.concurrency, **options), strict=True):
+    for host, result in zip(due, site.batch("kvm_host", objects, settings.concurrency, **options), strict=True):
         host.outcome.note(result)
+    done = {host.uuid: host for host in due if host.outcome.error is None}
+    for uuid, problem in marks.take_off([mark for mark in found if mark.object_uuid in done]).items():
+        done[uuid].outcome.fail(f"its mark remains: {problem}")
     return hosts
 
 
-def _warn_of_gone(site: Site, names: Iterable[str], objects: str) -> None:
-    """Warn of objects that no longer exist. They do not stop the others."""
-    if gone := list(names):
-        site.warn(f"These {objects} were running before the shutdown, and no longer exist: {name_some(gone)}")
+def _keep_disabled(site: Site, hosts: Iterable[SiteHost], records: Mapping[str, Record]) -> None:
+    """Let hosts stay disabled that a person has disabled since the shutdown, and name them."""
+    disabled = [host for host in hosts if host.state == "Enabled" and records[host.uuid]["state"] == "Disabled"]
+    for host in disabled:
+        host.state = "Disabled"
+    if disabled:
+        names = name_some([host.name for host in disabled])
+        site.warn(f"These hosts stay disabled, because somebody has disabled them since the shutdown: {names}")
+
+
+def _unmark(site: Site, marks: SiteMarks) -> Report:
+    """Take the marks of the label off, whatever the VMs and hosts are."""
+    vms = find_marked(site, marks.vms, marks.vms.list_own(marks.vms.find()), 0)
+    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(marks.hosts.find())}
+    names = {host["uuid"]: host["name"] for host in site.read("host_info")["hosts"]} if own else {}
+    hosts = [SiteHost(uuid, names.get(uuid, uuid), mark.was, mark=mark) for uuid, mark in own.items()]
+    problems = marks.vms.take_off([vm.mark for vm in vms if vm.mark]) | marks.hosts.take_off(own.values())
+    items: list[PoweredVm | SiteHost] = [*vms, *hosts]
+    for item in items:
+        item.outcome = Outcome(is_changed=item.uuid not in problems, error=problems.get(item.uuid))
+    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], marks.vms.label)
 
 
 # -------------------------------------------------------------------------------------------------------------- report
 
 
-def build_report(entries: list[Entry]) -> Report:
-    """Return the report of a shutdown or a start."""
-    return Report("VMs and hosts", entries)
+def build_report(entries: list[Entry], label: str = "") -> Report:
+    """Return the report of a shutdown, or of a start of what has marks with a label."""
+    summary = f"Nothing has a mark with the label {label}" if label and not entries else ""
+    return Report("VMs and hosts", entries, summary=summary)
 
 
 def _describe_vm(vm: PoweredVm) -> Entry:
@@ -425,4 +377,4 @@ def _build_entry(kind: str, group: str | None, item: PoweredVm | SiteHost, power
         "powered_off": powered_off,
         "error": item.outcome.reason,
     }
-    return Entry(item.outcome, f"{kind} {item.name} ({item.uuid})", members)
+    return Entry(item.outcome, f"{kind} {item.name} ({item.uuid})", members, item.uuid)

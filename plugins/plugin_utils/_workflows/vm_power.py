@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +48,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
-    site.ask(ask_for_state(site, [vm for members in chosen for vm in members], settings.state == "stopped"))
+    site.ask(ask_for_state(site, _name(vm for members in chosen for vm in members), settings.state == "stopped"))
     if settings.state == "stopped":
         _stop(site, marks, chosen, settings)
     else:
@@ -59,7 +59,9 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings) -> None:
     """Mark the VMs that run, and stop the groups in order. After a failure, the other groups are skipped."""
-    mark_vms(site, marks, marks.find(), groups, settings.timeout)
+    problems = mark_vms(site, marks, marks.find(), groups, settings.timeout)
+    for vm in (vm for members in groups for vm in members if vm.uuid in problems):
+        vm.outcome.fail(f"it was not stopped, because it cannot be marked: {problems[vm.uuid]}")
     has_failed = False
     for members in groups:
         if has_failed:
@@ -98,7 +100,7 @@ def _restore(site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[Powe
     """Put back the VMs with marks of the label."""
     if not vms and (others := sorted({mark.label for mark in found})):
         site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
-    site.ask(ask_for_state(site, vms, is_stop=False))
+    site.ask(ask_for_state(site, _name(vms), is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout)
     return _report_marked(marks, vms)
 
@@ -134,6 +136,11 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
         return
     problem = f"No VM meets the query of these groups: {', '.join(empty)}" if empty else "vm_power_groups is empty"
     raise InvalidOptions(f"No VM was changed. {problem}. Check vm_power_groups, or set vm_power_allow_empty.")
+
+
+def _name(vms: Iterable[PoweredVm]) -> dict[str, Record]:
+    """Return the members that name each VM in the report, by the uuids."""
+    return {vm.uuid: {"vm": vm.name, "vm_uuid": vm.uuid} for vm in vms}
 
 
 def _build_entry(vm: PoweredVm) -> Entry:
