@@ -17,6 +17,14 @@ description:
     when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
     times, compares exactly, and fails on other conditions.
+options:
+  include_tags:
+    description:
+      - Whether to add the user tags of each host as C(tags), among them the marks of roles, which say what a role will
+        put back. This needs one more query, which lists the tags of all objects unless the result has one host.
+    type: bool
+    default: false
+    version_added: 1.0.0
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -54,6 +62,10 @@ EXAMPLES = r"""
       field: status
       values: [Connected]
       timeout: 600
+
+- name: List all hosts with their user tags
+  virtinfra.manager.host_info:
+    include_tags: true
 """
 
 RETURN = r"""
@@ -66,7 +78,7 @@ hosts:
       C(available_memory_capacity), C(cpu_sockets), C(cpu_num), C(ipmi_address), C(ipmi_username), C(ipmi_power_status),
       C(ipmi_port), C(create_date), C(last_op_date), C(cpu_status), C(memory_status), C(disk_status), C(nic_status),
       C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status), C(temperature_status), C(username) and
-      C(ssh_port).
+      C(ssh_port). C(tags) is returned when O(include_tags) is true.
   returned: success
   type: list
   elements: dict
@@ -81,10 +93,11 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from ..module_utils._modules.options import TAG_OPTION
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 
-MODULE = list_module("QueryHost", returns="hosts", cursor="host")
+MODULE = list_module("QueryHost", returns="hosts", cursor="host", options=TAG_OPTION)
 
 
 def main() -> None:

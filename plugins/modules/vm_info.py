@@ -19,6 +19,14 @@ description:
     times, compares exactly, and fails on other conditions.
   - VMs in every state are listed. Services keep a deleted VM for some time in the state V(Destroyed) or V(Expunging).
     Use O(query=state!=Destroyed) to exclude such VMs.
+options:
+  include_tags:
+    description:
+      - Whether to add the user tags of each VM as C(tags), among them the marks of roles, which say what a role will
+        put back. This needs one more query, which lists the tags of all objects unless the result has one VM.
+    type: bool
+    default: false
+    version_added: 1.0.0
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -59,6 +67,12 @@ EXAMPLES = r"""
     wait_for:
       exists: false
       timeout: 1800
+
+- name: List the VMs that the role vm_power has stopped
+  virtinfra.manager.vm_info:
+    query:
+      - __userTag__=virtinfra.manager vm_power default 01 Running
+    include_tags: true
 """
 
 RETURN = r"""
@@ -69,7 +83,8 @@ vms:
       C(name), C(description), C(zone_uuid), C(cluster_uuid), C(image_uuid), C(host_uuid), C(last_host_uuid),
       C(instance_offering_uuid), C(root_volume_uuid), C(default_l3_network_uuid), C(platform), C(architecture), C(type),
       C(hypervisor_type), C(memory_size), C(cpu_num), C(cpu_speed), C(allocator_strategy), C(create_date),
-      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms).
+      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms). C(tags) is returned
+      when O(include_tags) is true.
   returned: success
   type: list
   elements: dict
@@ -84,10 +99,11 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from ..module_utils._modules.options import TAG_OPTION
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._modules.read import list_module
 
-MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm")
+MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm", options=TAG_OPTION)
 
 
 def main() -> None:

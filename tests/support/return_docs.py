@@ -220,6 +220,9 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         if "tags" in load_spec(name).all_options:
             path = next(iter(paths))
             paths[path] = {**paths[path], "tags": TAGS}
+        if "include_tags" in load_spec(name).all_options:
+            path = next(iter(paths))
+            paths[path] = {**paths[path], "tags": {**TAGS, "returned": "when O(include_tags) is true"}}
     return {
         name: {
             **{

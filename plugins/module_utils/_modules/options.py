@@ -157,6 +157,8 @@ LIST_OPTIONS: Options = {
     },
 }
 
+TAG_OPTION: Options = {"include_tags": {"type": "bool", "default": False}}
+
 # Uuids, handles of jobs, and results of tasks, which have members of any name.
 JOB_HANDLES: Options = {"jobs": {"type": "list", "elements": "raw", "required": True}}
 

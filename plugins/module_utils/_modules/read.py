@@ -20,6 +20,7 @@ from .._api.records import (
     Record,
     complete_members,
     complete_record,
+    get_tag,
     is_same_value,
     record_to_result,
     to_camel_case,
@@ -29,7 +30,16 @@ from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.jobs import WaitPolicy
-from .._client.lists import PAGE_SIZE, combine_finders, find_by_attribute, get_by_uuid, paginate, paginate_cursor, query
+from .._client.lists import (
+    PAGE_SIZE,
+    combine_finders,
+    find_by_attribute,
+    get_by_uuid,
+    list_user_tags,
+    paginate,
+    paginate_cursor,
+    query,
+)
 from .._client.waiting import read_until
 from .._engine.context import ModuleContext
 from .options import (
@@ -100,7 +110,8 @@ class Listing(NamedTuple):
     cursor query, which is used when the option ``filters``, ``sort`` or ``order`` is given or when the query cannot be
     used; None if the module has no cursor query. ``fields`` are the fields that options select by equality. ``view``
     adds members to a record. ``predicates`` maps the API name of an option to a function that says whether a record
-    matches the option's value. ``returns`` is the member of the result with the records.
+    matches the option's value. ``returns`` is the member of the result with the records. If the module has the option
+    ``include_tags``, it adds their user tags.
     """
 
     operation: str | None
@@ -117,6 +128,12 @@ class Listing(NamedTuple):
 
     def run(self, context: ModuleContext) -> dict[str, Any]:
         """Return the result of a task: the selected records, and how many there are without ``limit``."""
+        result = self._list(context)
+        if context.params.get("include_tags"):
+            _add_tags(context.client, result[self.returns])
+        return result
+
+    def _list(self, context: ModuleContext) -> dict[str, Any]:
         _check_list_options(context.desired)
         conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
         wait_for, awaited = context.params.get("wait_for") or {}, None
@@ -296,6 +313,16 @@ def _check_list_options(desired: Record) -> None:
             "query and filters are mutually exclusive: query needs a session, filters need api_token. Remove one of"
             " them."
         )
+
+
+def _add_tags(client: Client, results: Sequence[Record]) -> None:
+    """Add their user tags, sorted, to results, with one list: that of the object if there is one, or else of all."""
+    rows = list_user_tags(client, results[0]["uuid"] if len(results) == 1 else None) if results else []
+    tags: dict[str, list[str]] = {}
+    for row in rows:
+        tags.setdefault(row["resourceUuid"], []).append(get_tag(row))
+    for result in results:
+        result["tags"] = sorted(tags.get(result["uuid"], []))
 
 
 def _to_list(value: Any) -> list[Any]:

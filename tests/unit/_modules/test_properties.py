@@ -416,6 +416,7 @@ NOT_SENT = {
     "fail_on_error",
     "fail_on_problems",
     "force",
+    "include_tags",
     "recover",
     "running_vms",
     "tags_mode",

@@ -619,3 +619,28 @@ def test_dates_in_conditions_select_by_time(run: ModuleRunner, value: str) -> No
     refused = run("vm_info", {"query": ["createDate>yesterday"]})
     assert refused["error"]["code"] == "INVALID"
     assert refused.log == []
+
+
+@pytest.mark.parametrize(
+    ("module", "key", "kind", "resource_type"),
+    [("vm_info", "vms", "vm", "VmInstanceVO"), ("host_info", "hosts", "host", "HostVO")],
+)
+def test_user_tags_need_one_more_query(
+    sim: Simulator, run: ModuleRunner, module: str, key: str, kind: str, resource_type: str
+) -> None:
+    """Only if they are asked for: that of one object, or one for all."""
+    sim.reset(user_tags=0)
+    first, second = (record["uuid"] for record in sim.records(kind)[:2])
+    for uuid, tag in ((first, "b"), (first, "a"), (second, "c")):
+        params = {"resourceType": resource_type, "resourceUuid": uuid, "tag": tag}
+        run("api", {"operation": "CreateUserTag", "params": params})
+    assert "tags" not in run(module, {})[key][0]
+    ran = run(module, {"include_tags": True})
+    tags = {record["uuid"]: record["tags"] for record in ran[key]}
+    assert (tags.pop(first), tags.pop(second), {*map(str, tags.values())}) == (["a", "b"], ["c"], {"[]"})
+    assert len(ran.queries("QueryUserTag")) == 1
+    one = run(module, {"uuid": second, "include_tags": True})
+    assert (one[key][0]["tags"], one.queries("QueryUserTag")[0]["q"]) == (["c"], [f"resourceUuid={second}"])
+    assert not run(module, {"name": "nowhere", "include_tags": True}).queries("QueryUserTag")
+    sim.configure(missing_operations=["QueryUserTag"])
+    assert run(module, {"include_tags": True}).failed
