@@ -93,6 +93,24 @@ def test_storage_low(sim: Simulator, installed_collection: Path, tmp_path: Path)
     assert "{{ lookup(" in report.read_text(encoding="utf-8")
 
 
+def test_host_down(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """A host that is lost is reported with its VMs. The members of their records are hostile."""
+    sim.change("host", HOST, **hostile_records(tmp_path))
+    for vm in sim.records("vm"):
+        if vm["hostUuid"] == HOST:
+            sim.change("vm", vm["uuid"], name=hostile_texts(tmp_path)[0])
+    with StubServer(lambda dummy: StubResponse(200)) as chat:
+        known = {"HOST_DOWN_CHAT_URL": f"{chat.url}/a-key", **account(sim)}
+        name = "virtinfra.manager.host_down"
+        with run_rulebook(name, tmp_path, installed_collection, {"host_down_interval": 0.2}, None, **known) as rules:
+            wait_for_polls(sim)
+            sim.change("host", HOST, status="Disconnected")
+            wait_until(lambda: bool(chat.requests) or "failed=1" in rules.output)
+            assert "failed=1" not in rules.output, rules.output
+    assert evaluated(tmp_path) == []
+    assert "{{ lookup(" in json.loads(chat.requests[0].body)["text"]
+
+
 def test_texts_that_a_rule_passes_on(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
     """A rulebook of the user passes texts of the reply as variables of their own."""
     port = free_port()

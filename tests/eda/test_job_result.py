@@ -39,6 +39,33 @@ def test_event_of_job_results_is_unchanged() -> None:
     assert plugin("event_filter", "job_result")(SHAPED) == SHAPED
 
 
+COLLECTED = {"jobs": [SHAPED], "failed": 0, "succeeded": 1, "shortened": 0}
+FAILED = {"job": {"uuid": "f" * 32, "succeeded": False, "batch": None}, "msg": "no", "shortened": True}
+
+
+@pytest.mark.parametrize(
+    ("event", "options", "expected"),
+    [
+        (SHAPED, {"as_list": True}, COLLECTED),
+        (webhook_event(SHAPED["result"]), {"as_list": True}, {**COLLECTED, "meta": webhook_event({})["meta"]}),
+        (COLLECTED, {}, COLLECTED),
+        (COLLECTED, {"as_list": True}, COLLECTED),
+        (COLLECTED, {"only_failed": True}, []),
+        (SHAPED, {"only_failed": True}, []),
+        (FAILED, {"only_failed": True}, FAILED),
+        (
+            {**COLLECTED, "jobs": [SHAPED, FAILED], "failed": 1},
+            {"only_failed": True},
+            {"jobs": [FAILED], "failed": 1, "succeeded": 0, "shortened": 1},
+        ),
+        ({"jobs": []}, {"as_list": True}, []),
+        ({"jobs": [{"job": 1}]}, {"as_list": True}, []),
+    ],
+)
+def test_lists_of_results(event: dict[str, Any], options: dict[str, bool], expected: Any) -> None:
+    assert plugin("event_filter", "job_result")(event, **options) == expected
+
+
 @pytest.mark.parametrize("of_job_results", [True, False])
 def test_no_text_is_a_template(of_job_results: bool) -> None:
     """Neither in events of job_results, which an event stream can imitate, nor in what other sources add."""

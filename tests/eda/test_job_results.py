@@ -220,6 +220,50 @@ def test_spool_delivers_acknowledged_results_after_a_restart(tmp_path: Path) -> 
     assert [event["job"]["uuid"][-1] for event in after.events] == ["1", "2", "9"]
 
 
+# ---------------------------------------------------------------------------------------------------------- collecting
+
+
+def test_results_are_collected_until_the_buffer_is_full() -> None:
+    """The first event has what fits into the buffer, although the time is not over; nothing is lost or left over."""
+
+    async def play(rules: Rules) -> None:
+        async with receiving(rules, collect_seconds=3600, buffer_size=4) as url, aiohttp.ClientSession() as session:
+            await asyncio.gather(*(deliver(session, url, f"{number:032x}") for number in range(8)))
+            await rules.wait_for(2)
+
+    rules = Rules()
+    asyncio.run(play(rules))
+    assert [len(event["jobs"]) for event in rules.events] == [4, 4]
+    assert {event["failed"] for event in rules.events} == {0}
+    uuids = sorted(result["job"]["uuid"] for event in rules.events for result in event["jobs"])
+    assert uuids == [f"{number:032x}" for number in range(8)]
+
+
+def test_collected_results_survive_a_restart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Those that wait, and those of an event that the rules have not taken. One that is too large is shortened."""
+    spool, large = str(tmp_path / "spool.sqlite"), json.dumps({"inventory": {"name": "x" * 300_000}}).encode()
+
+    async def fill(rules: Rules) -> None:
+        async with receiving(rules, collect_seconds=3600, spool=spool) as url, aiohttp.ClientSession() as session:
+            assert await post(session, url, f"{0:032x}") == 204
+            assert await post(session, url, f"{1:032x}", large) == 204
+
+    async def restart(rules: Rules) -> None:
+        async with receiving(rules, collect_seconds=0.01, spool=spool):
+            await rules.wait_for(1)
+
+    stopped, after = Rules(), Rules()
+    asyncio.run(fill(stopped))
+    asyncio.run(restart(after))
+    assert stopped.events == []
+    (event,) = after.events
+    assert (event["failed"], event["succeeded"], event["shortened"]) == (0, 2, 1)
+    first, second = event["jobs"]
+    assert first["result"] == {}
+    assert second == {"job": {"uuid": f"{1:032x}", "succeeded": True, "batch": None}, "shortened": True}
+    assert "1 of 2 results are shortened" in caplog.text
+
+
 # ---------------------------------------------------------------------------------------------------------- confirming
 
 

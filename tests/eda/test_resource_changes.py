@@ -161,6 +161,31 @@ def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
     assert sim.sessions()["failed_logins"] == 1
 
 
+def test_all_changes_of_a_poll_are_one_event(crowd: Simulator, tmp_path: Path) -> None:
+    """They are stored together: a restart does not deliver them again."""
+    uuids = hosts_of(crowd)[:40]
+    args = args_of(crowd, resource_type="host", fields=["status"], state_file=str(tmp_path / "state.sqlite"))
+
+    async def run(rules: Rules) -> None:
+        async with running("resource_changes", {**args, "collect_changes": True}, rules):
+            # The poll after an event shows that the event is stored.
+            await polls(crowd, "QueryHost", 8)
+
+    first, second, third = Rules(), Rules(), Rules()
+    asyncio.run(run(first))
+    for uuid in uuids:
+        crowd.change("host", uuid, status="Disconnected")
+    asyncio.run(run(second))
+    asyncio.run(run(third))
+    assert (first.events, third.events) == ([], [])
+    changes = [change for event in second.events for change in event["changes"]]
+    assert [change["change"]["uuid"] for change in changes] == uuids
+    assert {change["record"]["status"] for change in changes} == {"Disconnected"}
+    # Records of hosts are a few kilobytes, so that their number, and not their size, fits into one event.
+    assert len(second.events) == 1
+    assert second.events[0]["shortened"] == 0
+
+
 def test_threshold_has_hysteresis(sim: Simulator) -> None:
     """Low under 10 %, normal from 12 %, and unchanged between both limits."""
     (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))

@@ -152,9 +152,8 @@ def test_failed_jobs_with_a_job_template(sim: Simulator, installed_collection: P
 
     def launches() -> list[str]:
         launched = [json.loads(request.body) for request in platform.requests if request.method == "POST"]
-        given = [launch["extra_vars"]["ansible_eda"] for launch in launched]
-        events = [event for each in given for event in each.get("events", {"m": each.get("event")}).values()]
-        return sorted(f"{event['about']}: {event['msg']}" for event in events)
+        jobs = [job for launch in launched for job in launch["extra_vars"]["ansible_eda"]["event"]["jobs"]]
+        return sorted(f"{job['about']}: {job['msg']}" for job in jobs)
 
     variables = {**RESULTS, "job_results_port": port}
     with StubServer(answer) as platform:
@@ -169,3 +168,46 @@ def test_failed_jobs_with_a_job_template(sim: Simulator, installed_collection: P
             messages = deliver_failures(sim, port)
             wait_until(lambda: len(launches()) >= FAILED_JOBS or rules.process.poll() is not None)
             assert launches() == sorted(messages), rules.output
+
+
+def test_hosts_that_go_down(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """All hosts that a poll finds down are one message, with their VMs, without those in maintenance."""
+    messages: list[str] = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        messages.append(json.loads(request.body)["text"])
+        return StubResponse(200)
+
+    with StubServer(answer) as chat:
+        known = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+        known["HOST_DOWN_CHAT_URL"] = f"{chat.url}/a-key"
+        # One poll finds the hosts of the first change.
+        variables = {"host_down_interval": 0.5}
+        name = "virtinfra.manager.host_down"
+        with run_rulebook(name, tmp_path, installed_collection, variables, None, **known) as rules:
+            wait_until(lambda: sum(entry["operation"] == "QueryHost" for entry in sim.log()) > 1)
+            sim.change("host", HOSTS[2], state="Maintenance", status="Disconnected")
+            sim.change("host", HOSTS[0], status="Disconnected")
+            wait_until(lambda: "host-1 (" in "".join(messages) or "failed=1" in rules.output)
+            running = [vm["name"] for vm in sim.records("vm") if vm["hostUuid"] == HOSTS[0]]
+            assert running
+            assert messages == [f"host-1 (10.0.0.11) is down. Its VMs: {', '.join(running)}\n"], rules.output
+            sim.change("host", HOSTS[0], status="Connected")
+            sim.change("host", HOSTS[1], status="Disconnected")
+            wait_until(lambda: len(messages) == 2)
+            assert messages[1].startswith("host-2 (10.0.0.12) is down. It")
+            assert "host-1" not in messages[1]
+
+
+def test_primary_storages_that_run_full(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The rulebook writes the capacity report when a primary storage has less than 10 % left."""
+    report, (storage, *dummy) = tmp_path / "report.html", sim.records("primarystorage")
+    known = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+    variables = {"storage_low_interval": 0.2, "capacity_report_path": str(report)}
+    name = "virtinfra.manager.storage_low"
+    with run_rulebook(name, tmp_path, installed_collection, variables, None, **known) as rules:
+        wait_until(lambda: sum(entry["operation"].startswith("Query") for entry in sim.log()) > 1)
+        sim.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 20)
+        wait_until(lambda: "PLAY RECAP" in rules.output)
+        assert "failed=0" in rules.output, rules.output
+    assert storage["name"] in report.read_text(encoding="utf-8")

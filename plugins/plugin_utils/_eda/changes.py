@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...module_utils._api.records import (
     to_camel_case,
 )
 from ...module_utils._masking.masker import Masker
+from .collected import collect
 
 LOW, NORMAL = "low", "normal"
 
@@ -63,6 +64,19 @@ class Change:
     key: str
     after: Any
     event: dict[str, Any]
+
+
+def build_events(changes: Sequence[Change], collects: bool) -> Iterator[tuple[dict[str, Any], Sequence[Change]]]:
+    """Yield an event and its change for each change, or events of all changes."""
+    if not collects:
+        yield from ((change.event, [change]) for change in changes)
+        return
+    for collected in collect(((change, change.event) for change in changes), _drop_record):
+        yield {"changes": collected.members, "shortened": collected.shortened}, collected.keys
+
+
+def _drop_record(event: Mapping[str, Any]) -> dict[str, Any]:
+    return {"change": event["change"]}
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,9 @@ from ...module_utils._modules.act import format_job
 FAILED_STATUS = 503
 
 LONGEST_CONTEXT = 256
+
+# The longest message, in characters, of a result that is too large for an event of several results.
+LONGEST_MESSAGE = 1000
 
 
 class InvalidPost(VirtinfraError):
@@ -69,6 +72,20 @@ def read_post(headers: Mapping[str, str], body: bytes, target: str) -> JobPost:
     job = Job(uuid, "", operation if re.fullmatch(r"\w+", operation, re.ASCII) else "")
     _apply_outcome(job, values.get("x-job-success", "").lower(), Response(200, {}, body))
     return JobPost(job, values.get("x-job-batch") or None, _read_context(target, "about") or None)
+
+
+def build_list_event(results: Sequence[dict[str, Any]], shortened: int = 0) -> dict[str, Any]:
+    """Return the event of several results, each in the form of its own event."""
+    failed = sum(not result["job"]["succeeded"] for result in results)
+    return {"jobs": [*results], "failed": failed, "succeeded": len(results) - failed, "shortened": shortened}
+
+
+def shorten_result(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event of a result without its reply or error, and with the beginning of its message."""
+    kept = {name: value for name, value in event.items() if name not in ("result", "error")}
+    if "msg" in kept:
+        kept["msg"] = kept["msg"][:LONGEST_MESSAGE] + "..."
+    return {**kept, "shortened": True}
 
 
 def _read_context(target: str, name: str) -> str:

@@ -7,7 +7,7 @@ import hmac
 import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from ...module_utils._api.errors import InvalidOptions, TransportError
 from ...module_utils._client.client import Client
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job, format_job_path
 from ...module_utils._http.webhooks import is_signed
-from .job_events import InvalidPost, JobPost, read_post
+from .collected import MOST_MEMBERS, Collected, collect
+from .job_events import InvalidPost, JobPost, build_list_event, read_post, shorten_result
 from .listener import Refusals, open_listener
 from .source import deliver_event
 from .store import Spool
@@ -40,9 +41,9 @@ class Receiver:
 
     def __init__(self, options: Mapping[str, Any], spool: Spool, client: Client | None, log: logging.Logger) -> None:
         self._options, self._spool, self._client = options, spool, client
-        self._arrived = asyncio.Event()
+        self._arrived, self._full = asyncio.Event(), asyncio.Event()
         self._confirming: set[str] = set()
-        self.refusals = Refusals(log)
+        self._log, self.refusals = log, Refusals(log)
 
     async def handle(self, request: web.Request) -> web.Response:
         """Respond to a post, whatever it contains. The service posts again, for half a minute, unless it is accepted.
@@ -78,6 +79,7 @@ class Receiver:
         self._check_room()
         if self._spool.add(post.job.uuid, post.build_event()):
             self._arrived.set()
+            self._check_whether_full()
 
     def _check_sender(self, request: web.Request) -> None:
         if not _are_equal(request.path, self._options["path"]):
@@ -133,11 +135,42 @@ class Receiver:
         """Deliver the results in the spool to the rules, forever."""
         while True:
             self._arrived.clear()
-            while entry := self._spool.read_first():
-                number, event = entry
-                await deliver_event(queue, event)
-                self._spool.remove(number)
-            await self._arrived.wait()
+            self._full.clear()
+            if not self._spool.pending:
+                await self._arrived.wait()
+            if self._options["collect_seconds"] is None:
+                await self._forward_each(queue)
+            else:
+                await self._forward_collected(queue, self._options["collect_seconds"])
+
+    async def _forward_each(self, queue: asyncio.Queue[Any]) -> None:
+        """Deliver an event for each result in the spool."""
+        for number, event in self._spool.read():
+            await deliver_event(queue, event)
+            self._spool.remove([number])
+
+    async def _forward_collected(self, queue: asyncio.Queue[Any], seconds: float) -> None:
+        """Wait for further results, and deliver all of them in as few events as their size permits."""
+        self._check_whether_full()
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._full.wait(), seconds)
+        for collected in collect(self._spool.read(), shorten_result):
+            await deliver_event(queue, build_list_event(collected.members, collected.shortened))
+            self._spool.remove(collected.keys)
+            self._report_shortened(collected)
+
+    def _check_whether_full(self) -> None:
+        """End the wait for further results when an event has no room for more, or the buffer."""
+        if self._spool.pending >= min(MOST_MEMBERS, self._options["buffer_size"]):
+            self._full.set()
+
+    def _report_shortened(self, collected: Collected[int]) -> None:
+        if collected.shortened:
+            self._log.warning(
+                "%d of %d results are shortened: they are too large for one event",
+                collected.shortened,
+                len(collected.members),
+            )
 
 
 @asynccontextmanager

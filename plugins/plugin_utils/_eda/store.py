@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -67,20 +67,23 @@ class Spool(Store):
         self.pending += added
         return added
 
-    def read_first(self) -> tuple[int, dict[str, Any]] | None:
-        """Return the number and the event of the oldest result, None when there is none."""
-        row = self._database.execute(
-            "SELECT number, event FROM jobs WHERE event IS NOT NULL ORDER BY number"
-        ).fetchone()
-        return (row[0], json.loads(row[1])) if row else None
+    def read(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the numbers and the events of the results that are there now, oldest first, one at a time."""
+        numbers = self._database.execute("SELECT number FROM jobs WHERE event IS NOT NULL ORDER BY number").fetchall()
+        for (number,) in numbers:
+            event = self._database.execute("SELECT event FROM jobs WHERE number = ?", (number,)).fetchone()[0]
+            yield number, json.loads(event)
 
-    def remove(self, number: int) -> None:
-        """Remove a result that the rules have taken; its id remains, among the latest 100,000."""
-        self._database.execute("UPDATE jobs SET event = NULL WHERE number = ?", (number,))
-        self.pending -= 1
-        if number % PRUNING_INTERVAL == 0:
-            query = "DELETE FROM jobs WHERE event IS NULL AND number <= ?"
-            self._database.execute(query, (number - MAX_REMEMBERED,))
+    def remove(self, numbers: Sequence[int]) -> None:
+        """Remove results that the rules have taken; their ids remain, among the latest 100,000."""
+        self._database.execute("BEGIN")
+        self._database.executemany("UPDATE jobs SET event = NULL WHERE number = ?", [(number,) for number in numbers])
+        self._database.execute("COMMIT")
+        self.pending -= len(numbers)
+        for number in numbers:
+            if number % PRUNING_INTERVAL == 0:
+                query = "DELETE FROM jobs WHERE event IS NULL AND number <= ?"
+                self._database.execute(query, (number - MAX_REMEMBERED,))
 
 
 class StateFile(Store):

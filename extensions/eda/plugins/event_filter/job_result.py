@@ -18,8 +18,21 @@ description:
     in C({ { name }}), also in C(meta).
   - It needs the headers C(X-Job-UUID) and C(X-Job-Success) in C(meta.headers). C(about) and C(operation) are read from
     the query in C(meta.endpoint), which C(ansible.eda.webhook) does not provide.
+  - With O(as_list), a rulebook can use one condition for events of a stream and for those of
+    C(virtinfra.manager.job_results) with C(collect_seconds).
   - The filter neither confirms results nor removes duplicates.
-options: {}
+options:
+  as_list:
+    description:
+      - Whether to convert the event of one result to the form of C(collect_seconds), with C(jobs), a list of this
+        result. The filter itself collects nothing.
+    type: bool
+    default: false
+  only_failed:
+    description:
+      - Whether to drop the results of jobs that succeeded, also from the list C(jobs).
+    type: bool
+    default: false
 """
 
 EXAMPLES = r"""
@@ -49,23 +62,32 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.job_events import InvalidPost, read_post
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.job_events import (
+    InvalidPost,
+    build_list_event,
+    read_post,
+)
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.texts import disarm_templates
 
 
-def main(event: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
+def main(event: Mapping[str, Any], as_list: bool = False, only_failed: bool = False) -> Mapping[str, Any] | list[Any]:
     """Return the event in the form of job_results, without templates, or an empty list to drop it."""
     try:
-        shaped: Mapping[str, Any] | list[Any] = disarm_templates(shape(event))
-        return shaped
+        shaped = shape(event)
+        if "jobs" in shaped or as_list:
+            shaped = select_results(shaped, only_failed)
+        elif only_failed and shaped["job"]["succeeded"]:
+            shaped = {}
+        disarmed: Mapping[str, Any] = disarm_templates(shaped)
+        return disarmed or []
     except (InvalidPost, RecursionError, TypeError, ValueError):
         return []
 
 
 def shape(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the event in the form of job_results. Raise InvalidPost, TypeError or ValueError for other events."""
-    job = event.get("job")
-    if isinstance(job, Mapping) and "uuid" in job and "succeeded" in job:
+    jobs = event.get("jobs", [event])
+    if isinstance(jobs, list) and jobs and all(map(is_result, jobs)):
         return event
     meta = event.get("meta")
     meta = meta if isinstance(meta, Mapping) else {}
@@ -73,3 +95,19 @@ def shape(event: Mapping[str, Any]) -> Mapping[str, Any]:
     body = json.dumps(event.get("payload")).encode()
     post = read_post(headers if isinstance(headers, Mapping) else {}, body, str(meta.get("endpoint", "")))
     return {**post.build_event(), "meta": meta}
+
+
+def is_result(event: Any) -> bool:
+    """Return whether an event has the form that job_results gives to one result."""
+    job = event.get("job") if isinstance(event, Mapping) else None
+    return isinstance(job, Mapping) and "uuid" in job and "succeeded" in job
+
+
+def select_results(event: Mapping[str, Any], only_failed: bool) -> Mapping[str, Any]:
+    """Return the event of a list of results, without those that succeeded; an empty one if none is left."""
+    results = event["jobs"] if "jobs" in event else [{name: event[name] for name in event if name != "meta"}]
+    kept = [result for result in results if not (only_failed and result["job"]["succeeded"])]
+    if not kept:
+        return {}
+    meta = {"meta": event["meta"]} if "meta" in event else {}
+    return {**build_list_event(kept, sum("shortened" in result for result in kept)), **meta}

@@ -16,6 +16,7 @@ description:
     status 503, and the service posts it again (15 times, every 2 seconds).
   - Further results of the same job are dropped. Malformed posts, posts to another path and posts without the token are
     refused, counted and logged. A connection serves one post.
+  - With O(collect_seconds), one event contains all results of some seconds.
   - An event has C(job) with C(uuid), C(succeeded) and C(batch), and C(result), or C(error) and C(msg).
   - It has C(operation) and C(about) if the query of the URL has them, as in
     V(https://receiver.example.com/SECRET?about=host-1), and C(job.batch) is the outcome of an operation on several
@@ -95,6 +96,15 @@ options:
         with it, and posts without a valid signature are refused.
       - The environment variable E(VIRTINFRA_WEBHOOK_KEY) is used when the option is not given.
     type: str
+  collect_seconds:
+    description:
+      - How long to wait for further results after the first one, in seconds. All of them become one event, with
+        C(jobs), the list of what would be their own events, and the numbers C(failed), C(succeeded) and C(shortened).
+      - An event has at most 500 results in 256 KiB, and the next event the rest. A result that alone is larger loses
+        C(result) or C(error) and the end of C(msg), and has C(shortened). C(shortened) counts such results.
+      - Use it for rules that react to many results together. A time window of a rule (C(throttle) with C(once_after))
+        also collects events, but ansible-rulebook 1.3 can stop to react for good after a window with hundreds of them.
+    type: float
   spool:
     description:
       - A SQLite file that stores the acknowledged results until they are delivered to the rules, so that none is lost
@@ -162,6 +172,7 @@ OPTIONS: Options = {
     "max_connections_per_peer": {"type": "int", "default": 64},
     "confirm": {"type": "bool", "default": True},
     **WEBHOOK_KEY,
+    "collect_seconds": {"type": "float"},
     "spool": {"type": "path"},
 }
 
@@ -198,12 +209,19 @@ def check_options(options: Mapping[str, Any]) -> None:
         )
     if options["token"] is not None and not re.fullmatch(r"[\x21-\x7e]+", options["token"]):
         raise InvalidOptions("token must be printable ASCII without spaces, and not empty")
-    for name in ("body_limit", "buffer_size", "max_connections_per_peer"):
-        if options[name] < 1:
-            raise InvalidOptions(f"{name} must be at least 1")
+    _check_limits(options)
     for name in ("keyfile", "client_ca"):
         if options[name] and not options["certfile"]:
             raise InvalidOptions(f"{name} needs certfile")
+
+
+def _check_limits(options: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a limit or a time that is not positive."""
+    for name in ("body_limit", "buffer_size", "max_connections_per_peer"):
+        if options[name] < 1:
+            raise InvalidOptions(f"{name} must be at least 1")
+    if options["collect_seconds"] is not None and not options["collect_seconds"] > 0:
+        raise InvalidOptions("collect_seconds must be more than 0 seconds")
 
 
 def build_tls_context(options: Mapping[str, Any]) -> ssl.SSLContext | None:

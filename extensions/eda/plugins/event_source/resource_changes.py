@@ -96,6 +96,13 @@ options:
       - How many records to request per page.
     type: int
     default: 1000
+  collect_changes:
+    description:
+      - Whether all changes of a poll become one event, with C(changes), the list of what would be their own events.
+      - An event has at most 500 changes in 256 KiB, and the next event the rest. C(shortened) counts the changes that
+        alone are larger and therefore have no C(record).
+    type: bool
+    default: false
   state_file:
     description:
       - A SQLite file with the last known values, so that the first poll after a restart reports only what has changed
@@ -187,6 +194,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.changes imp
     Poll,
     Threshold,
     Watch,
+    build_events,
     name_total_field,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.source import (
@@ -231,6 +239,7 @@ OPTIONS: Options = {
     "fields": {"type": "list", "elements": "str"},
     "thresholds": {"type": "list", "elements": "dict", "default": [], "options": THRESHOLD},
     "interval": {"type": "float", "default": 30},
+    "collect_changes": {"type": "bool", "default": False},
     "state_file": {"type": "path"},
 }
 
@@ -262,7 +271,7 @@ async def main(queue: asyncio.Queue[Any], args: dict[str, Any]) -> None:
             if failures:
                 LOG.warning("%s can be read again after %d failed polls", service.name, failures)
                 failures = 0
-            await report(queue, poll, known, state)
+            await report(queue, poll, known, state, options["collect_changes"])
             await asyncio.sleep(options["interval"])
 
 
@@ -274,17 +283,20 @@ def compare(client: Client, service: Service, watch: Watch, known: Known) -> Pol
         return watch.compare(records, known, name_objects)
 
 
-async def report(queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile) -> None:
-    """Deliver an event to the rules for each change, and store the change when they have taken it."""
+async def report(
+    queue: asyncio.Queue[Any], poll: Poll, known: dict[str, dict[str, Any]], state: StateFile, collects: bool
+) -> None:
+    """Deliver an event to the rules for each change, or for all, and store the changes when they have taken it."""
     for uuid in poll.gone:
         del known[uuid]
     known.update(poll.new)
     if poll.new or poll.gone:
         state.save(poll.new, poll.gone)
-    for change in poll.changes:
-        await deliver_event(queue, change.event)
-        known[change.uuid][change.key] = change.after
-        state.save({change.uuid: known[change.uuid]})
+    for event, changes in build_events(poll.changes, collects):
+        await deliver_event(queue, event)
+        for change in changes:
+            known[change.uuid][change.key] = change.after
+        state.save({change.uuid: known[change.uuid] for change in changes})
 
 
 def build_watch(options: Mapping[str, Any]) -> Watch:
