@@ -191,6 +191,12 @@ INVENTORIES = {
         {"services": [{"url": "http://127.0.0.1:1"}]},
         ("services[0]: there is no option url. Did you mean base_url?",),
     ),
+    "other word for an option": Mistake("hosts", {"url": "http://127.0.0.1:1"}, ("Did you mean base_url?",)),
+    "unknown option": Mistake(
+        "hosts",
+        {"color": "red"},
+        ("unknown option color. The options are ", "keyed_groups", "those of the connection."),
+    ),
     "unknown value of an option": Mistake(
         "hosts", {"on_failure": "ignore"}, ("on_failure must be one of fail, skip, last_known, not 'ignore'",)
     ),

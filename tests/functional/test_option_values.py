@@ -116,14 +116,6 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         {"vm": "vm-5", "l3_network": "l3-1", "custom_mac": 41135036},
         "must be an address such as 52:54:00:12:34:56, not '41135036'. Put it in quotes",
     ),
-    ("vm_info", {"vm_name": "vm-1"}, "there is no option vm_name. Did you mean name?"),
-    ("vm", {"vm": "vm-1", "state": "running"}, "there is no option vm. Did you mean name?"),
-    ("vm_info", {"state": "Running"}, "there is no option state. Did you mean query?"),
-    ("vm_info", {"wait_timeout": 5}, "there is no option wait_timeout. Did you mean wait_for?"),
-    ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),
-    ("kvm_host", {"ip": "10.0.0.1"}, "there is no option ip. Did you mean management_ip?"),
-    ("kvm_host", {"user": "root"}, "there is no option user. Did you mean username?"),
-    ("vm_nic", {"vm": "vm-5", "network": "l3-1"}, "there is no option network. Did you mean l3_network?"),
     ("batch", {"module": "vm", "objects": ["vm-2"]}, "each item of objects must be a mapping, such as [{name: vm-2}"),
     ("batch", {"module": "vm", "objects": [{"name": ["vm-2"]}]}, "objects[0]: name must be one string, not ['vm-2']"),
 ]
@@ -137,6 +129,64 @@ def test_value_in_another_form_is_refused(playbook_runner: PlaybookRunner, as_mo
     for played, (dummy, options, expected) in zip(run, cases, strict=True):
         assert expected in played.result["msg"], options
         assert played.written == []
+
+
+HINTS: list[tuple[str, dict[str, Any], str]] = [
+    ("sns_endpoint", {"webhook": "https://chat.example.com"}, "there is no option webhook. Did you mean url?"),
+    ("kvm_host", {"address": "10.0.0.1"}, "Did you mean management_ip?"),
+    ("kvm_host", {"ip": "10.0.0.1"}, "Did you mean management_ip?"),
+    ("kvm_host", {"ssh_user": "root"}, "Did you mean username?"),
+    ("kvm_host", {"user": "root"}, "Did you mean username?"),
+    ("kvm_host", {"ipmi_user": "root"}, "Did you mean ipmi_username?"),
+    ("kvm_host", {"host": "host-1"}, "Did you mean name?"),
+    ("kvm_host", {"enabled": True}, "Did you mean state?"),
+    ("sns_teamchat_person", {"user": "person-1"}, "Did you mean user_id?"),
+    ("vm_snapshot_group", {"vm_name": "vm-1"}, "Did you mean vm?"),
+    ("vm_info", {"vm_name": "vm-1"}, "Did you mean name?"),
+    ("vm", {"vm": "vm-1"}, "Did you mean name?"),
+    ("sns_snmp_platform", {"host": "192.0.2.1"}, "Did you mean snmp_address?"),
+    ("vm_info", {"username": "admin"}, "Did you mean account?"),
+    ("vm_info", {"host": "host-1"}, "Did you mean query: ['host.name=...']?"),
+    ("vm_info", {"cluster": "cluster-1"}, "Did you mean query: ['cluster.name=...']?"),
+    ("host_info", {"cluster": "cluster-1"}, "Did you mean query: ['cluster.name=...']?"),
+    ("vm_info", {"state": "Running"}, "Did you mean query: ['state=...']?"),
+    ("vm_info", {"wait_timeout": 5}, "Did you mean wait_for?"),
+    ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),
+    (
+        "host_info",
+        {"fields": ["name"]},
+        "there is no option fields. Results contain all fields. Choose some in a template",
+    ),
+    ("api", {"url": "v1/hosts"}, "Did you mean path?"),
+    ("vm", {"cpus": 2}, "Did you mean cpu_num?"),
+    ("vm", {"ram": "4G"}, "Did you mean memory_size?"),
+    ("vm", {"power": "on"}, "Did you mean state?"),
+    ("vm", {"snapshot": "before"}, "there is no option snapshot. virtinfra.manager.vm_snapshot_group takes snapshots."),
+    ("vm_from_snapshot_group", {"snapshot": "before"}, "Did you mean snapshot_group?"),
+    ("vm", {"verify_ssl": False}, "Did you mean validate_certs?"),
+    ("vm", {"nmae": "vm-1"}, "Did you mean name?"),
+    ("vm", {"base_ulr": "http://127.0.0.1"}, "Did you mean base_url?"),
+    ("vm_nic", {"vm": "vm-5", "network": "l3-1"}, "Did you mean l3_network?"),
+    (
+        "session",
+        {"color": "red"},
+        "there is no option color. The options are state, and those of the connection.",
+    ),
+    (
+        "batch",
+        {"module": "vm_info", "objects": []},
+        "not 'vm_info'. One task of vm_info reads many objects: give it query",
+    ),
+]
+
+
+@pytest.mark.parametrize(("module", "options", "expected"), HINTS, ids=[f"{m} {[*o][-1]}" for m, o, dummy in HINTS])
+def test_the_option_that_was_meant(
+    playbook_runner: PlaybookRunner, module: str, options: dict[str, Any], expected: str
+) -> None:
+    """Own options and the words of other collections come before similar ones, and shared options last."""
+    (played,) = playbook_runner.play({f"virtinfra.manager.{module}": options})
+    assert expected in played.result["msg"]
 
 
 @BOTH_PROCESSES

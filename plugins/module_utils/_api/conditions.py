@@ -340,6 +340,15 @@ def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
     return Awaited(field, tuple(map(unify, values)))
 
 
+def suggest_condition(name: str, record_type: str) -> str | None:
+    """Return a condition on a field of the records, or on the name of an object they refer to; None without."""
+    fields = RECORD_FIELDS.get(record_type, ())
+    if to_camel_case(name) in fields:
+        return f"{to_snake_case(to_camel_case(name))}=..."
+    elsewhere = _FIELDS_ELSEWHERE.get(name, "")
+    return f"{elsewhere}=..." if f"{elsewhere.partition('.')[0]}Uuid" in fields else None
+
+
 def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     """Return a warning for each condition whose value matches nothing or is none of the documented ones of its field.
 

@@ -7,7 +7,7 @@ word.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from ansible.module_utils.common.validation import (
@@ -20,7 +20,7 @@ from ansible.module_utils.common.validation import (
 
 from .._api.errors import InvalidOptions, suggest_name
 from .._masking.masker import has_any_members
-from .options import CONNECTION
+from .options import CONNECTION, TAGS, WAIT
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -40,36 +40,89 @@ _EXAMPLES = {
     "wait_for": "such as {field: state, values: [Running]}",
 }
 
-# Words that users expect as names of options, and the options that they may mean.
+# Words that users bring from other modules and collections, and the options that they may mean, the likeliest first. An
+# option of the module itself comes before one that all modules share.
 _OTHER_WORDS = {
-    "cpu": ("cpu_num",),
-    "host": ("hosts", "name"),
-    "hostname": ("name", "management_ip"),
-    "ip": ("management_ip", "static_ip", "query"),
-    "ip_address": ("management_ip", "static_ip", "query"),
-    "mac": ("custom_mac",),
-    "memory": ("memory_size",),
-    "network": ("l3_network",),
+    "address": ("management_ip", "snmp_address", "static_ip", "ip", "url", "query", "base_url"),
+    "api_key": ("api_token", "access_key_id"),
+    "auth_url": ("base_url",),
+    "bandwidth": ("outbound_bandwidth",),
+    "cloud": ("profile",),
+    "count": ("limit",),
+    "datastore": ("primary_storage",),
+    "enabled": ("state", "query"),
+    "endpoint": ("uuid", "base_url"),
+    "filter": ("query", "filters"),
+    "guest": ("vm", "vms", "name"),
+    "host": ("host", "hosts", "snmp_address", "name", "base_url"),
+    "hostname": ("management_ip", "snmp_address", "base_url"),
+    "id": ("uuid",),
+    "interface": ("interfaces",),
+    "ip": ("management_ip", "snmp_address", "static_ip", "query"),
+    "label": ("tags", "user_tags"),
+    "labels": ("tags", "user_tags"),
+    "login": ("username", "account"),
+    "network": ("l3_network", "l3_networks"),
+    "networks": ("l3_networks", "l3_network"),
+    "pass": ("password", "account_password"),
+    "password": ("password", "account_password"),
+    "power_state": ("state",),
+    "proxy": ("proxy_url",),
+    "secret": ("access_key_secret",),
+    "snapshot": ("snapshot_group",),
+    "server": ("base_url",),
     "state": ("query",),
     "status": ("query",),
+    "storage": ("primary_storage",),
+    "tag": ("tags", "user_tags"),
     "timeout": ("wait_timeout", "request_timeout"),
     "token": ("api_token",),
-    "url": ("base_url",),
-    "user": ("username", "account"),
+    "uri": ("url", "path", "base_url"),
+    "url": ("url", "path", "base_url"),
+    "user": ("username", "user_id", "account"),
+    "username": ("account",),
+    "vlan": ("vlan_ids",),
     "vm": ("vms", "name"),
     "wait_timeout": ("wait_for",),
+    "webhook": ("url", "webhook_url"),
+    **dict.fromkeys(("cpu", "cpus", "cores", "num_cpus", "vcpu", "vcpus"), ("cpu_num",)),
+    **dict.fromkeys(("mem", "memory", "memory_mb", "ram"), ("memory_size",)),
+    **dict.fromkeys(("mac", "mac_address"), ("custom_mac", "mac")),
+    **dict.fromkeys(("ip_address", "ipaddress"), ("management_ip", "snmp_address", "static_ip", "ip", "query")),
+    **dict.fromkeys(
+        ("insecure", "ssl_verify", "tls_verify", "validate_ssl", "verify", "verify_ssl"), ("validate_certs",)
+    ),
+    **dict.fromkeys(("ca_cert", "ca_certs", "cacert", "ca_file"), ("ca_path",)),
+    **dict.fromkeys(("power", "running"), ("state",)),
 }
+
+# What to do about words that no option means.
+_REMARKS = {
+    "become": "become is a keyword of the task, beside the module.",
+    "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
+    "snapshot": "virtinfra.manager.vm_snapshot_group takes snapshots.",
+    "snapshots": "virtinfra.manager.vm_snapshot_group takes snapshots.",
+}
+
+# The options that all modules, or all that make calls, have.
+_SHARED = {*CONNECTION, *WAIT, *TAGS}
+
+# The similarity from which a name counts as a misspelling.
+_MISSPELT = 0.8
+
+# The endings of names that refer to another object, as in vm_name.
+_IDENTIFYING = ("id", "name", "uuid")
 _SECONDS = ("timeout", "interval")
 _SHOWN = 60
 
 
-def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str = "") -> None:
+def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str = "", record_type: str = "") -> None:
     """Raise InvalidOptions for an unknown option, and for a value, or one of the environment, of another form.
 
     ``specs`` is an argument spec, ``values`` are options by their names or aliases. ``place`` precedes the names of
-    suboptions in messages.
+    suboptions in messages. ``record_type`` is the type of the records that a module lists.
     """
-    check_names(specs, values, place)
+    check_names(specs, values, place, record_type)
     for name, spec in specs.items():
         for given in (name, *spec.get("aliases", ())):
             if values.get(given) is not None:
@@ -79,25 +132,68 @@ def check_forms(specs: Mapping[str, Any], values: Mapping[str, Any], place: str 
             _check_form(variable, spec, os.environ[variable], name)
 
 
-def check_names(specs: Mapping[str, Any], names: Iterable[str], place: str = "") -> None:
+def check_names(specs: Mapping[str, Any], names: Iterable[str], place: str = "", record_type: str = "") -> None:
     """Raise InvalidOptions, with the option that was probably meant, for a name that no option or alias has."""
     known = {each: None for name, spec in specs.items() for each in (name, *spec.get("aliases", ()))}
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         place = f"{place.rstrip('.')}: " if place else ""
-        raise InvalidOptions(f"{place}there is no option {unknown}.{_suggest_option(str(unknown), known)}")
+        raise InvalidOptions(f"{place}there is no option {unknown}.{suggest_option(str(unknown), known, record_type)}")
 
 
-def _suggest_option(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the option that was probably meant, or with all but those of the connection."""
-    known = list(known)
-    endings = (name[position + 1 :] for position, character in enumerate(name) if character == "_")
-    meant = next((option for option in (*_OTHER_WORDS.get(name, ()), *endings) if option in known), "")
-    if hint := f" Did you mean {meant}?" if meant else suggest_name(name, known):
+def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> str:
+    """Return a sentence, and a space before it, with the option that was probably meant, or with the options.
+
+    A wrong suggestion is worse than none. So similarity comes last, and a shared option only if it is misspelt, or if
+    other collections have the name for it.
+    """
+    # Only failures need conditions.
+    from .._api.conditions import suggest_condition
+
+    own: list[str] = []
+    shared: list[str] = []
+    for option in known:
+        # Profiles also have commands for the secrets of the connection.
+        (shared if option.removesuffix("_command") in _SHARED else own).append(option)
+    if "query" in own and (condition := suggest_condition(name, record_type)):
+        return f" Did you mean query: ['{condition}']?"
+    if meant := _find_by_word(name, own):
+        return f" Did you mean {meant}?"
+    if hint := suggest_name(name, own, _MISSPELT):
         return hint
-    own = [option for option in known if option not in CONNECTION]
-    others = ", and those of the connection" if len(own) < len(known) else ""
-    return f" The options are {', '.join(own)}{others}."
+    if meant := _find_by_part(name, own) or _find_by_word(name, shared):
+        return f" Did you mean {meant}?"
+    if hint := suggest_name(name, shared, _MISSPELT):
+        return hint
+    if meant := _find_by_part(name, shared):
+        return f" Did you mean {meant}?"
+    if name in _REMARKS:
+        return f" {_REMARKS[name]}"
+    return suggest_name(name, own) or _list_options(own, shared)
+
+
+def _find_by_word(name: str, options: Container[str]) -> str | None:
+    """Return the option for a word of other collections."""
+    return next((option for option in _OTHER_WORDS.get(name.casefold(), ()) if option in options), None)
+
+
+def _find_by_part(name: str, options: Sequence[str]) -> str | None:
+    """Return the option for a part of a name, as vm or name for vm_name, or the only one with the name as a part."""
+    beginning, separator, ending = name.rpartition("_")
+    if separator:
+        identified = beginning if ending in _IDENTIFYING else ""
+        endings = [name[position + 1 :] for position, character in enumerate(name) if character == "_"]
+        meant = next((option for option in (identified, *endings) if option in options), None)
+        return meant or _find_by_word(ending, options)
+    longer = [option for option in options if name in option.split("_")]
+    return longer[0] if len(longer) == 1 else None
+
+
+def _list_options(own: Sequence[str], shared: Sequence[str]) -> str:
+    """Return a sentence with all options but those of the connection."""
+    listed = [*own, *(option for option in shared if option not in CONNECTION)] or shared
+    others = ", and those of the connection" if len(listed) < len(own) + len(shared) else ""
+    return f" The options are {', '.join(listed)}{others}."
 
 
 def _list_variables(spec: Mapping[str, Any]) -> list[str]:

@@ -301,6 +301,7 @@ def list_module(
         {**equality_options, **LIST_OPTIONS, **filter_option, **(options or {})},
         selecting_options=(*equality_options, *map(format_option_name, listing.predicates)),
         own_types=listing.types,
+        record_type=listing.record_type if operation else "",
     )
 
 

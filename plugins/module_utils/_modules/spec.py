@@ -24,7 +24,8 @@ class ModuleSpec(TaskOptions):
     absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
     A module that is ``only_in_controller`` cannot run in a module process. ``keys`` are the options of which the first
     with a value selects the object, none if several options do together. ``own_types`` are the types of the objects
-    that the module changes or lists.
+    that the module changes or lists. ``record_type`` is the type of the records that the module lists, if it always
+    lists the same type.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -38,6 +39,7 @@ class ModuleSpec(TaskOptions):
     only_in_controller: bool = False
     keys: tuple[str, ...] = ()
     own_types: frozenset[str] = frozenset()
+    record_type: str = ""
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object, and its value among validated options; None if none does alone."""

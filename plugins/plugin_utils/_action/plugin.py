@@ -91,7 +91,7 @@ class ActionModule(ActionBase):
             require_one_service(self._task, (GROUP, full_name), self._templar, task_vars or {})
             arguments = self._complete_options(full_name, spec, variables)
             with patch_environ(variables):
-                check_forms(spec.all_options, arguments)
+                check_forms(spec.all_options, arguments, record_type=spec.record_type)
             register_secrets(spec, arguments)
         except VirtinfraError as failure:
             masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))

@@ -178,6 +178,7 @@ def run_objects(
 def _choose_module(name: str) -> tuple[str, ModuleSpec]:
     """Return the full name and the description of a module. Raise InvalidOptions if it cannot be run for objects."""
     short = name.strip().removeprefix("virtinfra.manager.")
+    hint = ""
     if re.fullmatch(r"[a-z][a-z0-9_]*", short) and short != "batch":
         try:
             spec = load_spec(short)
@@ -186,8 +187,10 @@ def _choose_module(name: str) -> tuple[str, ModuleSpec]:
         else:
             if spec.can_change_objects:
                 return f"virtinfra.manager.{short}", spec
+            if "query" in spec.options:
+                hint = f" One task of {short} reads many objects: give it query, such as ['name?=vm-1,vm-2']."
     possible = [path.stem for path in MODULES.glob("*.py") if path.stem not in ("batch", "session", "workflow")]
-    hint = suggest_name(short, (each for each in possible if not each.endswith("_info")))
+    hint = hint or suggest_name(short, (each for each in possible if not each.endswith("_info")))
     raise InvalidOptions(
         f"module must be a module of this collection that changes or calls something, such as kvm_host, not {name!r}."
         f"{hint}"

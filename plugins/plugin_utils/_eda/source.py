@@ -12,13 +12,14 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError, suggest_name
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._client.client import READ_AND_MASK, Client
 from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker, collect_secrets
+from ...module_utils._modules.forms import suggest_option
 from ...module_utils._modules.options import Options
 from .._run.profiles import Profiles
 from .texts import disarm_templates
@@ -37,7 +38,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     """
     arguments = {name: value for name, value in args.items() if value is not None}
     for name in arguments.keys() - spec.keys():
-        raise InvalidOptions(f"unknown argument {name}.{suggest_name(name, spec)}")
+        raise InvalidOptions(f"unknown argument {name}.{suggest_option(name, spec)}")
     arguments = Profiles().complete(arguments, spec)
     validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:

@@ -12,8 +12,9 @@ from typing import Any
 from ansible.errors import AnsibleError
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 
-from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.terminal import escape_controls
+from ...module_utils._modules.forms import suggest_option
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .selection import EXPRESSIONS
@@ -43,7 +44,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     rendered = {}
     for name, value in options.items():
         if name not in known:
-            raise InvalidOptions(f"unknown option {name}.{suggest_name(str(name), known)}")
+            raise InvalidOptions(f"unknown option {name}.{suggest_option(str(name), known)}")
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)

@@ -18,6 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
+from ...module_utils._modules.forms import suggest_option
 from ...module_utils._modules.options import CONNECTION, prefer_given_options
 from .commands import read_secret
 
@@ -172,7 +173,7 @@ class Profile:
         known = (*OPTION_KEYS, *COMMAND_KEYS)
         for key in self.values:
             if key not in known:
-                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_name(str(key), known)}")
+                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_option(str(key), known)}")
             if key in COMMAND_KEYS:
                 self._split_command(key)
                 if self.values.get(COMMAND_KEYS[key]) is not None:

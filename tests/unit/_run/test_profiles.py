@@ -274,6 +274,8 @@ def test_unknown_profile(file: ProfilesFile) -> None:
     [
         ([], " must be a mapping of connection options"),
         ({"base_ulr": URL}, ": unknown key base_ulr. Did you mean base_url?"),
+        ({"user": "admin"}, ": unknown key user. Did you mean account?"),
+        ({"url": URL}, ": unknown key url. Did you mean base_url?"),
         ({"profile": "other"}, ": unknown key profile."),
         ({"base_url_command": "x"}, ": unknown key base_url_command."),
         ({"account_password": 83}, ": account_password must be a string: put it in quotes"),
