@@ -29,7 +29,8 @@ options:
     type: str
     default: objects
   rows:
-    description: Further rows, each a label with a value.
+    description:
+      - Further rows, each a label with a value. Of a list, the row has the number, and a line has the first 20 names.
     type: dict
     default: {}
   report:
@@ -55,7 +56,7 @@ _value:
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..module_utils._masking.terminal import escape_controls
@@ -65,8 +66,8 @@ Entry = Mapping[str, Any]
 # How many entries without a failure a line names.
 MAX_NAMED = 5
 
-# How many entries the line of those that were changed names.
-MAX_CHANGED = 20
+# How many entries a line names that were changed, or not reached.
+MAX_LISTED = 20
 
 # The outcomes of entries that were changed; those of backups say how.
 CHANGED = ("changed", "done", "full", "incremental", "compared", "mixed", "ended")
@@ -80,10 +81,13 @@ def format_table(
 ) -> list[str]:
     """Return the lines of the table: the number of entries by outcome, further rows, and the reasons of failures."""
     outcomes = Counter(str(entry["outcome"]) for entry in entries)
-    table = {title: len(entries), **outcomes, **_count_members(entries), **(rows or {})}
+    lists = {label: value for label, value in (rows or {}).items() if isinstance(value, (list, tuple))}
+    numbers = {label: len(value) if label in lists else value for label, value in (rows or {}).items()}
+    table = {title: len(entries), **outcomes, **_count_members(entries), **numbers}
     width = max(map(len, table))
     lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
-    lines += _name_changed([entry for entry in entries if entry["outcome"] in CHANGED])
+    lines += _name_first("changed", map(_label, (entry for entry in entries if entry["outcome"] in CHANGED)))
+    lines += [line for label, names in lists.items() for line in _name_first(label, map(str, names))]
     lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
     return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
 
@@ -99,11 +103,11 @@ def _count_members(entries: Sequence[Entry]) -> dict[str, int]:
     return dict(counts)
 
 
-def _name_changed(entries: Sequence[Entry]) -> list[str]:
-    """Return a line with the first entries that were changed, none if there are none."""
-    labels = list(dict.fromkeys(map(_label, entries)))
-    others = [f"{len(labels) - MAX_CHANGED} others"] if len(labels) > MAX_CHANGED else []
-    return [f"changed: {', '.join([*labels[:MAX_CHANGED], *others])}"] if labels else []
+def _name_first(title: str, labels: Iterable[str]) -> list[str]:
+    """Return a line with the first labels, none if there are none."""
+    names = list(dict.fromkeys(labels))
+    others = [f"{len(names) - MAX_LISTED} others"] if len(names) > MAX_LISTED else []
+    return [f"{title}: {', '.join([*names[:MAX_LISTED], *others])}"] if names else []
 
 
 def _get_name(entry: Entry) -> str:

@@ -139,6 +139,7 @@ def run_for_host(
     play = {
         "inventory_hostname": host,
         "ansible_play_batch": list(all_hosts),
+        "ansible_play_hosts_all": list(all_hosts),
         "hostvars": all_hosts,
         "playbook_dir": "/nowhere",
     }

@@ -315,7 +315,7 @@ def test_summary_counts_outcomes_and_explains_failures() -> None:
         {"kind": "test", "name": "web\x1b[2J\n", "outcome": "failed", "error": "no answer"},
         {"name": "host-1", "outcome": "failed", "error": "host host-1: is full"},
     ]
-    assert format_table(entries, "VMs", {"not reached": 4}, "the fact x_report") == [
+    assert format_table(entries, "VMs", {"later": 4, "not reached": ["host-2"]}, "the fact x_report") == [
         "VMs               6",
         "changed           2",
         "unchanged         1",
@@ -323,8 +323,10 @@ def test_summary_counts_outcomes_and_explains_failures() -> None:
         "failed            2",
         "stopped VMs       3",
         "powered off       2",
-        "not reached       4",
+        "later             4",
+        "not reached       1",
         "changed: vm-1, vm-2",
+        "not reached: host-2",
         "skipped: vm-4: is not running",
         "failed: test web\\x1b[2J\\n: no answer",
         "failed: host host-1: is full",

@@ -131,13 +131,14 @@ def run_objects(
     profiles: Profiles | None = None,
     given: Container[str] = (),
     job_uuids: Mapping[int, NewJobUuid] | None = None,
+    may_begin: Callable[[], bool] = lambda: True,
 ) -> dict[str, Any]:
     """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
 
     ``find_defaults`` returns the defaults of the play for a module, ``profiles`` the options of a profile that an
     object names, and ``given`` are the names of the options of the task, with those of its profile. ``job_uuids``
-    provide the ids for the calls of objects, by their numbers; those of other objects are random. Raise InvalidOptions,
-    before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if
+    provide the ids for the calls of objects, by their numbers; those of other objects are random. While ``may_begin``
+    returns False, no object is begun with. Raise InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if
     calls may still be running.
     """
     profiles = profiles or Profiles()
@@ -151,7 +152,7 @@ def run_objects(
     items = _build_items(context, name, spec, complete)
     for number, new_job_uuid in (job_uuids or {}).items():
         items[number].new_job_uuid = new_job_uuid
-    batch = Batch(context, items, shows_diff)
+    batch = Batch(context, items, shows_diff, may_begin)
     try:
         batch.run()
     except BaseException as stop:
@@ -342,8 +343,10 @@ class Batch:
     several times.
     """
 
-    def __init__(self, context: ModuleContext, items: list[BatchItem], shows_diff: bool) -> None:
-        self._context, self._items, self._shows_diff = context, items, shows_diff
+    def __init__(
+        self, context: ModuleContext, items: list[BatchItem], shows_diff: bool, may_begin: Callable[[], bool]
+    ) -> None:
+        self._context, self._items, self._shows_diff, self._may_begin = context, items, shows_diff, may_begin
         self._waiting = iter([(item, item.task) for item in items if item.task])
         self._condition = threading.Condition()
         self._active = 0
@@ -440,7 +443,7 @@ class Batch:
     def _choose_next(self) -> tuple[BatchItem, Task] | None:
         """Return the next object to start with its task, None if there is none."""
         with self._condition:
-            if self._is_stopped.is_set() or self._starts_no_more:
+            if self._is_stopped.is_set() or self._starts_no_more or not self._may_begin():
                 return None
             return next(self._waiting, None)
 

@@ -19,6 +19,7 @@ from .power import RUNNING
 from .report import Entry, Outcome, Report
 from .site import Site
 from .variables import Play
+from .window import Window
 from .wish import Wish, index
 
 ROLE = "host_maintenance"
@@ -46,6 +47,7 @@ class Settings:
     timeout: int
     on_failure: str
     already: str
+    not_after: str | None
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
@@ -132,6 +134,9 @@ class Entrance:
     def run(self) -> str | None:
         """Return the file with the tasks to run in maintenance, None if the host is skipped. Raise VirtinfraError."""
         settings, work = self._settings, self.work
+        window = Window(self._site.get_time, ROLE, settings.not_after)
+        if not window.is_open():
+            raise VirtinfraError(f"host {work.name} was not put into maintenance. {window.reason}")
         uuid = require_uuid(settings, work.name, "put into")
         tasks = find_tasks(self._site.play, settings.tasks)
         host = read_existing(self._site, uuid, work)
@@ -295,7 +300,8 @@ def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     except VirtinfraError as failure:
         exit_.work.fail(str(failure))
     outcome = Outcome(is_changed=exit_.has_changed, error=exit_.work.error)
-    return Report("hosts", [Entry(outcome, exit_.work.name, asdict(exit_.work), str(entered["maintenance"]["uuid"]))])
+    entry = Entry(outcome, exit_.work.name, asdict(exit_.work), str(entered["maintenance"]["uuid"]))
+    return Report("hosts", [entry], next={"unreached": site.play.list_unreached(f"{ROLE}_report")})
 
 
 class Exit:

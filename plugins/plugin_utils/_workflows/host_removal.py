@@ -74,7 +74,8 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         _remove(site, removal, settings)
     except VirtinfraError as failure:
         removal.outcome.error = str(failure)
-    return Report("hosts", [removal.build_entry()])
+    unreached = site.play.list_unreached(f"{ROLE}_report")
+    return Report("hosts", [removal.build_entry()], next={"unreached": unreached})
 
 
 def _remove(site: Site, removal: Removal, settings: Settings) -> None:

@@ -24,7 +24,11 @@ from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
 from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
 from .variables import Play
+from .window import Window
 from .wish import Wish
+
+# Why an object has failed that a batch has not begun with.
+UNDONE = "Nothing was done for it. Run the role again."
 
 # The states of VMs that were removed but are still listed.
 GONE = ("Destroyed", "Expunging")
@@ -105,19 +109,23 @@ class Site:
         objects: Sequence[Record],
         concurrency: int,
         jobs: Mapping[str, NewJobUuid] | None = None,
+        window: Window | None = None,
         /,
         **common: Any,
     ) -> list[Record]:
         """Run a module for all objects at the same time, and return one result for each, in their order.
 
         A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done. ``jobs``
-        provide the ids of the calls for objects by their uuids, see `Marks.choose_jobs`.
+        provide the ids of the calls for objects by their uuids, see `Marks.choose_jobs`. No object is begun with after
+        the end of a window.
         """
         context = self._prepare(module, objects, concurrency, common)
         uuids = [str(given.get("uuid")) for given in objects]
         job_uuids = {number: jobs[uuid] for number, uuid in enumerate(uuids) if jobs and uuid in jobs}
+        hooks: dict[str, Any] = {"job_uuids": job_uuids} if jobs else {}
+        hooks |= {"may_begin": window.is_open} if window else {}
         try:
-            results = _collect(partial(self._run_objects, job_uuids=job_uuids) if jobs else self._run_objects, context)
+            results = _collect(partial(self._run_objects, **hooks), context, window.reason if window else UNDONE)
         finally:
             self._context.changed |= context.changed
         self._diffs += list_diffs(module, objects, results)
@@ -131,7 +139,7 @@ class Site:
     def check(self, module: str, objects: Sequence[Record], concurrency: int, **common: Any) -> list[Record]:
         """Predict what a module would change, in the form of ``batch``, with the differences in ``diff``."""
         context = replace(self._prepare(module, objects, concurrency, common), check_mode=True)
-        results = _collect(partial(self._run_objects, shows_diff=True), context)
+        results = _collect(partial(self._run_objects, shows_diff=True), context, UNDONE)
         return [drop_label(result, given) for result, given in zip(results, objects, strict=True)]
 
     def _prepare(self, module: str, objects: Sequence[Record], concurrency: int, common: Record) -> ModuleContext:
@@ -186,26 +194,20 @@ class Site:
         return select(vms, references)
 
 
-def _collect(run_objects: Callable[..., Record], context: ModuleContext) -> list[Record]:
-    """Run a batch, and return one result for each object."""
+def _collect(run_objects: Callable[..., Record], context: ModuleContext, unstarted: str) -> list[Record]:
+    """Run a batch, and return one result for each object. ``unstarted`` is why one has failed that was not begun."""
     objects = context.params["objects"]
     if not objects:
         return []
     try:
-        results = [_fail_unstarted(result) for result in run_objects(context)["results"]]
+        results: list[Record] = run_objects(context)["results"]
     except SeveralFailed as failure:
-        results = [_fail_unstarted(result) for result in failure.result["results"]]
+        results = failure.result["results"]
     except VirtinfraError as failure:
         # For example a default of the play that the module does not have.
         results = [{"changed": False, **describe_failure(failure)}] * len(objects)
-    return results
-
-
-def _fail_unstarted(result: Record) -> Record:
-    """Return a result that has failed if nothing was done for its object."""
-    if result.get("outcome") != NOT_STARTED:
-        return result
-    return {"changed": False, **describe_failure(VirtinfraError("Nothing was done for it. Run the role again."))}
+    undone = {"changed": False, **describe_failure(VirtinfraError(unstarted))}
+    return [undone if result.get("outcome") == NOT_STARTED else result for result in results]
 
 
 def drop_label(result: Record, given: Record) -> Record:

@@ -153,6 +153,12 @@ class Play:
         """Return how many hosts of the play have failed or are unreachable."""
         return len(self._variables["ansible_play_hosts_all"]) - len(self._variables["ansible_play_hosts"])
 
+    def list_unreached(self, fact: str) -> list[str]:
+        """Return the hosts of later batches of the play that have no such fact, which its role sets, yet."""
+        batch = set(self.batch)
+        hosts = [host for host in self._variables["ansible_play_hosts_all"] if host not in batch]
+        return [host for host in hosts if self.get_fact(host, fact) is None]
+
     def get_fact(self, host: str, name: str) -> Any:
         """Return a fact of a host, None if it has none."""
         return self._variables["hostvars"][host].get(name)

@@ -35,6 +35,7 @@ from .backup_progress import choose_pause, count_turn, describe_progress, find_p
 from .backup_report import Copy, build_members, build_report, judge_copy
 from .report import Report, name_some
 from .site import Selection, Site
+from .window import Window
 from .wish import Wish
 
 # The description by which the workflow recognizes its CBT tasks. It enables, disables and deletes no others.
@@ -71,6 +72,7 @@ class Settings:
     timeout: int
     min_free_percent: int
     task_prefix: str
+    not_after: str | None
     copy_tasks: str | None
     host_address: Mapping[str, str]
 
@@ -273,7 +275,11 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     not_open = [
         item for item in given["items"] if item["vm"]["uuid"] not in done.union(copy.vm_uuid for copy in running)
     ]
+    window = Window(site.get_time, "vm_backup", settings.not_after)
+    late = [] if window.is_open() else not_open
+    not_open = [] if late else not_open
     sessions, others = _open_sessions(site, not_open, [copy.session for copy in running], given["movers"], settings)
+    others += [build_members(item["vm"], error=window.reason) for item in late]
     progress = [(copy, find_progress(given["movers"], copy.vm_uuid)) for copy in running]
     for copy, known in progress:
         site.show(describe_progress(copy.session["vm"], known))
@@ -284,7 +290,7 @@ def take_turn(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         next={
             "entries": [*entries, *others],
             # Core before 2.19 makes a string of a number in a template.
-            **count_turn(int(given["turn"]), has_more=bool(running) or len(not_open) > len(others)),
+            **count_turn(int(given["turn"]), has_more=bool(running) or len(not_open) > len(others) - len(late)),
             "copies": [copy.describe() for copy in running],
             "movers": [mover for mover in given["asked"] if mover not in list_lost(given["movers"])],
             **_describe_work(sessions, min(settings.concurrency, len(given["items"])), settings),
