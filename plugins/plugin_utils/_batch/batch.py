@@ -138,8 +138,8 @@ def run_objects(
     ``find_defaults`` returns the defaults of the play for a module, ``profiles`` the options of a profile that an
     object names, and ``given`` are the names of the options of the task, with those of its profile. ``job_uuids``
     provide the ids for the calls of objects, by their numbers; those of other objects are random. While ``may_begin``
-    returns False, no object is begun with. Raise InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and TaskInterrupted if
-    calls may still be running.
+    returns False, no object is begun with. Raise InvalidOptions, before anything is sent, if an object is invalid,
+    SeveralFailed if an object has failed, and TaskInterrupted if calls may still be running.
     """
     profiles = profiles or Profiles()
     name, spec = _choose_module(context.params["module"])

@@ -11,6 +11,7 @@ from ...module_utils._api.records import Record
 from .marks import Mark, Marks, format_place
 from .power import NOT_RUNNING, PAUSED, RUNNING, SKIPPED, PoweredVm, start
 from .site import GONE, Site
+from .window import Window
 from .wish import Wish, index
 
 # How many VMs one request reads by their uuids, which are in its address.
@@ -119,7 +120,13 @@ def _build_marked(mark: Mark, record: Record | None) -> PoweredVm:
 
 
 def restore(
-    site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[PoweredVm], concurrency: int, timeout: int
+    site: Site,
+    marks: Marks,
+    found: Sequence[Mark],
+    vms: Sequence[PoweredVm],
+    concurrency: int,
+    timeout: int,
+    window: Window | None = None,
 ) -> None:
     """Put marked VMs back, those of one place after those of another one, and take the marks off those that run.
 
@@ -136,7 +143,8 @@ def restore(
             for vm in members:
                 vm.outcome.skipped = None if vm.is_put_back else SKIPPED
         else:
-            start(site, [vm for vm in members if vm.outcome.error is None and not vm.is_put_back], concurrency, timeout)
+            due = [vm for vm in members if vm.outcome.error is None and not vm.is_put_back]
+            start(site, due, concurrency, timeout, window)
         has_failed |= any(vm.outcome.error is not None and vm.state not in GONE for vm in members)
         take_off(marks, found, [vm for vm in members if vm.state in GONE or vm.outcome.reason is None])
 

@@ -12,6 +12,7 @@ from ...module_utils._api.records import Record
 from .marks import Mark, Marks
 from .report import Outcome
 from .site import GONE, Site, select
+from .window import Window
 
 RUNNING, PAUSED = "Running", "Paused"
 
@@ -86,7 +87,12 @@ class Patience:
 
 
 def ask_guests(
-    site: Site, vms: Sequence[PoweredVm], patience: Patience, concurrency: int, marks: Marks | None = None
+    site: Site,
+    vms: Sequence[PoweredVm],
+    patience: Patience,
+    concurrency: int,
+    marks: Marks | None = None,
+    window: Window | None = None,
 ) -> list[PoweredVm]:
     """Ask guests to shut down, and return those whose time is over.
 
@@ -102,10 +108,13 @@ def ask_guests(
         seconds = min(patience.guest, (end - site.get_time()) / rounds)
         if seconds < 1:
             return late + pending
-        results = _change(site, pending, concurrency, marks, state="stopped", stop_type="grace", wait_timeout=seconds)
+        options = {"state": "stopped", "stop_type": "grace", "wait_timeout": seconds}
+        results = _change(site, pending, concurrency, marks, window, **options)
         failed = [(vm, str(result["error"]["code"])) for vm, result in results if result["failed"]]
         late += [vm for vm, code in failed if code == TIMEOUT]
         pending = [vm for vm, code in failed if code != TIMEOUT and not is_final(code) and not site.check_mode]
+        if window and not window.is_open():
+            pending = []
         if is_first:
             least = site.get_time() + min(LEAST_TIME, patience.guest)
             end, is_first = min(max(end, least), patience.limit), False
@@ -126,13 +135,14 @@ def stop(
     concurrency: int,
     cold_timeout: int | None,
     marks: Marks | None = None,
+    window: Window | None = None,
 ) -> None:
     """Stop the VMs of a group. Cut the power of those whose time is over, unless ``cold_timeout`` is None.
 
-    The calls for marked VMs have the job ids of ``marks``.
+    The calls for marked VMs have the job ids of ``marks``. No guest is asked after the end of ``window``.
     """
     due = [vm for vm in vms if vm.is_running]
-    late = ask_guests(site, due, patience, concurrency, marks)
+    late = ask_guests(site, due, patience, concurrency, marks, window)
     if cold_timeout is None:
         for vm in late:
             vm.problem = vm.problem or f"{patience.variable} was over before it could be stopped"
@@ -143,12 +153,12 @@ def stop(
     _conclude(due)
 
 
-def start(site: Site, vms: Iterable[PoweredVm], concurrency: int, timeout: int) -> None:
-    """Start the VMs of a group, and pause those that were paused."""
+def start(site: Site, vms: Iterable[PoweredVm], concurrency: int, timeout: int, window: Window | None = None) -> None:
+    """Start the VMs of a group, and pause those that were paused, none after the end of ``window``."""
     due = [vm for vm in vms if vm.state != vm.was]
     for was, state in ((RUNNING, "running"), (PAUSED, "paused")):
         members = [vm for vm in due if vm.was == was]
-        _change(site, members, concurrency, state=state, wait_timeout=timeout)
+        _change(site, members, concurrency, None, window, state=state, wait_timeout=timeout)
     _conclude(due)
 
 
@@ -160,11 +170,16 @@ def _conclude(vms: Iterable[PoweredVm]) -> None:
 
 
 def _change(
-    site: Site, vms: Sequence[PoweredVm], concurrency: int, marks: Marks | None = None, **options: Any
+    site: Site,
+    vms: Sequence[PoweredVm],
+    concurrency: int,
+    marks: Marks | None = None,
+    window: Window | None = None,
+    **options: Any,
 ) -> list[tuple[PoweredVm, Record]]:
     """Change VMs, note the results, and return them with the VMs."""
     jobs = marks.choose_jobs([vm.mark for vm in vms if vm.mark]) if marks else None
-    results = site.batch("vm", [{"uuid": vm.uuid} for vm in vms], concurrency, jobs, **options)
+    results = site.batch("vm", [{"uuid": vm.uuid} for vm in vms], concurrency, jobs, window, **options)
     for vm, result in zip(vms, results, strict=True):
         vm.note(result)
     return list(zip(vms, results, strict=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...module_utils._api.errors import Unsupported
 from ...module_utils._api.records import Record
-from .site import Site
+from .site import UNDONE, Site
 
 # How many objects one call tags: the call that removes the tags has their uuids in its address.
 CHUNK = 100
@@ -51,7 +51,12 @@ class Tagger:
                 calls.append(("DetachTagFromResources", {"tagUuid": pattern, "resourceUuids": chunk}))
                 concerned.append(chunk)
         results = zip(self._call(calls), concerned, strict=True)
-        return {each: str(result["msg"]) for result, members in results if result["failed"] for each in members}
+        return {
+            each: str(result.get("msg", UNDONE))
+            for result, members in results
+            if not is_done(result)
+            for each in members
+        }
 
     def _describe_creation(self, object_uuid: str, text: str) -> tuple[str, Record]:
         return "CreateUserTag", {"resourceType": self._type, "resourceUuid": object_uuid, "tag": text}
@@ -88,6 +93,11 @@ class Tagger:
     def _call(self, calls: Sequence[tuple[str, Record]]) -> list[Record]:
         objects = [{"operation": operation, "params": params} for operation, params in calls]
         return self._site.batch("api", objects, self._concurrency)
+
+
+def is_done(result: Record) -> bool:
+    """Return whether a call was made: one that has changed nothing was not."""
+    return bool(result["changed"]) and not result["failed"]
 
 
 def _split(uuids: Sequence[str]) -> list[list[str]]:

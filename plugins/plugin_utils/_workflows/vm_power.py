@@ -13,6 +13,7 @@ from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
 from .report import Entry, Outcome, Report, name_some
 from .site import Site
+from .window import Window
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Settings:
     timeout: int
     allow_empty: bool
     concurrency: int
+    not_after: str | None
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
@@ -41,23 +43,26 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     settings = Settings(**options)
     settings.check()
     marks = Marks(site, "vm_power", settings.label, "VmInstanceVO", settings.concurrency)
+    window = Window(site.get_time, "vm_power", settings.not_after)
     if settings.state in ("restored", "unmarked"):
         found = marks.find()
         vms = find_marked(site, marks, marks.list_own(found), settings.timeout if settings.state == "restored" else 0)
-        return _restore(site, marks, found, vms, settings) if settings.state == "restored" else _unmark(marks, vms)
+        if settings.state == "unmarked":
+            return _unmark(marks, vms)
+        return _restore(site, marks, found, vms, settings, window)
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
     site.ask(ask_for_state(site, _name(vm for members in chosen for vm in members), settings.state == "stopped"))
     if settings.state == "stopped":
-        _stop(site, marks, chosen, settings)
+        _stop(site, marks, chosen, settings, window)
     else:
         chosen.reverse()
-        _start(site, marks, chosen, settings)
+        _start(site, marks, chosen, settings, window)
     return Report("VMs", [_build_entry(vm) for members in chosen for vm in members])
 
 
-def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings) -> None:
+def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings, window: Window) -> None:
     """Mark the VMs that run, and stop the groups in order. After a failure, the other groups are skipped."""
     problems = mark_vms(site, marks, marks.find(), groups, settings.timeout)
     for vm in (vm for members in groups for vm in members if vm.uuid in problems):
@@ -71,12 +76,12 @@ def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], setti
             patience = Patience(settings.grace_timeout, settings.grace_timeout * rounds, "vm_power_grace_timeout")
             markable = [vm for vm in members if vm.outcome.error is None]
             cold_timeout = settings.timeout if settings.cold else None
-            stop(site, markable, patience, settings.concurrency, cold_timeout, marks)
+            stop(site, markable, patience, settings.concurrency, cold_timeout, marks, window)
         has_failed |= any(vm.outcome.error is not None for vm in members)
     release(site, marks, [vm for members in groups for vm in members])
 
 
-def _start(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings) -> None:
+def _start(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings, window: Window) -> None:
     """Start the groups in order, and take the marks off the VMs that run. After a failure, the others are skipped."""
     found = marks.find_if_possible()
     await_others(site, marks, found, [vm for members in groups for vm in members], settings.timeout)
@@ -86,7 +91,7 @@ def _start(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], sett
             _skip(members)
         else:
             startable = [vm for vm in members if vm.outcome.error is None]
-            start(site, startable, settings.concurrency, settings.timeout)
+            start(site, startable, settings.concurrency, settings.timeout, window)
         has_failed |= any(vm.outcome.error is not None for vm in members)
         take_off(marks, found, [vm for vm in members if vm.outcome.reason is None])
 
@@ -96,12 +101,24 @@ def _skip(vms: Sequence[PoweredVm]) -> None:
         vm.outcome.skipped = SKIPPED
 
 
-def _restore(site: Site, marks: Marks, found: Sequence[Mark], vms: Sequence[PoweredVm], settings: Settings) -> Report:
+def _restore(
+    site: Site,
+    marks: Marks,
+    found: Sequence[Mark],
+    vms: Sequence[PoweredVm],
+    settings: Settings,
+    window: Window,
+) -> Report:
     """Put back the VMs with marks of the label."""
     if not vms and (others := sorted({mark.label for mark in found})):
         site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
+<<<<<<< HEAD
     site.ask(ask_for_state(site, _name(vms), is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout)
+=======
+    site.ask(ask_for_state(site, vms, is_stop=False))
+    restore(site, marks, found, vms, settings.concurrency, settings.timeout, window)
+>>>>>>> c61d1d37 (Keep the window of vm_power, and prove that marks are off)
     return _report_marked(marks, vms)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import count
+from pathlib import Path
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import window as _window
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.window import Window, read_seconds
 
+from chaos.workflows import BACKED_UP, Stage, Work
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRunner, run_for_host
 
@@ -49,22 +50,35 @@ def close(monkeypatch: pytest.MonkeyPatch, begun: int) -> None:
     monkeypatch.setattr(_window.Window, "is_open", lambda dummy: next(asked) < begun)
 
 
-def test_a_batch_begins_nothing_new(sim: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has begun ends, and the others are named with the reason."""
+@pytest.mark.parametrize("state", ["stopped", "running"])
+def test_vms_are_not_begun_after_the_end(
+    sim: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """What has begun ends. The others are named with the reason, and have no mark."""
+    sim.reset(vms=5, user_tags=0)
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], state="Stopped" if state == "running" else "Running")
     close(monkeypatch, 2)
-    batch = Site.batch
+    groups = [{"name": "all", "vms": [f"vm-{number}" for number in (1, 2, 3, 4)]}, {"name": "db", "vms": ["vm-5"]}]
+    given = {"state": state, "groups": groups[:: 1 if state == "stopped" else -1], "concurrency": 1, "not_after": "1h"}
+    ran = work("vm_power", {f"vm_power_{name}": value for name, value in given.items()})
+    assert ran.outcomes == ["changed", "changed", "failed", "failed", "skipped"]
+    assert "2 of 5 VMs failed: vm-3, vm-4: It was not begun, because vm_power_not_after (1h) was over" in ran.message
+    marked = sorted(tag["resourceUuid"] for tag in sim.records("usertag"))
+    assert marked == ([entry["vm_uuid"] for entry in ran.report[:2]] if state == "stopped" else [])
 
-    def limited(self: Site, module: str, objects: list[dict[str, str]], dummy: int, **options: str) -> object:
-        window = Window(self.get_time, "vm_restore", "1h")
-        return batch(self, module, objects, 1, None, window, **options)
 
-    monkeypatch.setattr(Site, "batch", limited)
-    sim.reset(vms=1, snapshot_groups=1)
-    (group,) = sim.records("snapshotgroup")
-    vms = [{"name": name, "snapshot_group": group["uuid"]} for name in ("a", "b", "c", "d")]
-    ran = work("vm_restore", {"vm_restore_vms": vms})
-    assert ran.outcomes == ["changed", "changed", "failed", "failed"]
-    assert "2 of 4 VMs failed: c, d: It was not begun, because vm_restore_not_after (1h) was over" in ran.message
+def test_no_backup_session_is_opened_after_the_end(
+    sim: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close(monkeypatch, 0)
+    stage = Stage(sim, Work("vm_backup", {**BACKED_UP, "not_after": "05:30"}, {"vms": 2}), "honours job ids", Path("/"))
+    for vm in sim.records("vm"):
+        sim.change("vm", vm["uuid"], state="Running")
+    ran = stage.run()
+    assert ran.outcomes == ["failed", "failed"]
+    assert "It was not begun, because vm_backup_not_after (05:30) was over" in ran.message
+    assert "CreateCbtTask" not in ran.calls
 
 
 def test_no_maintenance_begins_after_the_end(

@@ -21,7 +21,7 @@ from support import workflow_runner
 from support.scenarios import State
 from support.workflow_runner import WorkflowRun
 
-LATER = ("vm_power", "site_shutdown")
+LATER = ("site_shutdown",)
 
 
 class Dropper:
