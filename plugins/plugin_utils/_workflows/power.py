@@ -108,7 +108,7 @@ def ask_guests(
         seconds = min(patience.guest, (end - site.get_time()) / rounds)
         if seconds < 1:
             return late + pending
-        options = {"state": "stopped", "stop_type": "grace", "wait_timeout": seconds}
+        options: dict[str, Any] = {"state": "stopped", "stop_type": "grace", "wait_timeout": seconds}
         results = _change(site, pending, concurrency, marks, window, **options)
         failed = [(vm, str(result["error"]["code"])) for vm, result in results if result["failed"]]
         late += [vm for vm, code in failed if code == TIMEOUT]
