@@ -60,10 +60,10 @@ def extract_reply(
     """Return the reply of a reading operation.
 
     ``is_prefix_known`` says that an operation below the path prefix was found before. ``credential`` is the kind of the
-    credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the
-    service lacks the operation, JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it
-    started a job, ApiError when it reports a failure, and TransportError when the response is not a JSON object, or that
-    of a server in which the service does not run yet.
+    credential, one of CREDENTIALS in ``_api/errors.py``. Raise Unsupported when the service lacks the operation,
+    JobNotFound when it does not know the job of GetApiJob, ReadExecutedAsChange when it started a job, ApiError when it
+    reports a failure, and TransportError when the response is not a JSON object, or that of a server in which the
+    service does not run yet.
     """
     if response.status == 202 and operation.name != "GetApiJob":
         raise ReadExecutedAsChange(

@@ -147,7 +147,7 @@ def stop(
         for vm in late:
             vm.problem = vm.problem or f"{patience.variable} was over before it could be stopped"
     else:
-        options = {"state": "stopped", "stop_type": "cold", "wait_timeout": cold_timeout}
+        options: dict[str, Any] = {"state": "stopped", "stop_type": "cold", "wait_timeout": cold_timeout}
         for vm, result in _change(site, late, concurrency, marks, **options):
             vm.powered_off = bool(result["changed"]) and not result["failed"]
     _conclude(due)

@@ -112,13 +112,8 @@ def _restore(
     """Put back the VMs with marks of the label."""
     if not vms and (others := sorted({mark.label for mark in found})):
         site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
-<<<<<<< HEAD
     site.ask(ask_for_state(site, _name(vms), is_stop=False))
-    restore(site, marks, found, vms, settings.concurrency, settings.timeout)
-=======
-    site.ask(ask_for_state(site, vms, is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout, window)
->>>>>>> c61d1d37 (Keep the window of vm_power, and prove that marks are off)
     return _report_marked(marks, vms)
 
 
