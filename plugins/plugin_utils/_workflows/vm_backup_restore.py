@@ -15,12 +15,16 @@ from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
 from .backup_plan import SILENCE, find_other_run, get_volume_uuid, has_session, list_ended, read_infos, replace_address
 from .backup_report import Made
+from .marks import Mark, Marks
 from .report import Entry, Report
 from .site import Site
 from .wish import Wish
 
 # The description of the snapshot groups that the workflow takes.
 MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
+
+# The words of the mark of a VM: how it was before it was stopped, and after the first one that it may be half written.
+WRITING, RUNNING, STOPPED = "writing", "Running", "Stopped"
 
 NOTHING = "Nothing was changed."
 
@@ -50,6 +54,11 @@ class Settings:
     host_address: Mapping[str, str]
     rate_limit: int
     timeout: int
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The states of the VM in which a restore may begin."""
+        return (STOPPED, RUNNING) if self.stop else (STOPPED,)
 
     def check(self) -> None:
         """Raise InvalidOptions for variables that do not fit."""
@@ -149,8 +158,7 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
 
 def refuse_busy(vm: Record, tasks: Sequence[Record], listed: Record, ended: Sequence[str], settings: Settings) -> None:
     """Raise InvalidOptions if the VM runs, or something reads or writes its volumes. Runs that have ended do not."""
-    accepted = ("Stopped", "Running") if settings.stop else ("Stopped",)
-    if vm["state"] not in accepted:
+    if vm["state"] not in settings.accepted:
         hint = "" if settings.stop else " Stop it, or set vm_backup_restore_stop"
         raise InvalidOptions(f"a restore needs a stopped VM, and {vm['name']} is {vm['state']}. {NOTHING}{hint}")
     for task in tasks:
@@ -245,29 +253,89 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 class _Begun:
     """What was done before the volumes are written: this snapshot group taken, the volumes exported.
 
-    ``stopping`` says whether this run has asked to stop the VM, and ``is_off`` whether it is known to be stopped.
+    ``is_marked`` says whether the VM has the mark of this run; ``ran`` whether it ran until this run, or an earlier one
+    that was interrupted, stopped it; ``is_off`` whether it is known to be stopped; ``was_half`` whether an earlier run
+    may have left it half written.
     """
 
-    stopping: bool = False
+    is_marked: bool = False
+    ran: bool = False
     is_off: bool = False
+    was_half: bool = False
     snapshot_group: str | None = None
     exported: bool = False
+
+
+class _VmMark:
+    """The mark of the VM, which says what this run will put back, and whether the VM may be half written.
+
+    Its label is the name of the point.
+    """
+
+    def __init__(self, site: Site, planned: Record) -> None:
+        self._site, self._uuid = site, str(planned["vm"]["uuid"])
+        self._marks = Marks(site, "vm_backup_restore", planned["point"]["point"].lower(), "VmInstanceVO", 1)
+        self._found: list[Mark] = [mark for mark in self._marks.find() if mark.object_uuid == self._uuid]
+
+    @property
+    def says_writing(self) -> bool:
+        """Whether the VM may be half written."""
+        return any(WRITING in mark.note.split() for mark in self._found)
+
+    @property
+    def was(self) -> str | None:
+        """The state of the VM before the first run that has not ended well, None without one."""
+        return self._found[0].was if self._found else None
+
+    @property
+    def texts(self) -> str:
+        """The tags that the VM has."""
+        return ", ".join(f"'{mark.text}'" for mark in self._found)
+
+    def settle(self, timeout: int) -> None:
+        """Wait until no call of an earlier run is in flight. Raise VirtinfraError if one is."""
+        for problem in self._marks.settle(self._found, timeout).values():
+            raise VirtinfraError(f"{problem}. {NOTHING} Wait until it has ended")
+
+    def set(self, was: str, is_writing: bool) -> None:
+        """Mark the VM, in place of the mark that it has. Raise VirtinfraError if the service does not show the mark."""
+        note = f"{WRITING} {was}" if is_writing else was
+        self._found = [*self._marks.set({self._uuid: note}, self._found).marks.values()]
+
+    def power(self, state: str, timeout: int) -> str | None:
+        """Start or stop the VM, and return why that has failed. Another run can find a call that is in flight."""
+        jobs = self._marks.choose_jobs(self._found)
+        (result,) = self._site.batch("vm", [{"uuid": self._uuid}], 1, jobs, state=state, wait_timeout=timeout)
+        if not result["failed"] and (result.get("vm") or {}).get("state", "").lower() != state:
+            return f"the service does not show that it is {state}"
+        return str(result["msg"]) if result["failed"] else None
+
+    def take_off(self) -> None:
+        """Take the mark off. Warn if it remains."""
+        for reason in self._marks.take_off(self._found).values():
+            self._site.warn(f"The tag {self.texts} of the VM could not be removed: {reason}. Remove it")
 
 
 def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> list[Record]:
     """Prepare the VM, note it in ``begun``, and return the exports of its volumes. Raise VirtinfraError."""
     vm, targets = planned["vm"], planned["targets"]
-    if vm["state"] != "Stopped":
-        begun.stopping = True
-        stopping = {"state": "stopped", "wait_timeout": settings.timeout}
-        _do(site, "The VM could not be stopped", "vm", {"uuid": vm["uuid"]}, **stopping)
+    mark = _VmMark(site, planned)
+    mark.settle(settings.timeout)
+    state = _require_unchanged(site, vm, targets, settings.accepted)
+    was = mark.was if mark.was and state == STOPPED else state
+    begun.was_half = mark.says_writing
+    mark.set(was, begun.was_half)
+    begun.is_marked = True
+    begun.ran, begun.is_off = was == RUNNING, state == STOPPED
+    if state != STOPPED:
+        if reason := mark.power("stopped", settings.timeout):
+            raise VirtinfraError(f"The VM could not be stopped: {reason}")
         begun.is_off = True
-    current = site.select_vms([], [vm["uuid"]]).objects
-    begun.is_off = [each["state"] for each in current] == ["Stopped"]
-    _require_unchanged(vm, current, targets)
+        _require_unchanged(site, vm, targets, (STOPPED,))
     if settings.snapshot_first:
         begun.snapshot_group = _take_snapshots(site, vm, settings)
-    if planned["has_leftover"]:
+    mark.set(was, is_writing=True)
+    if planned["has_leftover"] or begun.was_half:
         # Exports of a run that was killed would prevent those of this one.
         _end_exports(site, planned)
     exported = site.change("cbt_volume_export", _describe_exports(planned), wait_timeout=settings.timeout)
@@ -335,12 +403,14 @@ def is_refused(exported: Record) -> bool:
     return any(code in refusals for code in list_error_codes(exported["error"]))
 
 
-def _require_unchanged(vm: Record, current: Sequence[Record], targets: Sequence[Record]) -> None:
-    """Raise VirtinfraError unless the VM is stopped, and has the volumes to overwrite. ``current`` has it, if any."""
+def _require_unchanged(site: Site, vm: Record, targets: Sequence[Record], accepted: Sequence[str]) -> str:
+    """Return the state of the VM. Raise VirtinfraError unless it is accepted, and the VM has the volumes to write."""
+    current = site.select_vms([], [vm["uuid"]]).objects
     attached = {volume["uuid"] for each in current for volume in each["all_volumes"] or ()}
-    state = current[0]["state"] if current else "gone"
-    if state != "Stopped" or not attached.issuperset(target["uuid"] for target in targets):
+    state = str(current[0]["state"]) if current else "gone"
+    if state not in accepted or not attached.issuperset(target["uuid"] for target in targets):
         raise VirtinfraError(f"{vm['name']} has changed meanwhile: it is {state}. No volume was overwritten.")
+    return state
 
 
 def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
@@ -376,7 +446,7 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         problems.append("The data mover has not said that it has written all volumes")
     if vm and _may_have_begun(site, given):
         # A step that was interrupted does not say whether it has exported the volumes and stopped the VM.
-        begun = begun or {"exported": True, "stopping": vm["state"] != "Stopped"}
+        begun = begun or {"exported": True, "ran": vm["state"] != STOPPED}
         _finish(site, settings, _Restored(planned, begun, rows, problems))
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
 
@@ -407,35 +477,57 @@ class _Restored:
 
 
 def _finish(site: Site, settings: Settings, done: _Restored) -> None:
-    """End the exports, start the VM if it is right, and note what has failed."""
-    vm = done.planned["vm"]
-    was_started = None if done.is_untouched else find_start(site, vm)
+    """End the exports, leave the VM as it has to be, and note what has failed."""
+    was_started = None if done.is_untouched else find_start(site, done.planned["vm"])
+    problems = done.problems
     if was_started:
-        done.problems.append(was_started)
-    is_served = False
-    if done.begun["exported"]:
-        ended = _end_exports(site, done.planned)
-        if is_served := bool(ended["failed"]):
-            done.problems.append(
-                f"The exports could not be ended: {ended['msg'].rstrip('.')}. To be safe, {HOW_TO_END}"
-            )
-        elif done.begun.get("is_off") and not ended["changed"]:
-            is_served = True
-            done.problems.append(f"It is not known whether the exports have ended. To be safe, {HOW_TO_END}")
-    if not done.problems:
-        if settings.start and (reason := _start(site, vm, settings)):
-            done.problems.append(f"The VM is restored, but could not be started: {reason}")
-    elif done.begun.get("stopping") and done.is_untouched and not is_served:
-        reason = _start(site, vm, settings)
-        failure = f"The VM was stopped, and could not be started again: {reason}"
-        done.problems.append(failure if reason else "The VM runs, as before")
-    elif done.begun.get("is_off") and not was_started and _expects_start(settings, done.rows):
-        done.problems.append("The VM was not started")
+        problems.append(was_started)
+    remains = _find_remaining_exports(site, done)
+    if remains:
+        problems.append(f"{remains.rstrip('.')}. To be safe, {HOW_TO_END}")
+    if not done.begun.get("is_marked", True):
+        return
+    try:
+        mark = _VmMark(site, done.planned)
+        may_be_half = not done.is_untouched or done.begun.get("was_half", mark.says_writing)
+        if not problems:
+            _leave(mark, settings.start, settings, problems, "The VM is restored, but could not be started")
+        elif done.begun["ran"] and not (may_be_half or remains):
+            _leave(mark, True, settings, problems, "The VM was stopped, and could not be started again")
+        else:
+            if done.begun.get("is_off") and not was_started and (settings.start or settings.stop or may_be_half):
+                problems.append("The VM was not started")
+            if may_be_half or remains:
+                problems.append(f"It has the tag {mark.texts} until a restore has succeeded")
+            else:
+                mark.take_off()
+    except VirtinfraError as failure:
+        problems.append(f"The mark of the VM could not be changed, so it was not started: {failure}")
 
 
-def _expects_start(settings: Settings, rows: Sequence[Record]) -> bool:
-    """Return whether the user may expect that a VM runs whose restore has failed, or may want to start it."""
-    return settings.start or settings.stop or any(map(is_half, rows))
+def _find_remaining_exports(site: Site, done: _Restored) -> str | None:
+    """End the exports, and return why they may remain, None if they do not."""
+    if not done.begun["exported"]:
+        return None
+    ended = _end_exports(site, done.planned)
+    if ended["failed"]:
+        return f"The exports could not be ended: {ended['msg']}"
+    if done.begun.get("is_off") and not ended["changed"]:
+        return "It is not known whether the exports have ended"
+    return None
+
+
+def _leave(mark: _VmMark, is_started: bool, settings: Settings, problems: list[str], failure: str) -> None:
+    """Start a VM that is not half written if it has to run, and take its mark off. Raise VirtinfraError."""
+    if is_started:
+        # The run may be killed now. The VM is whole, and has only to be started.
+        mark.set(RUNNING, is_writing=False)
+        if reason := mark.power("running", settings.timeout):
+            problems.append(f"{failure}: {reason}")
+            return
+        if problems:
+            problems.append("The VM runs, as before")
+    mark.take_off()
 
 
 def find_start(site: Site, vm: Record) -> str | None:
@@ -451,14 +543,6 @@ def find_start(site: Site, vm: Record) -> str | None:
         f"The VM is {state}: it was started, or removed, while its volumes were written, by somebody or by the high"
         " availability of the service. Its volumes are not those of the point. Stop it, and run the role again"
     )
-
-
-def _start(site: Site, vm: Record, settings: Settings) -> str | None:
-    """Start the VM, and return why that has failed, None if it runs."""
-    started = site.change("vm", {"uuid": vm["uuid"]}, state="running", wait_timeout=settings.timeout)
-    if not started["failed"] and (started.get("vm") or {}).get("state") != "Running":
-        return "the service does not show that it runs"
-    return str(started["msg"]) if started["failed"] else None
 
 
 def find_failure(result: Record) -> str | None:

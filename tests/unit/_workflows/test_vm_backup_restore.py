@@ -37,6 +37,18 @@ def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False
     return work("vm_backup_restore", prefixed, check, step=name, given=given)
 
 
+def list_acts(ran: WorkflowRun) -> list[str]:
+    """Return the operations that were called with another method than GET, without those of marks."""
+    return [call for call in ran.calls if call not in ("CreateUserTag", "DeleteTag")]
+
+
+def list_marks(service: Simulator) -> list[str]:
+    """Return the marks of vm-1: their words after the role and the point."""
+    vm, prefix = service.records("vm")[0]["uuid"], f"virtinfra.manager vm_backup_restore {STAMP.lower()} "
+    tags = [tag["tag"] for tag in service.records("usertag") if tag["resourceUuid"] == vm]
+    return [tag.removeprefix(prefix) for tag in tags if tag.startswith(prefix)]
+
+
 def list_points(service: Simulator, number: int = 0, **members: Any) -> dict[str, Any]:
     """Return what backup_point_info returns: a point of a VM."""
     vm = service.records("vm")[number]
@@ -90,7 +102,7 @@ def test_a_restore_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
     assert f"The point {STAMP} of vm-1 overwrites these volumes of vm-1:" in planned["lines"]
     assert step(work, "confirm", {"plan": planned}).result["failed_count"] == 0
     begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
-    assert begun.calls == ["CreateVolumeSnapshotGroup", "ExportNbdVolumes"]
+    assert list_acts(begun) == ["CreateVolumeSnapshotGroup", "ExportNbdVolumes"]
     (work_item,) = begun.result["next"]["work"]
     assert [info["source"] for info in work_item["volumes"]] == [target["source"] for target in planned["targets"]]
     written = {"target": "t", "size": 1, "bytes_written": 5, "verified": True}
@@ -102,7 +114,7 @@ def test_a_restore_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
         "restored": [{"failed": False, "volumes": volumes}],
     }
     ended = step(work, "end", given, start=True)
-    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert list_acts(ended) == ["UnexportNbdVolumes", "StartVmInstance"]
     assert {entry["outcome"] for entry in ended.report} == {"changed"}
     assert ended.report[0]["snapshot_group"] == begun.result["next"]["snapshot_group"]
 
@@ -114,7 +126,7 @@ def test_check_mode_writes_nothing(service: Simulator, work: WorkflowRunner) -> 
     ended = step(
         work, "end", {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": []}, check=True
     )
-    assert (begun.calls, begun.result["next"]["work"], ended.calls) == ([], [], [])
+    assert (list_acts(begun), begun.result["next"]["work"], list_acts(ended)) == ([], [], [])
     assert {entry["outcome"] for entry in ended.report} == {"changed"}
 
 
@@ -157,7 +169,7 @@ def test_never_into_a_vm_that_does_not_stand_still(service: Simulator, work: Wor
     refused = plan(service, work)
     assert (f"a restore needs a stopped VM, and vm-1 is {state}" in refused.message, refused.calls) == (True, [])
     begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
-    assert (f"it is {state}" in begun.result["next"]["problem"], begun.calls) == (True, [])
+    assert (f"it is {state}" in begun.result["next"]["problem"], list_acts(begun)) == (True, [])
 
 
 def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
@@ -170,7 +182,7 @@ def test_a_failure_names_the_half_written_volume_and_the_snapshot_group(
     ended = step(
         work, "end", {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [failed]}, start=True
     )
-    assert ended.calls == ["UnexportNbdVolumes"]
+    assert list_acts(ended) == ["UnexportNbdVolumes"]
     entry, other = ended.report
     assert (entry["outcome"], other["outcome"], other["state"]) == ("failed", "failed", "untouched")
     for part in (
@@ -191,7 +203,8 @@ def test_a_mover_that_does_not_say_what_it_has_written(service: Simulator, work:
     given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [lost]}
     (entry, *dummy) = step(work, "end", given, start=True).report
     assert (entry["outcome"], entry["state"]) == ("failed", "unknown")
-    assert "no route to host. The VM was not started. This volume may be half written." in entry["error"]
+    assert entry["error"].startswith("no route to host. The VM was not started. It has the tag ")
+    assert "succeeded. This volume may be half written." in entry["error"]
     refused = {**given, "restored": [{"failed": True, "changed": False, "msg": "no qemu-img.", "volumes": []}]}
     (entry, *dummy) = step(work, "end", refused).report
     assert (entry["state"], "was not overwritten" in entry["error"]) == ("untouched", True)
@@ -202,9 +215,9 @@ def test_a_vm_that_another_run_has(service: Simulator, work: WorkflowRunner) -> 
     planned = plan(service, work).result["next"]
     others = taken(planned, other_run(service))
     begun = step(work, "begin", {"plan": planned, "taken": others})
-    assert ("process 4711 on controller-2" in begun.message, begun.calls) == (True, [])
+    assert ("process 4711 on controller-2" in begun.message, list_acts(begun)) == (True, [])
     ended = step(work, "end", {"plan": planned, "taken": others, "begun": begun.result, "restored": []})
-    assert (ended.calls, {entry["state"] for entry in ended.report}) == ([], {"untouched"})
+    assert (list_acts(ended), {entry["state"] for entry in ended.report}) == ([], {"untouched"})
     silent = {**list_points(service), "runs": [other_run(service, silent_seconds=5000)]}
     assert step(work, "plan", {"listed": silent}).result["next"]["runs"][0]["ended"] == [other_run(service)["run"]]
 
@@ -239,7 +252,7 @@ def test_files_need_no_vm(service: Simulator, work: WorkflowRunner) -> None:
     planned = step(work, "plan", {"listed": listed}, **variables)
     begun = step(work, "begin", {"plan": planned.result["next"], "taken": []}, **variables)
     assert begun.result["next"]["work"][0]["directory"] == "/srv/files"
-    assert (planned.calls, begun.calls) == ([], [])
+    assert (planned.calls, list_acts(begun)) == ([], [])
     assert "does not touch the VM" in step(work, "select", **variables, stop=True).message
 
 
@@ -251,7 +264,7 @@ def test_a_vm_that_runs_is_stopped_on_request(service: Simulator, work: Workflow
     planned = plan(service, work, stop=True).result["next"]
     given = {"plan": planned, "taken": taken(planned)}
     begun = step(work, "begin", given, stop=True, snapshot_first=False)
-    assert begun.calls == ["StopVmInstance", "ExportNbdVolumes"]
+    assert list_acts(begun) == ["StopVmInstance", "ExportNbdVolumes"]
     assert (begun.result["next"]["snapshot_group"], begun.result["changed"]) == (None, True)
     service.change("vm", uuid, state="Unknown")
     message = plan(service, work, stop=True).message
@@ -319,7 +332,7 @@ def test_exports_of_a_step_that_was_interrupted_are_ended(service: Simulator, wo
     planned = plan(service, work).result["next"]
     given = {"plan": planned, "taken": taken(planned), "restored": []}
     interrupted = step(work, "end", {**given, "begun": {"failed": True, "msg": "the keyword timeout"}})
-    assert interrupted.calls == ["UnexportNbdVolumes"]
+    assert list_acts(interrupted) == ["UnexportNbdVolumes"]
     assert interrupted.report[0]["error"] == "the keyword timeout. This volume was not overwritten."
     assert step(work, "end", {**given, "begun": {"skipped": True}}).calls == []
 
@@ -408,12 +421,12 @@ def test_a_vm_that_changes_while_the_user_confirms(service: Simulator, work: Wor
     service.change("volume", planned["targets"][0]["uuid"], vmInstanceUuid=None)
     begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
     refusal = "vm-1 has changed meanwhile: it is Stopped. No volume was overwritten."
-    assert (begun.result["next"]["problem"], begun.calls) == (refusal, [])
+    assert (begun.result["next"]["problem"], list_acts(begun)) == (refusal, [])
     lost = {"failed": True, "msg": "no space."}
     given = {"plan": step(work, "plan", {"listed": list_points(service, 1)}, vm="vm-2").result["next"]}
     begun = step(work, "begin", {**given, "taken": [lost]}, vm="vm-2")
     assert begun.message == "The VM could not be taken for this run: no space. Nothing was changed."
-    assert begun.calls == []
+    assert list_acts(begun) == []
 
 
 def test_what_fails_after_the_volumes_are_restored(service: Simulator, work: WorkflowRunner) -> None:
@@ -425,18 +438,19 @@ def test_what_fails_after_the_volumes_are_restored(service: Simulator, work: Wor
     given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": restored}
     service.fault("fail", operation="UnexportNbdVolumes", error={"code": "SYS.1006", "details": "busy."})
     ended = step(work, "end", given, start=True)
-    assert (ended.calls, ended.outcomes) == (["UnexportNbdVolumes"], ["failed"] * len(volumes))
+    assert (list_acts(ended), ended.outcomes) == (["UnexportNbdVolumes"], ["failed"] * len(volumes))
     assert ended.report[0]["error"].startswith("The exports could not be ended: ")
-    assert ended.report[0]["error"].endswith("The VM was not started. This volume is restored.")
+    assert "The VM was not started. It has the tag " in ended.report[0]["error"]
+    assert ended.report[0]["error"].endswith("This volume is restored.")
     service.fault("fail", operation="StartVmInstance", error={"code": "SYS.1006", "details": "no memory"})
     ended = step(work, "end", given, start=True)
-    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert list_acts(ended) == ["UnexportNbdVolumes", "StartVmInstance"]
     assert ended.report[0]["error"].startswith("The VM is restored, but could not be started: ")
     same = [{"failed": False, "volumes": [{**volume, "state": "unchanged"} for volume in volumes]}]
     ended = step(work, "end", {**given, "restored": same})
     assert (set(ended.outcomes), ended.report[0]["error"]) == ({"unchanged"}, None)
     lost = step(work, "end", {**given, "restored": [{"unreachable": True}]})
-    assert lost.report[0]["error"].startswith("The data mover is unreachable. The VM was not started. This volume may")
+    assert lost.report[0]["error"].startswith("The data mover is unreachable. The VM was not started. It has the tag ")
 
 
 def test_the_variables_of_a_restore_are_not_those_of_a_backup(service: Simulator, work: WorkflowRunner) -> None:
@@ -461,7 +475,7 @@ def test_a_failed_export_names_what_was_done_before(service: Simulator, work: Wo
     service.fault("fail", "ExportNbdVolumes", error={"code": "SYS.1000", "details": "no port is free"})
     begun, ended = begin_and_end(work, planned, stop=True, start=True)
     group = begun.result["next"]["snapshot_group"]
-    assert (begun.result["changed"], ended.calls) == (True, ["UnexportNbdVolumes", "StartVmInstance"])
+    assert (begun.result["changed"], list_acts(ended)) == (True, ["UnexportNbdVolumes", "StartVmInstance"])
     assert group in [each["name"] for each in service.records("snapshotgroup")]
     assert {(entry["state"], entry["snapshot_group"]) for entry in ended.report} == {("untouched", group)}
     for part in ("no port is free", "The VM runs, as before. This volume was not overwritten."):
@@ -481,7 +495,7 @@ def test_exports_of_others_stay_when_a_step_before_has_failed(
         planned = plan(service, work, stop=True).result["next"]
     service.fault("fail", operation, error={"code": "SYS.1000", "details": "no host"})
     dummy, ended = begin_and_end(work, planned, stop=True, start=True)
-    assert ("no host" in ended.report[0]["error"], ended.calls) == (True, [])
+    assert ("no host" in ended.report[0]["error"], list_acts(ended)) == (True, [])
     # The VM that could not be stopped runs. The other one was off before.
     said = "The VM runs, as before" if operation == "StopVmInstance" else "The VM was not started"
     assert said in ended.report[0]["error"]
@@ -506,7 +520,7 @@ def test_volumes_that_another_product_writes(service: Simulator, work: WorkflowR
     service.configure(**server)
     exported = export(service, work)
     dummy, ended = begin_and_end(work, plan(service, work).result["next"])
-    assert (ended.calls, service.state()["exported"]) == ([], exported)
+    assert (list_acts(ended), service.state()["exported"]) == ([], exported)
     assert "and nobody uses the exports, end them with the module cbt_volume_export" in ended.report[0]["error"]
 
 
@@ -514,7 +528,7 @@ def test_the_exports_of_a_run_that_was_killed_are_ended_before(service: Simulato
     export(service, work)
     killed = {**list_points(service), "runs": [other_run(service, silent_seconds=5000)]}
     begun, ended = begin_and_end(work, step(work, "plan", {"listed": killed}).result["next"])
-    assert begun.calls == ["CreateVolumeSnapshotGroup", "UnexportNbdVolumes", "ExportNbdVolumes"]
+    assert list_acts(begun) == ["CreateVolumeSnapshotGroup", "UnexportNbdVolumes", "ExportNbdVolumes"]
     assert ("problem" in begun.result["next"], ended.outcomes) == (False, ["failed", "failed"])
     assert "The data mover has not said that it has written all volumes" in ended.report[0]["error"]
 
@@ -523,7 +537,7 @@ def test_exports_that_cannot_be_ended_are_named(service: Simulator, work: Workfl
     planned = plan(service, work).result["next"]
     service.fault("fail", "UnexportNbdVolumes", error={"code": "SYS.1000", "details": "no agent"})
     dummy, ended = begin_and_end(work, planned, start=True)
-    assert ended.calls == ["UnexportNbdVolumes"]
+    assert list_acts(ended) == ["UnexportNbdVolumes"]
     for part in ("no agent", "To be safe, end them with the module cbt_volume_export", "The VM was not started."):
         assert part in ended.report[0]["error"]
 
@@ -532,7 +546,7 @@ def test_a_vm_that_was_deleted_meanwhile(service: Simulator, work: WorkflowRunne
     planned = plan(service, work).result["next"]
     service.change("vm", planned["vm"]["uuid"], state="Destroyed")
     begun, ended = begin_and_end(work, planned)
-    assert (begun.calls, ended.calls) == ([], [])
+    assert (list_acts(begun), list_acts(ended)) == ([], [])
     assert "vm-1 has changed meanwhile: it is gone. No volume was overwritten." in ended.report[0]["error"]
 
 
@@ -541,7 +555,7 @@ def test_a_reply_that_says_nothing_usable_about_the_exports(service: Simulator, 
     service.configure(sync=True)
     service.fault("garbage", "ExportNbdVolumes", garbage="types", taken=True)
     begun, ended = begin_and_end(work, planned)
-    assert ended.calls == ["UnexportNbdVolumes"]
+    assert list_acts(ended) == ["UnexportNbdVolumes"]
     assert begun.result["next"]["snapshot_group"] == ended.report[0]["snapshot_group"] is not None
     assert "has not exported the volumes that it was asked for" in ended.report[0]["error"]
 
@@ -566,7 +580,7 @@ def test_a_point_that_is_damaged_is_found_before_the_vm_is_stopped(
         given = {"plan": planned, "taken": taken(planned), "checked": [result]}
         begun = step(work, "begin", given, is_check, stop=True)
         ended = step(work, "end", {**given, "begun": begun.result, "restored": []}, is_check, stop=True)
-        assert (message in begun.message, begun.calls, ended.calls) == (True, [], [])
+        assert (message in begun.message, list_acts(begun), list_acts(ended)) == (True, [], [])
         assert (ended.result["failed_count"], {entry["outcome"] for entry in ended.report}) == (2, {"failed"})
         assert message in ended.report[0]["error"]
 
@@ -581,7 +595,7 @@ def test_a_vm_that_is_started_while_it_is_written(service: Simulator, work: Work
     ended = step(work, "end", given, start=True)
     # The module finds no VM that is destroyed.
     calls = [] if state == "Destroyed" else ["UnexportNbdVolumes"]
-    assert (ended.calls, set(ended.outcomes)) == (calls, {"failed"})
+    assert (list_acts(ended), set(ended.outcomes)) == (calls, {"failed"})
     shown = "gone" if state == "Destroyed" else state
     assert f"The VM is {shown}: it was started, or removed, while its volumes were written" in ended.report[0]["error"]
     assert "was not started" not in ended.report[0]["error"]
@@ -593,7 +607,7 @@ def test_a_vm_whose_state_cannot_be_read_after_it_was_written(service: Simulator
     given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
     service.fault("fail", "QueryVmInstance", error={"code": "SYS.1000", "details": "no database"})
     ended = step(work, "end", given, start=True)
-    assert (ended.calls, set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
+    assert (list_acts(ended), set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
     assert "It is not known whether the VM was started while its volumes were written" in ended.report[0]["error"]
 
 
@@ -608,13 +622,13 @@ def test_what_was_stopped_runs_again_if_nothing_was_written(
     failed = {**result, "failed": True, "msg": "the export does not answer."}
     given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": [failed]}
     ended = step(work, "end", given, stop=True)
-    assert ended.calls == ["UnexportNbdVolumes", "StartVmInstance"]
+    assert list_acts(ended) == ["UnexportNbdVolumes", "StartVmInstance"]
     assert "The VM runs, as before." in ended.report[0]["error"]
     # But not while anybody can write its volumes.
     service.change("vm", planned["vm"]["uuid"], state="Stopped")
     service.fault("fail", operation="UnexportNbdVolumes", error={"code": "SYS.1006", "details": "busy."})
     ended = step(work, "end", given, stop=True)
-    assert ended.calls == ["UnexportNbdVolumes"]
+    assert list_acts(ended) == ["UnexportNbdVolumes"]
     assert "The VM was not started." in ended.report[0]["error"]
 
 
@@ -645,3 +659,107 @@ def test_files_that_are_not_written_are_failures(
 def test_a_point_without_volumes_is_refused(service: Simulator, work: WorkflowRunner) -> None:
     message = step(work, "plan", {"listed": list_points(service, volumes=[])}).message
     assert f"the point {STAMP} has no volumes. Nothing was changed." in message
+
+
+# ---------------------------------------------------------------------------------------------------------------- mark
+
+
+def prepare(service: Simulator, state: str) -> None:
+    """Let vm-1 have a state."""
+    service.change("vm", service.records("vm")[0]["uuid"], state=state)
+
+
+@pytest.mark.parametrize("state", ["Running", "Stopped"])
+def test_the_mark_of_a_vm(service: Simulator, work: WorkflowRunner, state: str) -> None:
+    """It is there before the VM is stopped, says that it may be half written, and is taken off at the end."""
+    prepare(service, state)
+    planned = plan(service, work, stop=True).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True)
+    tags, stops = [
+        [n for n, call in enumerate(begun.calls) if call == name] for name in ("CreateUserTag", "StopVmInstance")
+    ]
+    assert (len(tags), len(stops)) == (2, int(state == "Running"))
+    assert all(tags[0] < number < tags[1] for number in stops)
+    assert tags[1] < begun.calls.index("ExportNbdVolumes")
+    assert list_marks(service) == [f"writing {state}"]
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
+    ended = step(work, "end", given, stop=True, start=True)
+    assert (list_acts(ended), set(ended.outcomes)) == (["UnexportNbdVolumes", "StartVmInstance"], {"changed"})
+    assert list_marks(service) == []
+
+
+@pytest.mark.parametrize("code", ["SYS.1000", "SYS.1006"])
+def test_a_vm_that_cannot_be_marked_is_not_stopped(service: Simulator, work: WorkflowRunner, code: str) -> None:
+    prepare(service, "Running")
+    planned = plan(service, work, stop=True).result["next"]
+    service.fault("fail", "CreateUserTag", error={"code": code, "details": "too many tags"})
+    begun, ended = begin_and_end(work, planned, stop=True, start=True)
+    assert (list_acts(begun), list_acts(ended)) == ([], [])
+    assert "Nothing was changed, because no object could be marked." in ended.report[0]["error"]
+    assert "too many tags" in ended.report[0]["error"]
+
+
+def test_a_restore_that_was_killed_while_it_stopped_the_vm(service: Simulator, work: WorkflowRunner) -> None:
+    """Another controller knows from the mark that the VM ran, and starts it if nothing is written after all."""
+    prepare(service, "Running")
+    planned = plan(service, work, stop=True).result["next"]
+    service.fault("fail", "CreateVolumeSnapshotGroup", error={"code": "SYS.1000", "details": "no space"}, count=2)
+    step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True)
+    assert list_marks(service) == ["Running"]
+    planned = plan(service, work, stop=True).result["next"]
+    assert planned["vm"]["state"] == "Stopped"
+    dummy, ended = begin_and_end(work, planned, stop=True)
+    assert (list_acts(ended), list_marks(service)) == (["StartVmInstance"], [])
+    assert "no space. The VM runs, as before." in ended.report[0]["error"]
+
+
+def test_a_stop_that_is_in_flight(service: Simulator, work: WorkflowRunner) -> None:
+    """The VM shows Running, and will be off."""
+    prepare(service, "Running")
+    planned = plan(service, work, stop=True).result["next"]
+    service.fault("hang", "StopVmInstance")
+    step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True, timeout=1)
+    dummy, ended = begin_and_end(work, plan(service, work, stop=True).result["next"], stop=True, timeout=1)
+    assert "an action of an earlier run is still in flight" in ended.report[0]["error"]
+    assert (list_acts(ended), list_marks(service)) == ([], ["Running"])
+
+
+def test_the_exports_of_a_restore_that_was_killed_before_a_backup(service: Simulator, work: WorkflowRunner) -> None:
+    """The backup has removed the run that was killed from the repository, but the mark says whose the exports are."""
+    first = plan(service, work).result["next"]
+    step(work, "begin", {"plan": first, "taken": taken(first)})
+    planned = plan(service, work).result["next"]
+    assert not planned["has_leftover"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    assert list_acts(begun)[-2:] == ["UnexportNbdVolumes", "ExportNbdVolumes"]
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
+    ended = step(work, "end", given)
+    assert (set(ended.outcomes), list_marks(service)) == ({"changed"}, [])
+
+
+def test_a_vm_that_an_earlier_run_left_half_written_is_not_started(service: Simulator, work: WorkflowRunner) -> None:
+    """Although this run has written nothing, and the earlier one has stopped the VM."""
+    prepare(service, "Running")
+    first = plan(service, work, stop=True).result["next"]
+    step(work, "begin", {"plan": first, "taken": taken(first)}, stop=True)
+    assert list_marks(service) == ["writing Running"]
+    planned = plan(service, work, stop=True).result["next"]
+    service.fault("fail", "ExportNbdVolumes", error={"code": "SYS.1000", "details": "no port is free"})
+    dummy, ended = begin_and_end(work, planned, stop=True, start=True)
+    assert "StartVmInstance" not in ended.calls
+    assert "The VM was not started. It has the tag 'virtinfra.manager vm_backup_restore" in ended.report[0]["error"]
+    assert list_marks(service) == ["writing Running"]
+
+
+def test_a_mark_that_cannot_be_changed_starts_no_vm(service: Simulator, work: WorkflowRunner) -> None:
+    planned = plan(service, work).result["next"]
+    begun = step(work, "begin", {"plan": planned, "taken": taken(planned)})
+    given = {"plan": planned, "taken": taken(planned), "begun": begun.result, "restored": written(planned)}
+    service.fault("fail", "CreateUserTag", error={"code": "SYS.1000", "details": "no database"})
+    ended = step(work, "end", given, start=True)
+    assert (list_acts(ended), set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
+    assert "The mark of the VM could not be changed, so it was not started" in ended.report[0]["error"]
+    service.fault("fail", "DeleteTag", error={"code": "SYS.1000", "details": "no database"})
+    ended = step(work, "end", given)
+    assert set(ended.outcomes) == {"changed"}
+    assert "The tag 'virtinfra.manager vm_backup_restore" in ended.warnings[0]
