@@ -33,6 +33,7 @@ from .backup_plan import (
 )
 from .backup_progress import choose_pause, count_turn, describe_progress, find_progress
 from .backup_report import Copy, build_members, build_report, judge_copy
+from .backup_scratch import SCRATCH_FOR, remove_left
 from .report import Report, name_some
 from .site import Selection, Site
 from .window import Window
@@ -41,8 +42,8 @@ from .wish import Wish
 # The description by which the workflow recognizes its CBT tasks. It enables, disables and deletes no others.
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
 
-# How the service names scratch volumes, and describes which volume each is for.
-SCRATCH_NAMES, SCRATCH_FOR = "Cbt-volume-of-%", "cbt-volume-for-"
+# How the service names scratch volumes.
+SCRATCH_NAMES = "Cbt-volume-of-%"
 
 # How many seconds ending a session may take, and how long a copy may go on that its data mover should have ended.
 END_TIMEOUT, GRACE = 1800, 60
@@ -372,7 +373,7 @@ def _describe_session(item: Record, result: Record, settings: Settings) -> Recor
         }
         for info in volumes
     ]
-    return {"volumes": volumes, "exports": exports}
+    return {"volumes": volumes, "exports": exports, "scratch_volumes": result.get("scratch_volumes")}
 
 
 def end_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
@@ -398,7 +399,11 @@ def _finish(site: Site, items: Sequence[Record], copies: Mapping[str, Record], s
     try:
         remains: Mapping[str, str | None] = _end_sessions(site, _read_again(site, vms), _read_tasks(site), settings)
         # A successful call does not prove that the session has ended, so the tasks are read again.
-        remains = {**remains, **_find_unended(_read_tasks(site), vms, settings, remains)}
+        tasks = _read_tasks(site)
+        remains = {**remains, **_find_unended(tasks, vms, settings, remains)}
+        # A task goes with its VM, and its scratch volumes stay.
+        known = {uuid for task in tasks for uuid in task.get("scratch_volumes") or ()}
+        remains = {**remains, **remove_left(site, [item for item in items if "opened" in item], known)}
     except VirtinfraError as failure:
         unknown = f"It is not known whether the backup session was ended: {failure} Run the role again."
         remains = {vm["uuid"]: unknown for vm in vms}

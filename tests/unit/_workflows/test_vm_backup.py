@@ -38,6 +38,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK, describe_remains
 
 from simulator.launch import Simulator
+from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
 EMPTY = {
@@ -567,6 +568,48 @@ def test_it_is_not_known_whether_sessions_have_ended(service: Simulator, work: W
     assert (entry["outcome"], entry["session_ended"], ended["changed"]) == ("failed", False, False)
     assert entry["error"].startswith("It is not known whether the backup session was ended: ")
     assert entry["error"].endswith("Run the role again.")
+
+
+def list_scratch_volumes(service: Simulator) -> list[str]:
+    """Return the names of the scratch volumes that are not removed."""
+    return [
+        volume["name"]
+        for volume in service.records("volume")
+        if volume["name"].startswith("Cbt-volume-of-") and volume["status"] != "Deleted"
+    ]
+
+
+def test_scratch_volumes_of_a_vm_that_was_destroyed(service: Simulator, work: WorkflowRunner) -> None:
+    """Its CBT task goes with it, and leaves them. Volumes that are not known to be those of the session stay."""
+    (session,) = enable(work, service)
+    scratch = list_scratch_volumes(service)
+    others = [volume["uuid"] for volume in service.records("volume") if volume["type"] == "Data"]
+    ModuleRunner(service)("vm", {"uuid": session["vm"]["uuid"], "state": "absent"})
+    assert (statuses(service), list_scratch_volumes(service)) == ([], scratch)
+    foreign = next(uuid for uuid in others if uuid not in session["scratch_volumes"])
+    listed = {**session, "scratch_volumes": [*session["scratch_volumes"], foreign]}
+    service.change("volume", foreign, description="mine", vmInstanceUuid=None)
+    ended = step(work, "end", {"items": [listed], "copied": {"failed": True, "msg": "the export was cut."}})
+    (entry,) = ended.result["next"]["entries"]
+    assert (ended.calls, list_scratch_volumes(service)) == (["DeleteDataVolume"] * len(scratch), [])
+    assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
+    assert f"({foreign}) remain. Delete them in the service." in entry["error"]
+    again = step(work, "end", {"items": [session], "copied": {"failed": True, "msg": "the export was cut."}})
+    assert again.result["next"]["entries"][0]["session_ended"]
+
+
+@pytest.mark.parametrize("operation", ["DeleteDataVolume", "QueryVolume"])
+def test_scratch_volumes_that_cannot_be_removed(service: Simulator, work: WorkflowRunner, operation: str) -> None:
+    (session,) = enable(work, service)
+    scratch = list_scratch_volumes(service)
+    ModuleRunner(service)("vm", {"uuid": session["vm"]["uuid"], "state": "absent"})
+    service.fault("fail", operation, error={"code": "SYS.1000", "details": "no agent"}, count=None)
+    ended = step(work, "end", {"items": [session], "copied": {"failed": True, "msg": "the export was cut."}})
+    (entry,) = ended.result["next"]["entries"]
+    assert (list_scratch_volumes(service), entry["session_ended"]) == (scratch, False)
+    for part in ("the export was cut", "remain", "no agent"):
+        assert part in entry["error"]
+    assert session["scratch_volumes"][0] in entry["error"]
 
 
 def test_scratch_volumes_that_nothing_removes_are_named(service: Simulator, work: WorkflowRunner) -> None:

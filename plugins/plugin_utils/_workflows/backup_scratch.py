@@ -1,0 +1,58 @@
+"""Scratch volumes that the end of a backup session has left, for example because its VM was destroyed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from .report import name_some
+from .site import Site
+
+# How the service describes which volume a scratch volume is for.
+SCRATCH_FOR = "cbt-volume-for-"
+
+# The statuses of volumes that are removed, or will be.
+REMOVED = ("Deleted", "Deleting")
+
+
+def remove_left(site: Site, sessions: Sequence[Record], known: Collection[str]) -> dict[str, str]:
+    """Remove the scratch volumes of sessions that no CBT task refers to any more, and return which VMs keep some.
+
+    ``known`` are those to which tasks refer. A volume is that of a session if the task referred to it when the session
+    was opened, and its description names a volume of the VM; other volumes stay.
+    """
+    remains = {}
+    for session in sessions:
+        uuids = [uuid for uuid in session.get("scratch_volumes") or () if uuid not in known]
+        if uuids and (reason := _remove(site, session["vm"], uuids)):
+            remains[str(session["vm"]["uuid"])] = reason
+    return remains
+
+
+def _remove(site: Site, vm: Record, uuids: Sequence[str]) -> str | None:
+    """Remove scratch volumes of a VM, and return which remain and why, None if none does."""
+    described = {f"{SCRATCH_FOR}{volume['uuid']}" for volume in vm.get("all_volumes") or ()}
+    try:
+        found = _list_present(site, uuids)
+        own = [volume for volume in found if volume.get("description") in described]
+        objects = [{"operation": "DeleteDataVolume", "params": {"uuid": volume["uuid"]}} for volume in own]
+        results = site.batch("api", objects, 1)
+        left = _list_present(site, uuids) if found else []
+    except VirtinfraError as failure:
+        return f"It is not known whether the scratch volumes {name_some(uuids)} remain: {failure}"
+    if not left:
+        return None
+    names = name_some([f"{volume.get('name')} ({volume['uuid']})" for volume in left])
+    reasons = "; ".join(dict.fromkeys(str(result["msg"]).rstrip(".") for result in results if result["failed"]))
+    return (
+        f"The backup session has ended without its scratch volumes, and {names} remain"
+        f"{f': {reasons}' if reasons else ''}. Delete them in the service."
+    )
+
+
+def _list_present(site: Site, uuids: Sequence[str]) -> list[Record]:
+    """Return the volumes with these uuids that are not removed. Raise VirtinfraError."""
+    query = [f"uuid?={','.join(uuids)}"]
+    volumes = site.read("resource_info", resource_type="volume", query=query)["resources"]
+    return [volume for volume in volumes if volume.get("status") not in REMOVED]
