@@ -508,7 +508,7 @@ def license_check(session: nox.Session) -> None:
 @nox.session(name="docs-site")
 def docs_site(session: nox.Session) -> None:
     """Build the documentation site in .cache/docs-site/html; a warning is a failure."""
-    session.install("antsibull-docs>=2.28,<3", "sphinx-ansible-theme>=0.10,<0.11", "ansible-core>=2.19,<2.22", *RUNTIME)
+    session.install("antsibull-docs>=2.28,<3", "furo>=2025.9", "sphinx>=8,<10", "ansible-core>=2.19,<2.22", *RUNTIME)
     site = CACHE / "docs-site"
     shutil.rmtree(site, ignore_errors=True)
     source = site / "rst"

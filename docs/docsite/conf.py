@@ -4,21 +4,52 @@ from __future__ import annotations
 
 project = "virtinfra.manager"
 project_copyright = "2026, Contributors to the virtinfra.manager project"
-title = "virtinfra.manager"
-html_short_title = "virtinfra.manager"
+html_title = "virtinfra.manager"
 
 extensions = ["sphinx.ext.intersphinx", "sphinx_antsibull_ext"]
-pygments_style = "ansible"
 highlight_language = "YAML+Jinja"
 nitpicky = True
 
-html_theme = "sphinx_ansible_theme"
+# It has a light and a dark scheme, and lines of at most 80 characters.
+html_theme = "furo"
 html_theme_options = {
-    "topbar_links": {
-        "Repository": "https://git.example.com/virtinfra/manager",
-        "Issues": "https://git.example.com/virtinfra/manager/issues",
+    "light_css_variables": {
+        "antsibull-table-background-header": "#e3eaf2",
+        "antsibull-table-background-even": "#f8f9fb",
+        "antsibull-narrowtable-background": "#eef2f7",
+        "antsibull-table-border": "#c3cad3",
+        "antsibull-option-type": "#6f2da8",
+        "antsibull-option-elements": "#6f2da8",
+        "antsibull-option-required": "#b3261e",
+        "antsibull-attribute-support-none": "#b3261e",
+        "antsibull-attribute-support-partial": "#7a6000",
+        "antsibull-attribute-support-full": "#1a6b34",
+        "antsibull-links-background": "#1f6f73",
+        "antsibull-links-background-active": "#14575a",
     },
-    "documentation_home_url": "index.html",
+    "dark_css_variables": {
+        "antsibull-table-background-header": "#2b3440",
+        "antsibull-table-background-even": "#1d232b",
+        "antsibull-table-background-odd": "#14181e",
+        "antsibull-narrowtable-background": "#1d232b",
+        "antsibull-table-border": "#46505c",
+        "antsibull-option-type": "#c792ea",
+        "antsibull-option-elements": "#c792ea",
+        "antsibull-option-required": "#ff7b72",
+        "antsibull-option-version-added": "#7ee2a8",
+        "antsibull-option-aliases": "#7ee2a8",
+        "antsibull-option-default": "#79b8ff",
+        "antsibull-option-sample": "#79b8ff",
+        "antsibull-option-sample-header": "#e6edf3",
+        "antsibull-attribute-support-none": "#ff7b72",
+        "antsibull-attribute-support-partial": "#e3c341",
+        "antsibull-attribute-support-full": "#7ee2a8",
+        "antsibull-links-background": "#1f6f73",
+        "antsibull-links-background-active": "#2a8d92",
+        "antsibull-deprecation-border": "#e6edf3",
+        "antsibull-deprecation-background": "#2b3440",
+        "antsibull-deprecation-color": "#e6edf3",
+    },
 }
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

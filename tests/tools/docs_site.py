@@ -1,9 +1,10 @@
 """Arrange the pages that antsibull-docs has written, before Sphinx makes the documentation site of them.
 
-antsibull-docs sorts everything by name. The site has an index with sections, which names the guides by the questions
-that they answer, as the README does, a page for each subject of modules, and on the pages of modules and inventories
-the plugin's own options before those of the connection. The page of a role says what its README says about check mode,
-failures and undo.
+antsibull-docs sorts everything by name. The site has an index with sections, a page for each subject of modules, and on
+the pages of modules and inventories the examples before the options, and the plugin's own options before those of the
+connection. A page begins with the
+short name of the plugin and what it does. The page of a role says what its README says about check mode, failures and
+undo.
 """
 
 from __future__ import annotations
@@ -50,7 +51,19 @@ INTRODUCTION = f"""\
 
 This collection manages a virtualization infrastructure through the REST API of its management service: KVM hosts,
 virtual machines and their networks, CBT backups, snapshots, storages and notifications. A playbook describes the
-objects; a task changes what differs, waits for the service's jobs, and says exactly what it changed. Start with
+objects; a task changes what differs, waits for the service's jobs, and says exactly what it changed:
+
+.. code-block:: yaml+jinja
+
+    - name: Add a KVM host, and wait until it is connected
+      {COLLECTION}.kvm_host:
+        name: host-9
+        management_ip: 10.0.0.9
+        cluster: cluster-1
+        username: root
+        password: "{{{{ vault_host_password }}}}"
+
+Run twice, the second run changes nothing. Start with
 :ref:`ansible_collections.{COLLECTION}.docsite.guide_getting_started`, which needs no data centre, or first read
 :ref:`what the collection is for <ansible_collections.{COLLECTION}.docsite.guide_overview>`.
 """
@@ -76,16 +89,17 @@ def group_modules(modules: list[str]) -> dict[str, list[str]]:
     return subjects
 
 
-def format_toctree(caption: str, pages: list[str], *options: str) -> str:
-    """Return a table of contents, with a caption for the sidebar."""
-    lines = [".. toctree::", "   :maxdepth: 1", *([f"   :caption: {caption}"] if caption else []), *options, ""]
+def format_toctree(caption: str, pages: list[str]) -> str:
+    """Return a table of contents for the sidebar, with a caption."""
+    captions = [f"   :caption: {caption}"] if caption else []
+    lines = [".. toctree::", "   :maxdepth: 1", "   :hidden:", *captions, ""]
     return "\n".join([*lines, *(f"   {page}" for page in pages), ""])
 
 
 def format_plugin_page(title: str, suffix: str, names: list[str], summaries: Mapping[str, str]) -> str:
     """Return the page that lists plugins with their summaries."""
     rows = [f"* :ansplugin:`{name} <{COLLECTION}.{name}#{suffix}>`: {summaries[name]}" for name in names]
-    contents = format_toctree("", [f"{name} <{name}_{suffix}>" for name in names], "   :hidden:")
+    contents = format_toctree("", [f"{name} <{name}_{suffix}>" for name in names])
     return "\n".join([title, "=" * len(title), "", *rows, "", contents])
 
 
@@ -109,21 +123,11 @@ def write_sections(source: Path, suffix: str, sections: Mapping[str, list[str]])
     return pages
 
 
-def read_questions() -> dict[str, str]:
-    """Return the question that each guide answers, as the README asks it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return {page: question for question, page in re.findall(r"^- \[(.+)\]\(docs/docsite/rst/(\w+)\.rst\)$", text, re.M)}
-
-
 def format_index(source: Path) -> str:
     """Return the index of the site, and write the pages of its sections."""
-    questions = read_questions()
     guides = yaml.safe_load((ROOT / "docs" / "docsite" / "extra-docs.yml").read_text(encoding="utf-8"))["sections"]
     parts = [INTRODUCTION]
-    parts += [
-        format_toctree(part["title"], [f"{questions[page]} <docsite/{page}>" for page in part["toctree"]])
-        for part in guides
-    ]
+    parts += [format_toctree(part["title"], [f"docsite/{page}" for page in part["toctree"]]) for part in guides]
     modules = group_modules(list_pages(source, "module"))
     parts.append(format_toctree("Modules by subject", write_sections(source, "module", modules)))
     pages = [
@@ -153,16 +157,47 @@ def move_shared_options(text: str, shared: list[str]) -> str:
     return text[: bounds[0]] + "".join(row for dummy, row in rows) + text[end:]
 
 
+def shorten_head(text: str) -> str:
+    """Return a page that begins with the short name, without what is the same on all pages: how to install, contents.
+
+    The theme shows the contents of the page beside it.
+    """
+    text = re.sub(
+        rf"^{COLLECTION}\.(\w+ \w+ -- .*)\n\++$",
+        lambda title: f"{title[1]}\n{'+' * len(title[1])}",
+        text,
+        count=1,
+        flags=re.MULTILINE,
+    )
+    text = re.sub(
+        r"^\.\. Collection note\n\n\.\. note::\n.*?(To use it in a playbook, specify: .*?)\n(?=\n\.\. )",
+        r"\1\n",
+        text,
+        count=1,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    return re.sub(r"^\.\. contents::\n(?: +:.*\n)+\n", "", text, count=1, flags=re.MULTILINE)
+
+
+def move_examples(text: str) -> str:
+    """Return the page of a plugin with its examples before its requirements and options."""
+    before, marker, rest = text.partition("\n.. Requirements\n")
+    options, start, examples = rest.partition("\n.. Examples\n")
+    own, end, results = examples.partition("\n.. Facts\n")
+    return f"{before}{start}{own}{marker}{options}{end}{results}" if marker and start and end else text
+
+
 def convert_section(markdown: str) -> str:
-    """Return a section of a README, without its heading, in reStructuredText: paragraphs, tables and code in YAML."""
-    blocks = re.split(r"(^```yaml\n.*?^```$)", markdown.strip(), flags=re.DOTALL | re.MULTILINE)
+    """Return a section of a README, without its heading, in reStructuredText: paragraphs, tables and code."""
+    blocks = re.split(r"(^```\w+\n.*?^```$)", markdown.strip(), flags=re.DOTALL | re.MULTILINE)
     return "\n\n".join(filter(None, map(_convert_block, blocks)))
 
 
 def _convert_block(block: str) -> str:
     if block.startswith("```"):
-        code = block.removeprefix("```yaml\n").removesuffix("```").rstrip()
-        return ".. code-block:: yaml+jinja\n\n" + textwrap.indent(code, "    ")
+        language, dummy, code = block.removeprefix("```").removesuffix("```").rstrip().partition("\n")
+        lexer = "yaml+jinja" if language == "yaml" else language
+        return f".. code-block:: {lexer}\n\n" + textwrap.indent(code, "    ")
     text = re.sub(r"`([^`]+)`", r"``\1``", block.strip())
     return re.sub(r"^\|.*(?:\n\|.*)*", lambda table: _convert_table(table.group()), text, flags=re.MULTILINE)
 
@@ -193,11 +228,15 @@ def main() -> None:
     for suffix in ("module", "inventory", "lookup"):
         for path in source.glob(f"*_{suffix}.rst"):
             text = path.read_text(encoding="utf-8")
-            path.write_text(move_shared_options(text, [*WAIT, *TAGS, *CONNECTION]), encoding="utf-8")
+            text = move_shared_options(text, [*WAIT, *TAGS, *CONNECTION])
+            path.write_text(move_examples(text), encoding="utf-8")
     for name in list_pages(source, "role"):
         path = source / f"{name}_role.rst"
         readme = (ROOT / "roles" / name / "README.md").read_text(encoding="utf-8")
         path.write_text(add_sections(path.read_text(encoding="utf-8"), readme), encoding="utf-8")
+    for suffix in ("module", "role", *PLUGIN_TYPES):
+        for path in source.glob(f"*_{suffix}.rst"):
+            path.write_text(shorten_head(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs_site import PLUGIN_TYPES, SUBJECTS, add_sections, format_index, group_modules, move_shared_options
+from tools.docs_site import (
+    PLUGIN_TYPES,
+    SUBJECTS,
+    add_sections,
+    format_index,
+    group_modules,
+    move_examples,
+    move_shared_options,
+    shorten_head,
+)
 
 from support.collection import ALL_MODULES, ROOT
 
@@ -43,7 +52,7 @@ def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_
     pages = {path.stem for path in tmp_path.glob("*.rst") if not path.stem.endswith("_index")}
     assert sorted([*listed, *of_roles]) == sorted(pages)
     guides = {path.stem for path in (ROOT / "docs" / "docsite" / "rst").glob("*.rst")}
-    assert set(re.findall("^   .+\\? <docsite/(\\w+)>$", index, re.MULTILINE)) == guides
+    assert set(re.findall("^   docsite/(\\w+)$", index, re.MULTILINE)) == guides
 
 
 def test_subjects_contain_each_module_once() -> None:
@@ -65,6 +74,43 @@ def test_own_options_come_before_shared_ones() -> None:
         move_shared_options(PAGE.format(""), ["wait"])
 
 
+HEAD = """\
+virtinfra.manager.host_info module -- List hosts
+++++++++++++++++++++++++++++++++++++++++++++++++
+
+.. Collection note
+
+.. note::
+    This module is part of the collection.
+
+    To use it in a playbook, specify: :code:`virtinfra.manager.host_info`.
+
+.. version_added
+
+.. contents::
+   :local:
+   :depth: 1
+
+Synopsis
+--------
+"""
+
+
+def test_a_page_begins_with_the_short_name_and_what_the_plugin_does() -> None:
+    assert shorten_head(HEAD) == (
+        "host_info module -- List hosts\n++++++++++++++++++++++++++++++\n\n"
+        "To use it in a playbook, specify: :code:`virtinfra.manager.host_info`.\n\n"
+        ".. version_added\n\nSynopsis\n--------\n"
+    )
+
+
+def test_examples_come_before_requirements_and_options() -> None:
+    parts = ["Synopsis", "\n.. Requirements\n", "options", "\n.. Examples\n", "own", "\n.. Facts\n", "results"]
+    moved = move_examples("".join(parts))
+    assert moved == "Synopsis\n.. Examples\nown\n.. Requirements\noptions\n.. Facts\nresults"
+    assert move_examples("without examples") == "without examples"
+
+
 def test_the_page_of_a_role_has_check_mode_and_undo() -> None:
     page = "Parameters\n^^^^^^^^^^\n\nAuthors\n^^^^^^^\n\n- One\n"
     readme = """# role
@@ -84,6 +130,12 @@ Sets `a` once.
 ```yaml
 - name: Undo
   debug:
+```
+
+The mark is `a`:
+
+```text
+virtinfra.manager a
 ```
 """
     sections = add_sections(page, readme)
