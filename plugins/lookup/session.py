@@ -61,6 +61,8 @@ from ..module_utils._client.sessions import AccountSession, build_missing_accoun
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
+from ..module_utils._modules.forms import check_names
+from ..module_utils._modules.options import CONNECTION
 from ..plugin_utils._run.encrypted import decrypt_values
 from ..plugin_utils._run.profiles import Profiles
 from ..plugin_utils._run.sessions import FileStore
@@ -74,6 +76,7 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
         try:
+            check_names(CONNECTION, kwargs)
             options = Profiles.from_loader(self._loader).complete(decrypt_values(kwargs), self.option_definitions)
             self.set_options(var_options=variables, direct=options)
             connection = ConnectionOptions.from_params(self.get_options())

@@ -367,6 +367,27 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     return warnings
 
 
+def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
+    """Return why conditions and a name that select no record may be meant otherwise.
+
+    Quotes, brackets, commas and asterisks are parts of values and names: they are no mistakes if records have them.
+    """
+    warnings = []
+    if re.search(r"[*?%]", name):
+        pattern = re.sub(r"[*]", "%", name).replace("?", "_")
+        warnings.append(f"name {name!r} is no pattern. Write query: ['name~={pattern}'].")
+    elif "," in name:
+        names = ",".join(map(str.strip, name.split(",")))
+        warnings.append(f"name {name!r} is one name. Write query: ['name?={names}'].")
+    for text in texts:
+        if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
+            warnings.append(f"the condition {text!r}: the quotes are part of the value. Write {quoted[1]}{quoted[3]}.")
+        elif listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
+            values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
+            warnings.append(f"the condition {text!r}: the brackets are part of the values. Write {listed[1]}{values}.")
+    return warnings
+
+
 def _describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
     """Return sentences about the first value that is none of the documented ones of a field; None if all are."""
     documented = FIELD_VALUES.get(record_type, {}).get(field, ())

@@ -149,7 +149,12 @@ class Listing(NamedTuple):
         if awaited:
             context.warnings.extend(awaited.find_warnings(self.record_type))
             return self._run_until(context, awaited, wait_for)
-        return self._format(self._read_selected(context.client, context.desired))
+        selection, name = self._read_selected(context.client, context.desired), str(context.desired.get("name", ""))
+        if not selection[0] and (conditions or name):
+            from .._api.conditions import describe_oversights
+
+            context.warnings.extend(describe_oversights(conditions, name))
+        return self._format(selection)
 
     def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result with the awaited records. Raise WaitTimeout, with the last result.

@@ -145,9 +145,11 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
     params: Mapping[str, Any] = given
     try:
         params = _resolve_names(client, spec, given)
+        missing = _describe_missing(spec, params) if given.get("state") == ABSENT else []
         is_object_predicted = spec.selects_predicted_object(params)
         desired = spec.read_desired(params)
         context = ModuleContext(params, desired, client, task.check_mode, is_object_predicted)
+        context.warnings.extend(missing)
         result = spec.run(context)
         if params is not given:
             from .._client.names import add_given_names
@@ -181,6 +183,16 @@ def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) 
     from .._client.names import resolve_names
 
     return resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
+
+
+def _describe_missing(spec: ModuleSpec, params: Mapping[str, Any]) -> list[str]:
+    """Return a warning for each name in resolved options that no object has, so that nothing of it can be removed."""
+    types = {option: REFERS_TO[parameter] for option, parameter in spec.parameters.items() if parameter in REFERS_TO}
+    return [
+        f"{option}: no {resource_type.noun} has the name {name!r}, so nothing of it is removed."
+        for option, resource_type in types.items()
+        for name in list_names(params.get(option))
+    ]
 
 
 def _describe_mistake(mistake: Exception) -> VirtinfraError:

@@ -7,6 +7,7 @@ With a redirect to one action plugin, all modules would get the defaults of that
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -41,6 +42,7 @@ from .._run.names import suspend_names
 from .._run.predictions import list_predicted, note_prediction
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
+from .._run.variables import warn_of_unknown_variables
 from .._workflows.run import run_workflow
 from .environment import patch_environ
 from .handover import ModuleProcess
@@ -53,6 +55,9 @@ from .secrets import register_secrets
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
 build_tls_context(True, None, None, None)
 compile_patterns()
+
+# The parent process warns once, before it forks the workers.
+warn_of_unknown_variables(os.environ)
 
 # A module process loads the files of these functions when it needs them. The parent process loads them now, because
 # every worker would compile them again.
@@ -83,6 +88,7 @@ class ActionModule(ActionBase):
         self._profiles = Profiles.from_loader(self._loader)
         variables: dict[str, Any] = {}
         self._compute_environment_string(variables)
+        warn_of_unknown_variables(variables)
         spec = load_spec(name)
         self._task.args = decrypt_values(self._remove_unsupported_defaults(spec))
         try:
@@ -263,7 +269,4 @@ class ActionModule(ActionBase):
 
     def _choose_request_log(self) -> Callable[[str], None] | None:
         is_logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
-        return self._show_request if is_logged else None
-
-    def _show_request(self, line: str) -> None:
-        display.vvv(f"{self._label}: {line}")
+        return (lambda line: display.vvv(f"{self._label}: {line}")) if is_logged else None

@@ -62,16 +62,23 @@ def require_one_service(task: Any, groups: Iterable[str], templar: Any, task_var
 def _list_sources(task: Any, groups: Iterable[str]) -> Iterator[Any]:
     """Yield the mappings, or their templates, that can contain options of the connection, the weakest first."""
     written = task.get_ds() if isinstance(task.get_ds(), Mapping) else {}
-    # Ansible has evaluated the attribute of the task itself, but neither what is written in it nor its blocks.
-    for environment in (task._get_parent_attribute("environment", omit=True), written.get("environment")):
-        for variables in environment if isinstance(environment, list) else [environment]:
-            yield _choose(variables, VARIABLES.values())
-    for defaults in task.module_defaults or ():
+    for environment in _list_written(task, written, "environment"):
+        yield _choose(environment, VARIABLES.values())
+    for defaults in _list_written(task, written, "module_defaults"):
         for group in groups:
             yield _choose(defaults.get(group), IDENTIFYING)
     for name, options in written.items():
         if name == "args" or str(name).rpartition(".")[2] == task.action.rpartition(".")[2]:
             yield _choose(options, IDENTIFYING)
+
+
+def _list_written(task: Any, written: Mapping[str, Any], keyword: str) -> Iterator[Any]:
+    """Yield the mappings in a keyword of the play, the blocks and the task, as they are written.
+
+    Ansible has evaluated the attribute of the task for the first host.
+    """
+    for value in (task._get_parent_attribute(keyword, omit=True), written.get(keyword)):
+        yield from filter(None, value if isinstance(value, list) else [value])
 
 
 def _choose(options: Any, names: Iterable[str]) -> Any:

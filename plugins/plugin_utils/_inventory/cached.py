@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleError
+from ansible.module_utils.common.validation import check_type_bool
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 
 from ...module_utils._api.errors import InvalidOptions
@@ -53,8 +54,18 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         choices = known[name].get("choices")
         if choices and value is not None and value not in choices:
             raise InvalidOptions(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+        if known[name].get("type") == "bool" and value is not None:
+            _require_boolean(name, value)
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
     return Profiles.from_loader(plugin.loader).complete(rendered, known)
+
+
+def _require_boolean(name: str, value: Any) -> None:
+    """Raise InvalidOptions unless a value means true or false: core would take any other as false."""
+    try:
+        check_type_bool(value)
+    except TypeError:
+        raise InvalidOptions(f"{name} must be true or false, not {value!r}") from None
 
 
 class CachedInventory(BaseInventoryPlugin, Cacheable):
@@ -81,6 +92,11 @@ class CachedInventory(BaseInventoryPlugin, Cacheable):
             self.set_option("cache", False)
         self._timeout = self.get_option("cache_timeout")
         services = [entry for entry in self.get_option("services") or () if isinstance(entry, Mapping)]
+        if self.get_option("cache") and not keeps_entries(self):
+            self.warn(
+                "cache: true has no effect on later runs, because the cache plugin memory keeps nothing. Set"
+                " cache_plugin, such as ansible.builtin.jsonfile, and cache_connection"
+            )
         if LAST_KNOWN in [self.get_option("on_failure"), *(entry.get("on_failure") for entry in services)]:
             # Cache plugins would not return an entry that has expired.
             self.set_option("cache_timeout", 0)
@@ -121,10 +137,14 @@ class CachedInventory(BaseInventoryPlugin, Cacheable):
         return [*caches]
 
 
+def keeps_entries(plugin: Any) -> bool:
+    """Return whether the cache plugin of a source keeps its entries after the run."""
+    return str(plugin.get_option("cache_plugin")).rpartition(".")[2] != "memory"
+
+
 def check_cache(plugin: Any) -> None:
     """Raise InvalidOptions unless the cache of a plugin keeps its entries after the run."""
-    keeps_entries = plugin.get_option("cache_plugin").rpartition(".")[2] != "memory"
-    if not plugin.has_foreign_cache and not (plugin.get_option("cache") and keeps_entries):
+    if not plugin.has_foreign_cache and not (plugin.get_option("cache") and keeps_entries(plugin)):
         raise InvalidOptions(
             "on_failure: last_known needs cache: true and a cache_plugin that keeps its entries, such as"
             " ansible.builtin.jsonfile with cache_connection"

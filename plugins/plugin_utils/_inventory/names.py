@@ -13,10 +13,13 @@ from ansible.errors import AnsibleParserError
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import is_ipv6, is_localhost
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
+from .._jinja.references import find_names, list_texts
 from .hostvars import HostEntry, HostVars
 
 # The maximum length of a host name, in characters.
 MAX_NAME_LENGTH = 253
+# How many values of a variable a warning names.
+MAX_VALUES = 8
 _RESERVED_GROUPS = frozenset(("all", "ungrouped"))
 # \w matches letters and digits of all scripts, but not combining marks.
 _UNSAFE_IN_NAMES = re.compile(r"[^\w. -]")
@@ -57,7 +60,22 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
         _reject_or_warn(
             plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}"
         )
+    if entries and not selected:
+        texts = [*plugin.get_option("include"), *plugin.get_option("exclude")]
+        plugin.warn(f"include and exclude leave none of {len(entries)} hosts{_describe_values(texts, entries)}")
     return selected
+
+
+def _describe_values(texts: Sequence[str], entries: Sequence[HostEntry]) -> str:
+    """Return a sentence with the values of the variables in conditions that few hosts have."""
+    values = {name: {entry.variables.get(name) for entry in entries} for name in sorted(find_names(list_texts(texts)))}
+    known = {
+        name: sorted(map(str, found))
+        for name, found in values.items()
+        if len(found) <= MAX_VALUES and all(isinstance(value, str) for value in found)
+    }
+    described = [f"{name} is {' or '.join(map(repr, found))}" for name, found in known.items()]
+    return f". In them, {', '.join(described)}" if described else ""
 
 
 def _is_met(result: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,13 +27,14 @@ from ...module_utils._masking.terminal import escape_controls
 from .._jinja.compose import Constructor, GroupMembership
 from .._jinja.expressions import check_syntax
 from .._run.profiles import Profiles
+from .._run.variables import warn_of_unknown_variables
 from .cached import CachedInventory, check_cache, make_files_private, suggest_cache_connection
 from .hostvars import HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
 from .selection import ADDRESS, Selection, create_selection
 from .services import LAST_KNOWN, OPTIONS, Service, create_services
-from .unknown_names import check_names
+from .unknown_names import check_keyed_groups, check_names
 
 
 @contextmanager
@@ -125,6 +127,7 @@ class Inventory(CachedInventory, Constructable):
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
         """Fill the inventory from a source file; after a failure, add nothing."""
         super().parse(inventory, loader, path, cache)
+        warn_of_unknown_variables(os.environ)
         self._path = path
         try:
             # A cache plugin creates the folder for its files when it is loaded.
@@ -166,6 +169,7 @@ class Inventory(CachedInventory, Constructable):
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
         data, entries = reader.read_all(services, self.open_caches(services))
+        check_keyed_groups(self)
         check_names(self, entries, hostvars)
         return self._complete_entries(entries, hostvars, data)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils._api.conditions import find_value_warnings
+from ...module_utils._api.conditions import describe_oversights, find_value_warnings
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._client.client import READ_AND_MASK, Client
@@ -84,7 +84,8 @@ class ServiceReader:
                 entries += map(create_entry, page)
                 if cache:
                     records += page
-            for warning in client.prefix.warnings:
+            oversights = [] if entries else describe_oversights((*service.query, *service.filters))
+            for warning in (*client.prefix.warnings, *oversights):
                 self._plugin.warn(f"{service.name}: {warning}")
         if cache:
             cache.write(records, data.related)

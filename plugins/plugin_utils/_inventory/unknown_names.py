@@ -26,12 +26,28 @@ OPTIONS_OF_VALUES = {
 }
 
 
+# The members of an entry of keyed_groups, of which core ignores others.
+KEYED = ("key", "prefix", "separator", "parent_group", "default_value", "trailing_separator")
+
+
 class _Place(NamedTuple):
     """An expression, the option that contains it, and whether it can use composed variables."""
 
     label: str
     source: Any
     sees_composed: bool
+
+
+def check_keyed_groups(plugin: Any) -> None:
+    """Raise InvalidOptions for an entry of keyed_groups without a key, or with a member that core would ignore."""
+    for entry in plugin.get_option("keyed_groups") or ():
+        if not isinstance(entry, Mapping):
+            continue
+        if entry.get("key") is None:
+            raise InvalidOptions(f"keyed_groups: the entry {dict(entry)} has no key. Give an expression as key.")
+        for name in entry:
+            if name not in KEYED:
+                raise InvalidOptions(f"keyed_groups: an entry has no {name}.{suggest_name(str(name), KEYED)}")
 
 
 def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
@@ -54,7 +70,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
 
 
 def _list_places(plugin: Any) -> Iterator[_Place]:
-    """Yield the expressions of a source that are evaluated for every host; raise InvalidOptions for a missing key."""
+    """Yield the expressions of a source that are evaluated for every host."""
     for option in ("include", "exclude"):
         yield from (_Place(option, source, False) for source in plugin.get_option(option))
     for name, source in (plugin.get_option("compose") or {}).items():
@@ -63,8 +79,6 @@ def _list_places(plugin: Any) -> Iterator[_Place]:
         yield _Place(f"groups: {name}", source, True)
     for entry in plugin.get_option("keyed_groups") or ():
         if isinstance(entry, Mapping):
-            if entry.get("key") is None:
-                raise InvalidOptions(f"keyed_groups: the entry {dict(entry)} has no key. Give an expression as key.")
             yield _Place("keyed_groups", entry["key"], True)
 
 

@@ -203,6 +203,8 @@ def test_the_lookup_returns_the_session_of_the_run(sim: Simulator, connection: C
     assert lookup.run([], {}, **account) == [open_shared_session(connection).get_session()]
     with pytest.raises(AnsibleError, match="account and account_password are needed"):
         lookup.run([], {}, base_url=sim.url)
+    with pytest.raises(AnsibleError, match=r"there is no option user\. Did you mean account\?"):
+        lookup.run([], {}, user="admin", **account)
 
 
 def test_a_lost_login_is_retried(sim: Simulator, run: ModuleRunner) -> None:

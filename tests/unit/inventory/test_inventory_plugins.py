@@ -643,3 +643,51 @@ def test_an_event_has_the_name_of_the_inventory(sim: Simulator, fill: Fill, warn
     names = name_objects({record["uuid"]: record["name"] for record in sim.records("vm")})
     assert names == {host.vars["virtinfra_uuid"]: host.name for host in hosts if "virtinfra_uuid" in host.vars}
     assert names[records[3]["uuid"]] == records[3]["uuid"]
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (
+            {"include": ["virtinfra_state == 'enabled'"]},
+            "include and exclude leave none of 3 hosts. In them, virtinfra_state is 'Enabled'",
+        ),
+        ({"exclude": ["virtinfra_name != ''"]}, "include and exclude leave none of 3 hosts"),
+        (
+            {"query": ["name='host-1'"]},
+            "the condition \"name='host-1'\": the quotes are part of the value. Write name=host-1.",
+        ),
+        (
+            {"query": ["name?=[host-1, host-3]"]},
+            "the condition 'name?=[host-1, host-3]': the brackets are part of the values. Write name?=host-1,host-3.",
+        ),
+    ],
+)
+def test_nothing_is_selected_without_a_word(
+    sim: Simulator, fill: Fill, warnings: list[str], options: dict[str, Any], warning: str
+) -> None:
+    assert names(fill("hosts", primary_storages=False, **options)) == []
+    (found,) = warnings
+    assert found.removeprefix(f"{sim.url}: ").startswith(warning)
+
+
+def test_a_cache_that_keeps_nothing(fill: Fill, warnings: list[str]) -> None:
+    assert names(fill("hosts", cache=True))
+    (warning,) = warnings
+    assert warning.startswith("cache: true has no effect on later runs, because the cache plugin memory keeps nothing.")
+
+
+@pytest.mark.parametrize(
+    ("variable", "hint"),
+    [
+        ("VIRTINFRA_WAIT_TIMEOUT", "wait_timeout is an option of tasks: set it in the task, or in module_defaults."),
+        ("VIRTINFRA_BASEURL", "Did you mean VIRTINFRA_BASE_URL?"),
+    ],
+)
+def test_environment_variables_that_nothing_reads(
+    fill: Fill, warnings: list[str], monkeypatch: pytest.MonkeyPatch, variable: str, hint: str
+) -> None:
+    monkeypatch.setenv("VIRTINFRA_PROFILE", "")
+    monkeypatch.setenv(variable, "5min")
+    fill("hosts")
+    assert warnings == [f"The environment variable {variable} is not read. {hint}"]

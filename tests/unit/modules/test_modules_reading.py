@@ -644,3 +644,32 @@ def test_user_tags_need_one_more_query(
     assert not run(module, {"name": "nowhere", "include_tags": True}).queries("QueryUserTag")
     sim.configure(missing_operations=["QueryUserTag"])
     assert run(module, {"include_tags": True}).failed
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        ({"name": "vm-*"}, "name 'vm-*' is no pattern. Write query: ['name~=vm-%']."),
+        ({"name": "vm-1,vm-3"}, "name 'vm-1,vm-3' is one name. Write query: ['name?=vm-1,vm-3']."),
+        (
+            {"query": ["name='vm-1'"]},
+            "the condition \"name='vm-1'\": the quotes are part of the value. Write name=vm-1.",
+        ),
+        (
+            {"query": ["name?=[vm-1, 'vm-3']"]},
+            "the condition \"name?=[vm-1, 'vm-3']\": the brackets are part of the values. Write name?=vm-1,vm-3.",
+        ),
+    ],
+)
+def test_nothing_is_found_without_a_word(
+    run: ModuleRunner, sim: Simulator, options: dict[str, Any], warning: str
+) -> None:
+    """What the warning says to write finds VMs. An object whose name has such characters is found."""
+    assert (run("vm_info", options)["vms"], run("vm_info", options).warnings) == ([], [warning])
+    correct = re.search(r"Write (?:query: \[')?(.*?)(?:'\])?\.$", warning)
+    assert correct
+    assert run("vm_info", {"query": [correct[1]]})["vms"]
+    if "name" in options:
+        sim.change("vm", sim.records("vm")[0]["uuid"], name=options["name"])
+        found = run("vm_info", options)
+        assert (len(found["vms"]), found.warnings) == (1, [])

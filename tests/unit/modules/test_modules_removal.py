@@ -484,3 +484,20 @@ def test_defaults_contradict_no_state(run: ModuleRunner, module: str) -> None:
         "kvm_host": {"update_password": "on_create"},
     }
     run.idle(module, {"name": "no-such-object", "state": "absent", **defaults[module]})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "warning"),
+    [
+        ("vm_snapshot_group", {"vm": "vm-99", "name": "n"}, "vm: no VM has the name 'vm-99'"),
+        ("vm_nic", {"vm": "vm-99", "l3_network": "l3-2"}, "vm: no VM has the name 'vm-99'"),
+        ("cbt_task", {"vm": "vm-99"}, "vm: no VM has the name 'vm-99'"),
+    ],
+)
+def test_nothing_of_a_missing_object_is_removed(
+    run: ModuleRunner, name: str, options: dict[str, Any], warning: str
+) -> None:
+    for check in (True, False):
+        ran = run(name, {**options, "state": "absent"}, check)
+        assert (ran.changed, ran.failed) == (False, False)
+        assert ran.warnings == [f"{warning}, so nothing of it is removed."]
