@@ -93,8 +93,8 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from ..module_utils._modules.options import TAG_OPTION
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.options import TAG_OPTION
 from ..module_utils._modules.read import list_module
 
 MODULE = list_module("QueryHost", returns="hosts", cursor="host", options=TAG_OPTION)
