@@ -632,11 +632,12 @@ def make_repository_to_release(folder: Path) -> None:
 
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
-    """Format the Python files, and update the records and operations in the documentation."""
+    """Format the Python files, and update the records and operations in the documentation, and the catalogue."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
     for name in ("service_table", "return_docs", "short_examples", "guide_tables", "query_fields", "plugin_connection"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
-    session.run("python", "tests/tools/badges.py")
+    for name in ("badges", "catalogue"):
+        session.run("python", f"tests/tools/{name}.py")
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")
     session.run("ruff", "check", "--fix")

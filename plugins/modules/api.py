@@ -13,8 +13,11 @@ description:
     {hostUuid: a0000003000040008000000000000001}})"
   - "Disable a host - C(virtinfra.manager.api: {operation: ChangeHostState, params: {uuid:
     a0000003000040008000000000000002, stateEvent: disable}})"
-  - It builds the request, authenticates, waits and reports errors. It does not know what the operation does, so it
-    neither compares nor predicts. If a module for the object exists, use that module.
+  - It builds the request, authenticates, waits and reports errors. It knows the names, paths and parameters of 1427
+    operations, but not what they do to an object, so it neither compares nor predicts. If a module for the object
+    exists, use that module.
+  - The call fails if the operation failed for some of its objects, though its job succeeded. RV(ignore:changed) is then
+    false if it failed for all of them.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -26,7 +29,8 @@ attributes:
   check_mode:
     support: full
     details:
-      - Operations that only read are called in check mode too. Others are validated, but not sent.
+      - Operations that only read are called in check mode too, also those whose method is not C(GET). Others are
+        validated, but not sent.
   diff_mode:
     support: none
   idempotent:
@@ -36,7 +40,8 @@ attributes:
 options:
   operation:
     description:
-      - The name of the operation, for example V(GetHostNetworkFacts).
+      - The name of the operation, for example V(GetHostNetworkFacts). Method, path and body follow from it. The guide
+        R(Names of operations, ansible_collections.virtinfra.manager.docsite.guide_catalogue) has all names.
       - The operations that log in and out are refused. Use M(virtinfra.manager.session), which keeps the session
         secret.
       - Either this option or O(path) is required.
@@ -47,12 +52,13 @@ options:
         part of it, and no query string.
       - Use it for operations of the service that O(operation) does not know. Their calls are authenticated, sent once,
         awaited and masked in the same way. What they need is not checked before they are sent.
-      - A C(GET) of a path that ends with a uuid is refused, unless it is known to be a read. Services that have no read
-        at the path may take it for C(DELETE).
+      - Services ignore the method of a path with one operation, so a C(GET) may delete something. A C(GET) is only sent
+        if it is known to read at this path, and another method is refused if the path is known without it. See
+        O(trust_path).
     type: str
   method:
     description:
-      - The HTTP method of O(path). Only C(GET) is sent in check mode.
+      - The HTTP method of O(path).
     type: str
     choices: [GET, POST, PUT, DELETE]
   body_key:
@@ -61,14 +67,25 @@ options:
         create. C(PUT) needs it. In actions it is the name of the operation with a small first letter, for example
         V(resizeDataVolume).
     type: str
+  trust_path:
+    description:
+      - Says that the service has the operation at O(path), although the collection does not know it there, and that a
+        C(GET) of it only reads. In the same way, it permits a read with O(operation) whose path another server uses for
+        a change.
+      - It never permits a C(GET) where all known servers have a change, nor an unknown one in check mode.
+    type: bool
+    default: false
+    version_added: 1.0.0
   params:
     description:
-      - The parameters of the operation, by the API's own names, including those of the path. References must be uuids.
-        Names are not looked up.
+      - The parameters of the operation, by the API's own names, including those of the path. Parameters that do not
+        exist or are missing, and values that they cannot have, are refused before anything is sent.
+      - With O(operation), a reference is the uuid or the name of an object, if it is known to which objects the
+        parameter refers, as those of C(imageUuid) and C(l3NetworkUuids). With O(path), references must be uuids.
       - The conditions in C(q) of a query are sent unchanged. Services fail on an apostrophe in a value and drop C(=) at
         its beginning. Replace both by C(_), with the operator C(~=), and compare the records in the reply.
       - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Set
-        C(no_log) on the task if other values are secret.
+        C(no_log) on the task if other values are secret, or if a later task needs secrets of the reply.
     type: dict
     default: {}
 seealso:
@@ -91,7 +108,7 @@ EXAMPLES = r"""
       uuid: a0000003000040008000000000000002
       stateEvent: disable
 
-# Operations that have no name here are called in this way. The guide "Calling any operation" creates a volume.
+# Operations that have no name here are called in this way. The guide "Calling any operation" has more examples.
 - name: Enable it by the path of the operation
   virtinfra.manager.api:
     method: PUT
@@ -106,7 +123,9 @@ reply:
   description:
     - The reply of the operation, with the API's own names. Empty in check mode when the request was not sent, and with
       O(wait=false) while the job is running.
-    - Webhook URLs are masked except for scheme and host.
+    - Webhook URLs are masked except for scheme and host. Members named like a password, secret or key are masked,
+      except in a task with C(no_log) that runs inside the controller. There, a later task can use the secret that the
+      operation has made, such as an access key or the password of a console.
   returned: success
   type: dict
   sample:
@@ -128,7 +147,7 @@ check_python()
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._api.unlisted import METHODS
-from ..module_utils._modules.act import generic_module
+from ..module_utils._modules.generic import generic_module
 
 MODULE = generic_module(
     options={
@@ -136,6 +155,7 @@ MODULE = generic_module(
         "path": {"type": "str"},
         "method": {"type": "str", "choices": list(METHODS)},
         "body_key": {"type": "str", "no_log": False},
+        "trust_path": {"type": "bool", "default": False},
         "params": {"type": "dict", "default": {}},
     },
     required_one_of=[("operation", "path")],

@@ -31,18 +31,39 @@ options:
   resource_type:
     description:
       - The type of the resources.
-      - A query is known for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network), V(person)
-        (mentioned in the messages of an endpoint), V(platform) (of endpoints), V(primary_storage), V(snapshot_group),
-        V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone). A service can lack some of these
-        queries. Underscores can be omitted; cursor queries always use the type without them.
-      - Any other type is sent unchanged in a cursor query. The API does not document which types exist.
+      - The fields are documented for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network),
+        V(person) (mentioned in the messages of an endpoint), V(platform) (of endpoints), V(primary_storage),
+        V(snapshot_group), V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone).
+      - Other types are those of the more than 200 queries of the service, for example C(image), C(l2_network), C(eip)
+        and C(security_group). The type is the name of the query in small letters, without C(Query). Conditions on their
+        fields are sent unchecked.
+      - A service can lack some of these queries. Underscores can be omitted; cursor queries always use the type without
+        them.
+      - Any other type is sent unchanged in a cursor query.
       - Either this option or O(path) is required.
     type: str
   path:
     description:
       - The path of a collection below the path prefix, for example V(v1/images), to list resources of types that
         O(resource_type) does not know. Their fields are not documented, so conditions on them are sent unchecked.
+      - A path is refused, unless it is known that C(GET) reads there. See O(trust_path).
     type: str
+  trust_path:
+    description:
+      - Says that the service reads with C(GET) at O(path), although the collection does not know it. Services ignore
+        the method of a path with one operation, so C(GET) may change something. In the same way, it permits
+        O(resource_type) if another server uses the path of its query for a change.
+      - It never permits a path where all known servers have a change, nor an unknown one in check mode.
+    type: bool
+    default: false
+    version_added: 1.0.0
+  fields:
+    description:
+      - The fields to return, for less data per page. A query fails on a field that the service computes or keeps in
+        another table, such as the capacities of hosts.
+    type: list
+    elements: str
+    version_added: 1.0.0
   sort:
     description:
       - The field to sort by, with its API name. If it is given, the module uses the cursor query, as with O(filters).
@@ -118,39 +139,11 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from dataclasses import replace
-from typing import Any
-
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._api.by_path import choose_by_path
-from ..module_utils._api.errors import ApiError, InvalidOptions, suggest_name
-from ..module_utils._api.resource_types import LISTED_TYPES
 from ..module_utils._client.lists import PAGE_SIZE
-from ..module_utils._engine.context import ModuleContext
+from ..module_utils._modules.generic import list_resources
 from ..module_utils._modules.read import list_module
 from ..module_utils._modules.spec import ModuleSpec
-
-
-def list_resources(context: ModuleContext) -> dict[str, Any]:
-    """List the resources of a type, with its query if one is known."""
-    desired = dict(context.desired)
-    requested = desired.pop("resourceType", "")
-    if desired["pageSize"] < 1:
-        raise InvalidOptions("page_size must be at least 1")
-    if not requested:
-        operation = choose_by_path("GET", desired.pop("path"))
-        return list_module(operation.name, returns="resources").run(replace(context, desired=desired))
-    resource_type = LISTED_TYPES.get(requested.replace("_", ""))
-    if resource_type:
-        listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
-    else:
-        listing = list_module(None, returns="resources", cursor=requested)
-    try:
-        return listing.run(replace(context, desired=desired))
-    except ApiError as failure:
-        failure.add_sentence("" if resource_type else suggest_name(requested, LISTED_TYPES))
-        raise
-
 
 BY_CURSOR = list_module(None, returns="resources", cursor="any")
 MODULE = ModuleSpec(
@@ -159,6 +152,8 @@ MODULE = ModuleSpec(
         **BY_CURSOR.options,
         "resource_type": {"type": "str"},
         "path": {"type": "str"},
+        "trust_path": {"type": "bool", "default": False},
+        "fields": {"type": "list", "elements": "str"},
         "sort": {"type": "str"},
         "order": {"type": "str", "choices": ["asc", "desc"]},
         "page_size": {"type": "int", "default": PAGE_SIZE},

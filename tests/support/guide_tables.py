@@ -15,6 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.doc_fragments import _connect
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES, ResourceType
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
+from tools.catalogue import Fact, list_variables, read_facts
+from tools.catalogue import Parameter as FactParameter
 
 from simulator.description import Operation, Parameter, description, operations
 from support.collection import ROOT
@@ -103,6 +105,27 @@ def build_all_operations() -> str:
     return _format_table(("Operation", "Request", "Parameters"), rows)
 
 
+def build_catalogue() -> str:
+    """Return the table of the operations of servers that docs/openapi.yaml lacks."""
+    rows = [_describe_fact(fact) for fact in read_facts() if fact.name not in operations()]
+    return _format_table(("Operation", "Request", "Parameters"), rows)
+
+
+def _describe_fact(fact: Fact) -> tuple[str, str, str]:
+    """Return a row of the table: the operation with its only server, its request, and its parameters."""
+    server = {"z": " (ZSvirt)", "s": " (ZStack)"}.get(fact.servers, "")
+    requests = " or ".join(f"``{fact.method} {path}``" for path in (fact.paths[:1] if fact.kind == "q" else fact.paths))
+    variables = list_variables(fact)
+    shown = (_format_fact_parameter(item) for item in fact.parameters if item.name not in variables)
+    return f"{fact.name}{server}", f"{requests}{', in place' if fact.kind == 'w' else ''}", ", ".join(shown)
+
+
+def _format_fact_parameter(parameter: FactParameter) -> str:
+    values = f" ({', '.join(f'``{choice}``' for choice in parameter.choices)})" if parameter.choices else ""
+    kind = "" if parameter.type == "str" else f" ({parameter.type})"
+    return f"{parameter.name}{'!' if parameter.is_required else ''}{values or kind}"
+
+
 def build_environment() -> str:
     """Return the table of the environment variables, with the options for which they stand."""
     documented = {
@@ -176,6 +199,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **{f"fields of {name}": partial(build_fields, name) for name in RECORDS},
     "fields of queries": build_query_fields,
     "all operations": build_all_operations,
+    "the catalogue": build_catalogue,
     "companions": build_companions,
     "environment variables": build_environment,
     "operations and versions": build_operations,

@@ -192,6 +192,24 @@ def test_imports_within_the_plugins_are_relative() -> None:
     assert found == []
 
 
+def test_only_two_modules_ship_the_catalogue() -> None:
+    """It would be a fifth of the payload of each other module process."""
+    catalogue = {PLUGINS / "module_utils" / "_api" / f"{name}.py" for name in ("catalogue", "catalogue_rows")}
+    shipping = {name for name in ALL_MODULES if catalogue & reach(PLUGINS / "modules" / f"{name}.py")}
+    assert shipping == {"api", "resource_info"}
+
+
+def reach(path: Path) -> set[Path]:
+    """Return the files that a file imports, directly and indirectly, at its beginning or later."""
+    found: set[Path] = set()
+    waiting = [path]
+    while waiting:
+        new = imports_of(waiting.pop()) - found
+        found |= new
+        waiting += new
+    return found
+
+
 def test_imports_go_one_way() -> None:
     """No files import each other, also not for types alone."""
     order = TopologicalSorter({path: imports_of(path) for path in FILES}).static_order()

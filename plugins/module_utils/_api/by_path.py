@@ -1,47 +1,79 @@
-"""Choose an operation by method and path."""
+"""Choose an operation by method and path, which servers may take for another one."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
+from .catalogue import describe_use, find_action
 from .errors import InvalidOptions
 from .operation import Operation
-from .operations import OPERATIONS
-from .unlisted import UnlistedOperation, parse_unlisted
-
-_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+from .operations import OPERATIONS, choose_operation
+from .unlisted import parse_unlisted
 
 
-def choose_by_path(method: str, path: str, body_key: str | None = None) -> UnlistedOperation:
+def choose_by_path(
+    method: str, path: str, body_key: str | None = None, is_trusted: bool = False, check_mode: bool = False
+) -> Operation:
     """Return the operation with this method and path, and with this member of the body for its parameters.
 
     Raise InvalidOptions for a path that is not valid, for an operation that handles sessions, for an action without
-    the name of its member, and for a GET that may remove an object.
+    the name of its member, and for a request that `check_request` refuses.
     """
     relative = path.strip("/").removeprefix("v1/")
     if any(character.isspace() for character in path):
         raise InvalidOptions(f"path {path!r} must be a path such as v1/volumes/data")
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
-    if any(row.is_public and row.path == relative for row in OPERATIONS.values()):
+    known = find_action(method, relative, operation.body_key)
+    if (known and known.is_public) or any(row.is_public and row.path == relative for row in OPERATIONS.values()):
         raise InvalidOptions(f"path must not be {path}, which handles a session. Use virtinfra.manager.session")
     if method == "PUT" and not body_key:
         raise InvalidOptions("PUT needs body_key: the name of the operation, with a small first letter")
-    if method == "GET" and _UUID.fullmatch(relative.rpartition("/")[2]) and not _is_read(relative):
-        raise InvalidOptions(
-            f"GET {path} is not sent. Services that have no read at this path may take it for DELETE. Read the"
-            f" collection {path.rpartition('/')[0]} with the parameter q: uuid=..."
-        )
-    return operation
+    # Check mode believes nobody, because a GET that changes something would be a change by check mode.
+    check_request(method, relative, f"{method} {path}", is_trusted and not (check_mode and method == "GET"))
+    return choose_operation(replace(operation, is_write=known.is_write, order=known.order)) if known else operation
 
 
-def _is_read(path: str) -> bool:
-    """Return whether an operation of the table reads one object at a path."""
+def check_request(method: str, path: str, label: str, is_trusted: bool) -> None:
+    """Raise InvalidOptions for a GET that may change something, and for a method that no server has at a known path.
+
+    ``label`` is the request in messages. With ``is_trusted``, the user says that the service has the operation. That
+    permits no GET where all servers that know the path have other operations.
+    """
+    has, others = describe_use(method, path)
+    is_read = method == "GET"
+    is_known = (has and not (is_read and others)) or (not others and not is_read)
+    if is_known or _is_in_table(method, path, is_literal=bool(others)):
+        return
+    can_be_trusted = bool(has or not others or not is_read)
+    if not (is_trusted and can_be_trusted):
+        remedy = " If your service has the operation, set trust_path." if can_be_trusted else ""
+        raise InvalidOptions(f"{label} is not sent: {_explain(method, has, others)}{remedy}")
+
+
+def _explain(method: str, has: tuple[str, ...], others: Mapping[str, str]) -> str:
+    """Return why a request may run another operation."""
+    effect = "Servers ignore the method of a path with one operation, so it may change something."
+    if not others:
+        return f"the collection knows no read at this path. {effect}"
+    known = " and ".join(f"{server} has {name}" for server, name in others.items())
+    wanted = "read" if method == "GET" else method
+    contrast = f"only {has[0]} has a {wanted} at this path" if has else f"no server has a {wanted} at this path"
+    return f"{contrast}, but {known}. {effect}"
+
+
+def _is_in_table(method: str, path: str, is_literal: bool) -> bool:
+    """Return whether an operation of the table has this method and path; a query also reads one object.
+
+    With ``is_literal``, only an operation without a variable counts: servers take a path for the one with fewer
+    variables.
+    """
+    rows = [row for row in OPERATIONS.values() if row.method == method and not row.uses_token]
+    if is_literal:
+        return any(row.path == path for row in rows)
     collection = path.rpartition("/")[0]
-    return any(
-        (row.get_by_uuid and row.path == collection) or _has_path(row, path)
-        for row in OPERATIONS.values()
-        if not row.is_write and not row.uses_token
-    )
+    return any((row.get_by_uuid and row.path == collection) or _has_path(row, path) for row in rows)
 
 
 def _has_path(row: Operation, path: str) -> bool:

@@ -13,20 +13,22 @@ from urllib.parse import quote
 from ansible.module_utils.common.validation import (
     check_type_bool,
     check_type_dict,
+    check_type_float,
     check_type_int,
     check_type_jsonarg,
     check_type_list,
     check_type_str,
 )
 
-from .errors import InvalidOptions
+from .errors import InvalidOptions, suggest_name
 from .limits import check_value
-from .records import NullReference
+from .records import RECORD_FIELDS, NullReference
 
 _TYPES = {
     "str": check_type_str,
     "int": check_type_int,
     "long": check_type_int,
+    "float": check_type_float,
     "bool": check_type_bool,
     "list": check_type_list,
     "dict": check_type_dict,
@@ -37,13 +39,13 @@ _TYPES = {
 class Parameter(NamedTuple):
     """One parameter of an operation.
 
-    ``type`` is one of Ansible's types (str, int, bool, list, dict, json: a JSON text) or long. ``required`` follows the
-    document; a required parameter with ``omit_if_unset`` is omitted when it is not given, because servers refuse an
-    empty value. ``since`` is the version that added the
-    parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the type of object
-    whose uuids the value contains. ``field`` is the record's name for the value, if it differs. ``is_compared`` is
-    False if records never show the value: it is only sent with calls that are necessary for another reason, as tags
-    are. One of ``choices`` may be spelt in small or capital letters; it is sent as ``choices`` has it.
+    ``type`` is one of Ansible's types (str, int, float, bool, list, dict, json: a JSON text) or long, ``elements`` that
+    of the elements of a list, if they are not all texts. ``required`` follows the document; a required parameter with
+    ``omit_if_unset`` is omitted when it is not given, because servers refuse an empty value. ``since`` is the version
+    that added the parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the
+    type of object whose uuids the value contains. ``field`` is the record's name for the value, if it differs.
+    ``is_compared`` is False if records never show the value: it is only sent with calls that are necessary for another
+    reason, as tags are. One of ``choices`` may be spelt in small or capital letters; it is sent as ``choices`` has it.
     ``longest`` is the limit of characters of the operation, if it is not the usual one of the name.
     """
 
@@ -58,6 +60,7 @@ class Parameter(NamedTuple):
     field: str = ""
     is_compared: bool = True
     longest: int = 0
+    elements: str = ""
 
     def coerce(self, operation: str, value: Any) -> Any:
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
@@ -66,20 +69,24 @@ class Parameter(NamedTuple):
             if self.type == "str" and isinstance(value, (list, dict)):
                 raise TypeError
             value = _TYPES[self.type](value)
+            if self.elements:
+                value = [_TYPES[self.elements](item) for item in value]
         except (TypeError, ValueError) as error:
-            raise InvalidOptions(f"{label} must be of type {self.type}, not {value!r}") from error
+            kind = f"list of {self.elements}" if self.elements else self.type
+            raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}") from error
         if self.type == "json":
             _check_json(label, value)
         if not self.choices:
             return value
         return [self._choose(label, item) for item in value] if isinstance(value, list) else self._choose(label, value)
 
-    def _choose(self, label: str, value: Any) -> str:
+    def _choose(self, label: str, value: Any) -> Any:
         """Return the choice that a value spells; raise InvalidOptions if it is none of them."""
         for choice in self.choices:
             if choice.lower() == str(value).lower():
-                return choice
-        raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {value!r}")
+                return choice if isinstance(value, str) else value
+        hint = suggest_name(str(value), self.choices)
+        raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {value!r}.{hint}".rstrip("."))
 
     def check_bounds(self, operation: str, value: Any) -> None:
         """Raise InvalidOptions for a value that servers refuse, as `check_value` does."""
@@ -199,6 +206,17 @@ class Operation:
     def target_params(self) -> tuple[str, ...]:
         """The names of the parameters with the object of the call; none if the call creates it."""
         return tuple(parameter.name for parameter in self.path_params) or ((self.target,) if self.target else ())
+
+    @property
+    def has_job(self) -> bool:
+        """Whether the service answers a call with a job."""
+        return self.is_write
+
+    @property
+    def order(self) -> str | None:
+        """The order in which records do not move to other pages, None if no field identifies a record."""
+        fields = RECORD_FIELDS.get(self.record, ())
+        return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
 
     @property
     def body_key(self) -> str:
@@ -324,7 +342,8 @@ class Operation:
         """
         parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
         if parameter is None:
-            raise InvalidOptions(f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}")
+            known = f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}"
+            raise InvalidOptions(f"{known}.{suggest_name(name, self.parameters)}".rstrip("."))
         if isinstance(value, NullReference):
             return value
         value = parameter.coerce(self.name, value)
@@ -341,14 +360,15 @@ def encode_read(path: str, params: Mapping[str, Any]) -> Request:
 
 
 def encode_write(method: str, path: str, body_key: str, params: Mapping[str, Any]) -> Request:
-    """Return the request of a write: ``body_key`` contains its parameters, beside the tags.
+    """Return the request of a write: ``body_key`` contains its parameters, beside the tags; if empty, the body does.
 
     DELETE has all of them in the query string, and repeats them in the body.
     """
     if method == "DELETE":
         return Request(method, path, _flatten(params), dict(params))
     tags = {name: params[name] for name in TAG_PARAMS if name in params}
-    return Request(method, path, (), {body_key: {k: v for k, v in params.items() if k not in tags}, **tags})
+    own = {name: value for name, value in params.items() if name not in tags}
+    return Request(method, path, (), {**({body_key: own} if body_key else own), **tags})
 
 
 def is_bare(reply: Mapping[str, Any]) -> bool:
@@ -364,6 +384,16 @@ def is_bare(reply: Mapping[str, Any]) -> bool:
 def is_success(reply: Mapping[str, Any]) -> bool:
     """Return whether a reply reports no failure."""
     return not reply.get("error") and reply.get("success") is not False
+
+
+def list_failed_items(reply: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the results of the items that failed, and how many items there are.
+
+    The job of a call for several objects succeeds although it failed for some of them, or for all.
+    """
+    results = reply.get("results")
+    items = [item for item in results if isinstance(item, Mapping)] if isinstance(results, list) else []
+    return [item for item in items if item.get("error") or item.get("success") is False], len(items)
 
 
 def remove_prefix(path: str, prefix: str) -> str:

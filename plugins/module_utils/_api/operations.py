@@ -14,14 +14,23 @@ OPERATIONS: Mapping[str, Operation] = {row.name: row for row in (*DOCUMENTED_ROW
 # The names of the operations that the API document does not have, and that a service may lack.
 COMPANIONS = frozenset(row.name for row in COMPANION_ROWS)
 
+# The operations that tasks of this process have chosen from the catalogue, which other modules do not load.
+_CHOSEN: dict[str, Operation] = {}
+
+
+def choose_operation(row: Operation) -> Operation:
+    """Return an operation that the table lacks, and let `get_operation` find it by its name from now on."""
+    _CHOSEN[row.name] = row
+    return row
+
 
 def get_operation(name: str) -> Operation:
-    """Return the operation ``name``, which may be an unlisted one with method and path.
+    """Return the operation ``name``, which may be a chosen one, or an unlisted one with method and path.
 
     Raise InvalidOptions, with a similar name, if it does not exist.
     """
-    if name in OPERATIONS:
-        return OPERATIONS[name]
+    if known := OPERATIONS.get(name) or _CHOSEN.get(name):
+        return known
     if " " in name:
         return parse_unlisted(name)
     hint = suggest_name(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."

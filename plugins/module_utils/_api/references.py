@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
@@ -110,27 +110,32 @@ def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
     return unify_uuid(text) if may_be_name else normalize_uuid(name, text)
 
 
-def normalize_references(values: Mapping[str, Any], parameters: Mapping[str, str] | None = None) -> Record:
+def normalize_references(
+    values: Mapping[str, Any], parameters: Mapping[str, str] | None = None, may_be_names: Container[str] = ()
+) -> Record:
     """Return options or parameters with all references in them normalized, including those in lists of mappings.
 
-    ``parameters`` maps options to the API's names for them. Options, unlike parameters, may contain names of objects.
+    ``parameters`` maps options to the API's names for them. Options may contain names of objects, and so may the
+    parameters in ``may_be_names``.
     """
     parameters = parameters or {}
     # Most options of a task are null.
     return {
-        name: value if value is None else _normalize(name, parameters.get(name, name), name in parameters, value)
+        name: value
+        if value is None
+        else _normalize(name, parameters.get(name, name), name in parameters, name in may_be_names, value)
         for name, value in values.items()
     }
 
 
-def _normalize(name: str, parameter: str, is_option: bool, value: Any) -> Any:
+def _normalize(name: str, parameter: str, is_option: bool, can_be_named: bool, value: Any) -> Any:
     if name in UUID_KEYED and isinstance(value, Mapping):
         return {normalize_uuid(f"each key of {name}", str(key)): item for key, item in value.items()}
     if name == JOB_HANDLES:
         return value
     if not is_reference(parameter):
         return _normalize_nested(value) if isinstance(value, list) else value
-    may_be_name = is_option and parameter in REFERS_TO
+    may_be_name = can_be_named or (is_option and parameter in REFERS_TO)
     if isinstance(value, list):
         # Ansible converts an empty string to a list with an empty string.
         items = [] if value == [""] else value

@@ -26,10 +26,11 @@ class UnlistedOperation(Operation):
     """An operation that is not in the table. Its name is its method and path, and the key of its body if it has one.
 
     It has all parameters that are given. Any reply of success is its result, and nothing is known about what it
-    changes.
+    changes. ``order`` is the order in which the records of a list do not move to other pages, if it is known.
     """
 
     key: str = "params"
+    order: str | None = None
 
     @property
     def body_key(self) -> str:

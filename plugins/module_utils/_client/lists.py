@@ -137,7 +137,7 @@ def paginate(
     """
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
-    params = {**params, "sort": _choose_sort(operation), "replyWithCount": True, "limit": size}
+    params = {**params, "sort": operation.order, "replyWithCount": True, "limit": size}
     completeness = Completeness(limit)
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
@@ -162,12 +162,6 @@ def paginate(
     raise IncompleteList(
         f"{name}: the number of records changed during each of {MAX_LIST_ATTEMPTS} attempts. Run the task again."
     )
-
-
-def _choose_sort(operation: Operation) -> str | None:
-    """Return the order in which records do not move to other pages, None if no field identifies a record."""
-    fields = RECORD_FIELDS.get(operation.record, ())
-    return next((f"+{name}" for name in ("uuid", "topicUuid") if name in fields), None)
 
 
 class ReadAhead:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from .._api.errors import ApiError, Unsupported, VirtinfraError
+from .._api.operation import list_failed_items
 from .._api.records import Record
 from .._client.jobs import SUCCEEDED, Job
 from .._client.lists import find_by_attribute
@@ -169,11 +170,10 @@ def is_tag_pattern(record: Record, tag: str) -> bool:
 
 def _find_failure(job: Job) -> ApiError | None:
     """Return the failure in the results of an attachment, None if there is none."""
-    results = [result for result in job.result.get("results") or () if isinstance(result, dict)]
-    failed = next((result for result in results if result.get("error") or result.get("success") is False), None)
-    if failed is None:
+    failed, dummy = list_failed_items(job.result)
+    if not failed:
         return None
-    error = failed.get("error")
-    failure = ApiError(_ATTACH, _STATUS, error if isinstance(error, dict) else {"details": str(error or failed)})
+    error = failed[0].get("error")
+    failure = ApiError(_ATTACH, _STATUS, error if isinstance(error, dict) else {"details": str(error or failed[0])})
     failure.is_of_own_job = job.has_own_uuid
     return failure

@@ -191,7 +191,8 @@ class Hooks(NamedTuple):
     ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as ``find_records``, see
     `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the module workflow; they are
     None in a module process. ``note_prediction`` is called in check mode with the types of the objects that a task
-    would create: a later task refers to one of them with null.
+    would create: a later task refers to one of them with null. ``is_hidden`` says that Ansible shows nothing of the
+    task (no_log), so that secrets may be in its result.
     """
 
     masker: Masker
@@ -208,6 +209,7 @@ class Hooks(NamedTuple):
     find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
     run_objects: Callable[..., dict[str, Any]] | None = None
     run_workflow: Callable[[Any], dict[str, Any]] | None = None
+    is_hidden: bool = False
     note_prediction: Callable[[Iterable[str]], None] = ignore_types
 
     def show_progress(self, line: str) -> None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from .._api.by_path import choose_by_path
 from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import (
     ApiError,
@@ -20,10 +19,9 @@ from .._api.errors import (
     WaitTimeout,
     is_account_refused,
 )
-from .._api.operation import ABSENT, TAG_PARAMS, Operation
+from .._api.operation import ABSENT, TAG_PARAMS, Operation, list_failed_items
 from .._api.operations import OPERATIONS, get_operation
 from .._api.records import (
-    NullReference,
     Record,
     drop_null_references,
     holds_unknown_reference,
@@ -34,8 +32,6 @@ from .._api.references import (
     format_option_name,
     is_name,
     is_reference,
-    mark_nulls,
-    normalize_references,
     unify_uuid,
 )
 from .._api.resource_types import REFERS_TO, find_changed_types
@@ -109,8 +105,8 @@ def action_module(
         params = {name: value for name, value in context.desired.items() if name in known}
         if len(operations) > 1:
             _reject_options_of_other_states(context.desired.keys() - {*known, "state"}, state)
-        params = _drop_optional_nulls(row, params)
-        with _label_errors(drop_null_references(params)) as label:
+        params = drop_optional_nulls(row, params)
+        with label_errors(drop_null_references(params)) as label:
             nothing: dict[str, Any] = record_to_result(members)
             existing = _select_existing(context, params, state)
             if existing is None:
@@ -123,7 +119,7 @@ def action_module(
             if context.check_mode:
                 return {**nothing, **_predict_call(context, row.name), "changed": changes}
             try:
-                job = _execute(context, row.name, params, label, changes, find_error)
+                job = execute_call(context, row.name, params, label, changes, find_error)
             except Unsupported as lack:
                 remember_lack(context.client, row.name, lack)
                 raise
@@ -207,49 +203,13 @@ def _exist(client: Client, params: Record) -> bool:
     )
 
 
-def generic_module(options: Options, **rules: Any) -> ModuleSpec:
-    """Return the module that calls any operation, by its name or its path, with its option ``params``."""
-
-    def run(context: ModuleContext) -> dict[str, Any]:
-        tags = {name: context.desired[name] for name in TAG_PARAMS if name in context.desired}
-        row = _choose_operation(context.desired)
-        name = row.name
-        if row.is_public:
-            raise InvalidOptions(
-                f"operation must not be {name}, which handles a session. Use virtinfra.manager.session"
-            )
-        params = _drop_optional_nulls(row, {**normalize_references(mark_nulls(context.desired["params"])), **tags})
-        with _label_errors(drop_null_references(params)) as label:
-            null = [value for value in params.values() if isinstance(value, NullReference)]
-            if unknown := list(filter(holds_unknown_reference, null)):
-                raise InvalidOptions(f"{unknown[0]} of {name} must not be null or empty")
-            if not (null or row.is_write):
-                return {"reply": mask_webhooks(context.client.get(name, params), row.record)}
-            if context.check_mode:
-                context.client.build_request(name, params)
-                context.client.hooks.note_prediction(find_changed_types(row))
-                job_result = format_predicted_job(name, context.params["wait"]) if row.is_write else {}
-                return {"reply": {}, **job_result, "changed": row.is_write}
-            job = _execute(context, name, params, label)
-            return {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
-
-    return ModuleSpec(run, options, (WAIT, TAGS), rules)
-
-
-def _choose_operation(desired: Record) -> Operation:
-    """Return the operation that the options name, or describe by method and path."""
-    if "operation" in desired:
-        return get_operation(desired["operation"])
-    return choose_by_path(desired["method"], desired["path"], desired.get("bodyKey"))
-
-
-def _drop_optional_nulls(row: Operation, params: Record) -> Record:
+def drop_optional_nulls(row: Operation, params: Record) -> Record:
     """Return the parameters without null references, except for required parameters."""
     known = {name: value for name, value in params.items() if not holds_unknown_reference(value)}
     return {**known, **{name: params[name] for name in row.find_missing(known) if name in params}}
 
 
-def _execute(
+def execute_call(
     context: ModuleContext,
     operation: str,
     params: Record,
@@ -287,7 +247,7 @@ def _was_executed(error: VirtinfraError) -> bool:
 
 
 @contextmanager
-def _label_errors(params: Record) -> Iterator[str]:
+def label_errors(params: Record) -> Iterator[str]:
     """Add the label of the object to failures."""
     label = describe_target(params)
     try:
@@ -311,17 +271,39 @@ def job_module(wait: bool) -> ModuleSpec:
         jobs = [build_job(client, handle, context.check_mode) for handle in handles]
         if not wait:
             client.map_concurrently(partial(poll_job, client), [job for job in jobs if job.state == RUNNING])
+            _fail_with_items(jobs)
             return format_jobs(jobs)
         try:
             wait_for_jobs(client, jobs, wait_for=context.params["wait_for"])
         except WaitTimeout as late:
             late.result = format_jobs(jobs)
             raise
+        _fail_with_items(jobs)
         if any(job.failure for job in jobs):
             raise _describe_failed_jobs(jobs)
         return format_jobs(jobs)
 
     return ModuleSpec(run, WAIT_FOR if wait else JOB_HANDLES, shared_options=(WAIT_LIMITS,) if wait else ())
+
+
+def _fail_with_items(jobs: list[Job]) -> None:
+    """Count the jobs that succeeded, but failed for some of the objects of their calls, as failed."""
+    for job in jobs:
+        if job.state == SUCCEEDED and (failure := find_item_failure(job)):
+            job.state, job.failure = FAILED, failure
+
+
+def find_item_failure(job: Job) -> SeveralFailed | None:
+    """Return the failure of a job that succeeded, but failed for some of the objects of its call; None without any."""
+    failed, count = list_failed_items(job.result)
+    if not failed:
+        return None
+    error = failed[0].get("error")
+    details = error if isinstance(error, Mapping) else {"details": str(error or "the service gives no reason")}
+    first = ApiError(job.operation or "the operation", 200, details)
+    return SeveralFailed(
+        f"{len(failed)} of {count} items failed, the first: {first}", first.error, changed=len(failed) < count
+    )
 
 
 def _describe_failed_jobs(jobs: list[Job]) -> SeveralFailed:
@@ -413,7 +395,7 @@ def batch_module(options: Options, **rules: Any) -> ModuleSpec:
             raise InvalidOptions("batch runs only inside the controller, as a task of Ansible")
         return run_objects(context)
 
-    return ModuleSpec(run, options, (WAIT, TAGS), rules, only_in_controller=True)
+    return ModuleSpec(run, options, (WAIT, TAGS), rules, only_in_controller=True, hidden_results=("results",))
 
 
 def workflow_module(options: Options) -> ModuleSpec:

@@ -12,10 +12,12 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
+    suggest_name,
 )
 from .._api.operation import TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import (
+    RECORD_FIELDS,
     NullReference,
     Record,
     complete_members,
@@ -135,6 +137,7 @@ class Listing(NamedTuple):
 
     def _list(self, context: ModuleContext) -> dict[str, Any]:
         _check_list_options(context.desired)
+        _check_fields(context.desired.get("fields", ()), self.record_type)
         conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
         wait_for, awaited = context.params.get("wait_for") or {}, None
         if conditions or wait_for:
@@ -154,7 +157,7 @@ class Listing(NamedTuple):
             from .._api.conditions import describe_oversights
 
             context.warnings.extend(describe_oversights(conditions, name))
-        return self._format(selection)
+        return self._format(context.desired, selection)
 
     def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result with the awaited records. Raise WaitTimeout, with the last result.
@@ -175,7 +178,7 @@ class Listing(NamedTuple):
                 lambda limited: self._read_selected(limited, context.desired),
                 lambda selected: awaited.is_met(selected[0]),
             )
-        result = self._format(selection)
+        result = self._format(context.desired, selection)
         if awaited.is_met(selection[0]):
             return result
         pending = awaited.describe_pending(selection[0], noun, name)
@@ -203,10 +206,16 @@ class Listing(NamedTuple):
         nouns = (row.noun for row in RESOURCE_TYPES.values() if row.query and row.query == self.operation)
         return next(nouns, self.returns.removesuffix("s").replace("_", " "))
 
-    def _format(self, selection: tuple[list[Record], int]) -> dict[str, Any]:
-        """Return the result of a task with these records, and how many there are without ``limit``."""
+    def _format(self, desired: Record, selection: tuple[list[Record], int]) -> dict[str, Any]:
+        """Return the result of a task with these records, and how many there are without ``limit``.
+
+        The option ``fields`` selects fields of the records.
+        """
         kind = self.record_type
         results = [record_to_result(complete_record(kind, record), kind) for record in selection[0]]
+        if fields := desired.get("fields"):
+            names = list(map(to_snake_case, fields))
+            results = [{name: result.get(name) for name in names} for result in results]
         return {self.returns: results, "total": selection[1]}
 
     def _read_selected(self, client: Client, desired: Record) -> tuple[list[Record], int]:
@@ -232,6 +241,12 @@ class Listing(NamedTuple):
             from .._api.conditions import parse_conditions
 
             conditions, local_conditions = parse_conditions(texts, self.record_type)
+        if fields := desired.get("fields"):
+            needed = [*equal, *(condition.field for condition in local_conditions)]
+            params = _select_fields(self.operation, [*fields, *needed, (desired.get("waitFor") or {}).get("field")])
+            texts = [*conditions, *_format_equalities(equal)]
+            pages = paginate(client, self.operation, {"q": texts, **params}, limit=None, connections=1)
+            return _filter(_collect_pages(pages)[0], local_conditions, equal, limit)
         if not equal and not local_conditions:
             return _collect_pages(paginate(client, self.operation, {"q": conditions}, limit=limit, connections=1))
         if "uuid" in equal and not conditions and self.record_type:
@@ -308,6 +323,29 @@ def list_module(
         own_types=listing.types,
         record_type=listing.record_type if operation else "",
     )
+
+
+def _select_fields(operation: str, names: Iterable[str | None]) -> dict[str, str]:
+    """Return the parameter with which a query returns only these fields, and the one that identifies a record."""
+    order = get_operation(operation).order
+    fields = [*([order.removeprefix("+")] if order else []), *(to_camel_case(name) for name in names if name)]
+    return {"fields": ",".join(dict.fromkeys(fields))}
+
+
+def _format_equalities(equal: Record) -> list[str]:
+    """Return the conditions that find at least all records with these values."""
+    from .._api.conditions import format_equality
+
+    return [text for field, value in equal.items() if (text := format_equality(field, value))]
+
+
+def _check_fields(fields: Iterable[str], record_type: str) -> None:
+    """Raise InvalidOptions for a field that the records of a type in RECORD_FIELDS lack."""
+    known = [to_snake_case(name) for name in RECORD_FIELDS.get(record_type, ())]
+    unknown = next((name for name in map(to_snake_case, fields) if known and name not in known), None)
+    if unknown is not None:
+        hint = suggest_name(unknown, known) or f" The fields are {', '.join(known)}."
+        raise InvalidOptions(f"fields: the records have no field {unknown}.{hint}")
 
 
 def _check_list_options(desired: Record) -> None:

@@ -66,7 +66,9 @@ class Task:
     def check(self, hooks: Hooks) -> None:
         """Raise InvalidOptions for options that `execute` would refuse before it sends anything."""
         with self.open_client(hooks):
-            self.spec.read_desired(self.params)
+            desired = self.spec.read_desired(self.params)
+        if self.spec.check:
+            self.spec.check(desired, self.check_mode)
 
 
 def execute(task: Task, hooks: Hooks) -> ModuleResult:
@@ -77,7 +79,7 @@ def execute(task: Task, hooks: Hooks) -> ModuleResult:
     from outside, or from the hook ``before_send``, stops it during a call.
     """
     outcome = _run(task, hooks)
-    result = mask_result(task.spec, outcome.result, hooks.masker)
+    result = mask_result(task.spec, outcome.result, hooks.masker, hooks.is_hidden)
     if task.check_mode:
         # The job events of Automation Controller show check mode only by the member check_mode.
         result["check_mode"] = True
@@ -223,9 +225,10 @@ def describe_failure(failure: VirtinfraError) -> dict[str, Any]:
     return {"failed": True, "msg": escape_controls(str(failure)), "error": failure.error}
 
 
-def mask_result(spec: ModuleSpec, result: Mapping[str, Any], masker: Masker) -> dict[str, Any]:
+def mask_result(spec: ModuleSpec, result: Mapping[str, Any], masker: Masker, is_hidden: bool = False) -> dict[str, Any]:
     """Return a result with secrets masked, except for the members that a success returns to later tasks."""
-    unmasked = () if result.get("failed") else spec.secret_results
+    returned = spec.secret_results + (spec.hidden_results if is_hidden else ())
+    unmasked = () if result.get("failed") else returned
     return {name: value if name in unmasked else masker.mask_value(value) for name, value in result.items()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._api.records import NullReference
+from .._api.records import NullReference, Record
 from .._api.references import mark_nulls, unify_uuid
 from .._api.resource_types import RESOURCE_TYPES
 from .._engine.context import ModuleContext
@@ -20,12 +20,14 @@ class ModuleSpec(TaskOptions):
 
     ``shared_options`` are further option groups, in addition to the connection's. ``selecting_options`` are not
     required, but select the object of the module when they have a value. ``secret_results`` are members of the result
-    for later tasks: they are not masked, but the result of a success is not shown. The state
-    absent is the only one with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``.
-    A module that is ``only_in_controller`` cannot run in a module process. ``keys`` are the options of which the first
-    with a value selects the object, none if several options do together. ``own_types`` are the types of the objects
-    that the module changes or lists. ``record_type`` is the type of the records that the module lists, if it always
-    lists the same type.
+    for later tasks: they are not masked, but the result of a success is not shown. The state absent is the only one
+    with which options in ``only_absent`` can be used, and contradicts those in ``never_absent``. A module that is
+    ``only_in_controller`` cannot run in a module process. ``keys`` are the options of which the first with a value
+    selects the object, none if several options do together. ``own_types`` are the types of the objects that the module
+    changes or lists. ``record_type`` is the type of the records that the module lists, if it always lists the same
+    type. ``check`` raises InvalidOptions for options that the module would refuse before it sends anything; it gets
+    them by the API's names, and whether the task is in check mode. ``hidden_results`` are members that are not masked
+    if the task has C(no_log), with which Ansible shows nothing.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -40,6 +42,8 @@ class ModuleSpec(TaskOptions):
     keys: tuple[str, ...] = ()
     own_types: frozenset[str] = frozenset()
     record_type: str = ""
+    check: Callable[[Record, bool], None] | None = None
+    hidden_results: tuple[str, ...] = ()
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object, and its value among validated options; None if none does alone."""

@@ -400,7 +400,21 @@ READING: dict[str, Case] = {
 
 # Options that select listed records by uuid, by name or by number, and the wait for them.
 CHOOSING = {
-    *("uuid", "name", "limit", "topic", "endpoint", "vm", "type", "wait_for", "path", "l3_network", "ip", "mac"),
+    *(
+        "uuid",
+        "name",
+        "limit",
+        "fields",
+        "topic",
+        "endpoint",
+        "vm",
+        "type",
+        "wait_for",
+        "path",
+        "l3_network",
+        "ip",
+        "mac",
+    ),
 }
 
 # Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.

@@ -92,8 +92,11 @@ def test_known_operation_by_its_path(run: ModuleRunner, sim: Simulator) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "GET", "path": f"v1/volumes/data/{HOST}"}, "Services that have no read at this path may take it"),
-        ({"method": "GET", "path": f"v1/images/{HOST}/"}, "is not sent"),
+        ({"method": "GET", "path": f"v1/primary-storage/{HOST}/"}, "is not sent: no server has a read at this path"),
+        (
+            {"method": "GET", "path": "v1/cbt-task/create"},
+            "no server has a read at this path, but ZSvirt has CreateCbtTask",
+        ),
         ({"method": "PUT", "path": f"v1/volumes/{HOST}/actions"}, "PUT needs body_key"),
         ({"method": "PUT", "path": "v1/accounts/login", "body_key": "logInByAccount"}, "Use virtinfra.manager.session"),
         ({"method": "POST", "path": "v1/volumes?x=1"}, "a path such as v1/volumes/data, without query string"),

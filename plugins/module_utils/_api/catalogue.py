@@ -1,0 +1,307 @@
+"""The catalogue: the operations of the servers of this API family, as far as the table of operations lacks them.
+
+Only the modules ``api`` and ``resource_info`` import it. Nothing is known about the replies of its operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .catalogue_rows import ROWS
+from .operation import Operation, Parameter, Request, optional, required
+from .operations import OPERATIONS
+from .records import to_snake_case
+from .resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
+from .unlisted import UnlistedOperation
+
+# The servers by their letters in the rows.
+SERVERS = {"z": "ZSvirt", "s": "ZStack"}
+
+_QUERY_PARAMETERS = OPERATIONS["QueryZone"].params
+
+# The types of parameters by their marks in the rows: the type, and that of the elements of a list.
+_TYPES = {
+    "": ("str", ""),
+    "[]": ("list", "str"),
+    "[int]": ("list", "int"),
+    "[dict]": ("list", "dict"),
+    **{name: (name, "") for name in ("int", "bool", "float", "dict")},
+}
+
+# Objects that parameters name with another word than their query.
+_OTHER_WORDS = {"acl": "AccessControlList", "iso": "Image", "listener": "LoadBalancerListener", "vm": "VmInstance"}
+
+# The operations that handle sessions, which the module ``session`` keeps secret.
+_OF_SESSIONS = re.compile(r"LogIn|LogOut|RenewSession|ValidateSession")
+
+
+@dataclass(frozen=True)
+class CataloguedOperation(UnlistedOperation):
+    """An operation of the catalogue.
+
+    ``servers`` are the letters of those that have it, ``paths`` all of its paths: a call has the longest one whose
+    variables are given. ``has_job`` is False if servers answer in place.
+    """
+
+    servers: str = ""
+    paths: tuple[str, ...] = ()
+    has_job: bool = True
+
+    @property
+    def only_server(self) -> str:
+        """The only server that has the operation, empty if several have it."""
+        return SERVERS[self.servers] if len(self.servers) == 1 else ""
+
+    def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
+        """Build the request as that of an operation of the table."""
+        path = self._choose_path(params)
+        in_path = [self.parameters[name] for name in _list_variables(path)]
+        others = tuple(parameter for parameter in self.params if parameter not in in_path)
+        return Operation.request(replace(self, path=path, path_params=tuple(in_path), params=others), params, prefix)
+
+    def _choose_path(self, params: Mapping[str, Any]) -> str:
+        given = {name for name, value in params.items() if value is not None}
+        possible = [path for path in self.paths if given.issuperset(_list_variables(path))]
+        is_query = self.result == ("inventories",)
+        return max(possible, key=len) if possible and not is_query else self.path
+
+
+class _Row(NamedTuple):
+    """A line of the catalogue. ``rest`` has the member of the body and the parameters."""
+
+    name: str
+    servers: str
+    kind: str
+    method: str
+    paths: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def _read_rows() -> Mapping[str, _Row]:
+    """Return the lines of the catalogue by the names of the operations."""
+    lines = re.sub(r"\n(?=[ |,])", "", ROWS).splitlines()
+    return {row.name: row for row in map(_parse_row, lines)}
+
+
+def _parse_row(line: str) -> _Row:
+    name, servers, kind, method, paths, *rest = line.split(" ")
+    return _Row(name, servers, kind, method, tuple(paths.split(",")), tuple(rest))
+
+
+def list_names() -> Iterable[str]:
+    """Return the names of the operations in the catalogue."""
+    return _read_rows().keys()
+
+
+@lru_cache(maxsize=64)
+def find_catalogued(name: str) -> CataloguedOperation | None:
+    """Return an operation of the catalogue, None if it has none of this name."""
+    return _build_operation(row) if (row := _read_rows().get(name)) else None
+
+
+def _build_operation(row: _Row) -> CataloguedOperation:
+    key, marks = _split_key(row)
+    path = row.paths[0]
+    # A query reads one object with a condition, not with its second path.
+    variables = list(dict.fromkeys(_list_variables(path if row.kind == "q" else " ".join(row.paths))))
+    parameters = {parameter.name: parameter for parameter in map(_parse_parameter, marks)}
+    in_path = [required(name) for name in variables if name not in parameters]
+    return CataloguedOperation(
+        row.name,
+        row.method,
+        path,
+        is_write=row.kind in "wa",
+        is_public=_OF_SESSIONS.match(row.name) is not None,
+        path_params=tuple(in_path),
+        params=_QUERY_PARAMETERS if row.kind == "q" else (*parameters.values(), *_list_common(row, parameters)),
+        result=("inventories",) if row.kind == "q" else (),
+        is_idempotent=False,
+        key=key,
+        order="+uuid" if row.kind == "q" and f"{path}/{{uuid}}" in row.paths else None,
+        servers=row.servers,
+        paths=row.paths,
+        has_job=row.kind == "a",
+    )
+
+
+def _split_key(row: _Row) -> tuple[str, tuple[str, ...]]:
+    """Return the member of the body that contains the parameters, empty if it has none, and the parameters."""
+    if row.rest and row.rest[0].startswith("@"):
+        return row.rest[0][1:], row.rest[1:]
+    return row.name[0].lower() + row.name[1:] if row.method == "PUT" else "params", row.rest
+
+
+def _parse_parameter(mark: str) -> Parameter:
+    head, dummy, choices = mark.partition("=")
+    name, dummy, kind = head.partition(":")
+    type_name, elements = _TYPES[kind]
+    return Parameter(
+        name.rstrip("!"),
+        type_name,
+        required=name.endswith("!"),
+        choices=tuple(choices.split("|")) if choices else (),
+        elements=elements,
+    )
+
+
+def _list_common(row: _Row, parameters: Mapping[str, Parameter]) -> Iterator[Parameter]:
+    """Yield the parameters that the rows omit, because all operations of a kind have them."""
+    if "tagUuids" in parameters and "resourceUuid" not in parameters:
+        yield optional("resourceUuid")
+    if row.method == "DELETE":
+        yield optional("deleteMode", choices=("Permissive", "Enforcing"))
+
+
+def _list_variables(path: str) -> list[str]:
+    return re.findall(r"{(\w+)}", path)
+
+
+def rename_variables(operation: Operation, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the table's names of those in the path. Servers may name them otherwise."""
+    row = _read_rows().get(operation.name)
+    variables = [_list_variables(path) for path in (row.paths[0] if row else "", operation.path)]
+    names = dict(zip(*variables, strict=False))
+    return {names.get(name, name) if names.get(name) not in params else name: params[name] for name in params}
+
+
+# Types of objects
+
+
+def find_listed_type(name: str) -> ResourceType | None:
+    """Return the type of objects of a query in the catalogue: ``image``, ``l2_network`` or ``l2network``."""
+    query = _queries_by_type().get(name.replace("_", "").casefold())
+    return _find_type(query) if query else None
+
+
+def list_types() -> list[str]:
+    """Return the names of the types that the catalogue has a query for."""
+    return [_name_type(query) for query in _queries_by_type().values()]
+
+
+@lru_cache(maxsize=1)
+def _queries_by_type() -> Mapping[str, str]:
+    """Return the names of the queries by the names of their types, in small letters without underscores."""
+    return {name.removeprefix("Query").casefold(): name for name, row in _read_rows().items() if row.kind == "q"}
+
+
+def _name_type(query: str) -> str:
+    return to_snake_case(query.removeprefix("Query"))
+
+
+def _find_type(query: str) -> ResourceType:
+    """Return the type whose objects a query lists. Services keep the records of some deleted objects."""
+    for known in RESOURCE_TYPES.values():
+        if known.query == query:
+            return known
+    name = _name_type(query)
+    return ResourceType(name, name.replace("_", " "), query, state_field="status", deleted_states=("Deleted",))
+
+
+def find_reference(operation: Operation, parameter: str) -> ResourceType | None:
+    """Return the type of the objects to which a parameter of an operation refers; None if it is not known.
+
+    It is that of the table, or else it follows from the name of the parameter, for ``uuid`` from the path. Objects
+    whose names are those of an owner have no type here: their owner may not be given.
+    """
+    known = operation.parameters.get(parameter)
+    if known is None:
+        return None
+    resource_type = RESOURCE_TYPES.get(known.refers_to) or (REFERS_TO.get(parameter) if parameter != "uuid" else None)
+    if resource_type and resource_type.query:
+        return None if resource_type.owner else resource_type
+    query = _find_query_of_path(operation.path) if parameter == "uuid" else _find_query_of_name(parameter)
+    return _find_type(query) if query else None
+
+
+def _find_query_of_name(parameter: str) -> str | None:
+    """Return the query for the objects of a parameter such as ``dstPrimaryStorageUuid``."""
+    match = re.fullmatch(r"(\w+?)Uuids?", parameter)
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z](?![a-z])\d*|\d+", match[1]) if match else []
+    for start in range(len(words)):
+        word = "".join(words[start:])
+        word = _OTHER_WORDS.get(word, word)
+        if query := _queries_by_type().get(word.casefold()):
+            return query
+    return None
+
+
+def _find_query_of_path(path: str) -> str | None:
+    """Return the query of the collection that contains the object at a path."""
+    collection, variable, dummy = path.partition("/{uuid}")
+    rows = (row for row in _read_rows().values() if row.kind == "q" and row.paths[0] == collection)
+    row = next(rows, None) if variable else None
+    return row.name if row else None
+
+
+# Paths
+
+
+@lru_cache(maxsize=2)
+def _list_routes(server: str) -> Mapping[int, Mapping[tuple[str, ...], list[_Row]]]:
+    """Return the operations of a server by the number of segments of their paths, and by the segments."""
+    routes: dict[int, dict[tuple[str, ...], list[_Row]]] = {}
+    for row in _read_rows().values():
+        for path in row.paths if server in row.servers else ():
+            segments = tuple(re.sub(r"{\w+}", "{}", path).strip("/").split("/"))
+            routes.setdefault(len(segments), {}).setdefault(segments, []).append(row)
+    return routes
+
+
+def find_routes(server: str, path: str) -> list[tuple[tuple[str, ...], list[_Row]]]:
+    """Return the operations that a server may have at a path: those of the routes with the most literal segments."""
+    segments = path.strip("/").split("/")
+    matches = {
+        route: rows
+        for route, rows in _list_routes(server).get(len(segments), {}).items()
+        if all(part in ("{}", segment) for part, segment in zip(route, segments, strict=True))
+    }
+    return [(route, rows) for route, rows in matches.items() if not any(_is_closer(each, route) for each in matches)]
+
+
+def _is_closer(route: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return whether a route has literal segments in place of variables of another one that matches the same path."""
+    return route != other and all(part == same or same == "{}" for part, same in zip(route, other, strict=True))
+
+
+def find_action(method: str, path: str, body_key: str) -> CataloguedOperation | None:
+    """Return the only operation that servers have for a request, None if there is none, or if servers differ."""
+    names = {
+        row.name
+        for server in SERVERS
+        for dummy, rows in find_routes(server, path)
+        for row in rows
+        if row.method == method and (method == "GET" or _split_key(row)[0] == body_key)
+    }
+    return find_catalogued(names.pop()) if len(names) == 1 else None
+
+
+class PathUse(NamedTuple):
+    """What servers do with a method at a path: which have it, and which run another operation, with its name."""
+
+    has: tuple[str, ...]
+    others: Mapping[str, str]
+
+
+def describe_use(method: str, path: str) -> PathUse:
+    """Return what servers do with a request. A server runs the only operation of a path, whatever the method is.
+
+    A GET counts as that of a server only if it reads.
+    """
+    found = {server: [rows for dummy, rows in find_routes(server, path)] for server in SERVERS}
+    fits = {server: all(_fits(method, rows) for rows in routes) for server, routes in found.items() if routes}
+    others = {
+        SERVERS[server]: next(rows for rows in found[server] if not _fits(method, rows))[0].name
+        for server, is_fit in fits.items()
+        if not is_fit
+    }
+    return PathUse(tuple(SERVERS[server] for server, is_fit in fits.items() if is_fit), others)
+
+
+def _fits(method: str, rows: list[_Row]) -> bool:
+    """Return whether one of the operations of a path has the method; a GET only if it reads."""
+    return any(row.method == method and (method != "GET" or row.kind in "qr") for row in rows)

@@ -1,0 +1,176 @@
+"""The modules that call any operation, or list any collection: by name, by type, or by path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .._api.by_path import check_request, choose_by_path
+from .._api.catalogue import (
+    CataloguedOperation,
+    find_catalogued,
+    find_listed_type,
+    find_reference,
+    list_names,
+    list_types,
+    rename_variables,
+)
+from .._api.errors import ApiError, InvalidOptions, Unsupported, VirtinfraError, suggest_name
+from .._api.operation import TAG_PARAMS, Operation
+from .._api.operations import OPERATIONS, choose_operation
+from .._api.records import (
+    NullReference,
+    Record,
+    drop_null_references,
+    holds_unknown_reference,
+    mask_webhooks,
+)
+from .._api.references import is_name, mark_nulls, normalize_references
+from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES, ResourceType, find_changed_types
+from .._client.client import Client
+from .._client.names import find_uuid, resolve_name
+from .._engine.context import ModuleContext
+from .._engine.results import format_pending_job, format_predicted_job
+from .act import drop_optional_nulls, execute_call, find_item_failure, label_errors
+from .options import TAGS, WAIT, Options
+from .read import list_module
+from .spec import ModuleSpec
+
+
+def generic_module(options: Options, **rules: Any) -> ModuleSpec:
+    """Return the module that calls any operation, by its name or its path, with its option ``params``."""
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        row, params = _prepare(context.desired, context.check_mode)
+        with label_errors(drop_null_references(params)) as label:
+            null = [value for value in params.values() if isinstance(value, NullReference)]
+            if unknown := list(filter(holds_unknown_reference, null)):
+                raise InvalidOptions(f"{unknown[0]} of {row.name} must not be null or empty")
+            params = _resolve_names(context.client, row, params)
+            try:
+                return _call(context, row, params, label, is_predicted=bool(null))
+            except Unsupported as lack:
+                lack.add_sentence(_name_only_server(row))
+                raise
+
+    def check(desired: Record, check_mode: bool) -> None:
+        _prepare(desired, check_mode)
+
+    return ModuleSpec(run, options, (WAIT, TAGS), rules, check=check, hidden_results=("reply",))
+
+
+def _call(context: ModuleContext, row: Operation, params: Record, label: str, is_predicted: bool) -> dict[str, Any]:
+    """Read, call or predict, and return the result of the task."""
+    if not (is_predicted or row.is_write):
+        return {"reply": mask_webhooks(context.client.get(row.name, params), row.record)}
+    if context.check_mode:
+        context.client.build_request(row.name, params)
+        context.client.hooks.note_prediction(find_changed_types(row))
+        job_result = format_predicted_job(row.name, context.params["wait"]) if row.has_job else {}
+        return {"reply": {}, **job_result, "changed": row.is_write}
+    job = execute_call(context, row.name, params, label)
+    result = {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
+    if failure := find_item_failure(job):
+        failure.result.update(result)
+        raise failure
+    return result
+
+
+def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:
+    """Return the operation that the options name or describe, and its parameters, in which names remain.
+
+    Raise InvalidOptions for what the service would refuse, as far as the tables know it.
+    """
+    row = _choose_operation(desired, check_mode)
+    if row.is_public:
+        raise InvalidOptions(
+            f"operation must not be {row.name}, which handles a session. Use virtinfra.manager.session"
+        )
+    given = mark_nulls(rename_variables(row, desired["params"]))
+    may_be_names = [name for name in given if find_reference(row, name)]
+    tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
+    params = drop_optional_nulls(row, {**normalize_references(given, may_be_names=may_be_names), **tags})
+    row.request(params)
+    return row, params
+
+
+def _choose_operation(desired: Record, check_mode: bool) -> Operation:
+    """Return the operation that the options name, or describe by method and path."""
+    is_trusted = desired["trustPath"]
+    if "operation" not in desired:
+        return choose_by_path(desired["method"], desired["path"], desired.get("bodyKey"), is_trusted, check_mode)
+    row = _find_operation(desired["operation"])
+    _check_read(row, is_trusted)
+    return row
+
+
+def _check_read(row: Operation, is_trusted: bool) -> None:
+    """Raise InvalidOptions for a read of the catalogue whose path a server may take for a change."""
+    if isinstance(row, CataloguedOperation) and row.method == "GET" and not row.is_write:
+        check_request("GET", row.path, row.name, is_trusted)
+
+
+def _find_operation(name: str) -> Operation:
+    """Return one of the table or the catalogue. Raise InvalidOptions, with a similar name, if it is in none."""
+    if name in OPERATIONS:
+        return OPERATIONS[name]
+    if row := find_catalogued(name):
+        return choose_operation(row)
+    hint = suggest_name(name, [*OPERATIONS, *list_names()]) or " The guide 'Names of operations' has all of them."
+    raise InvalidOptions(f"no operation {name}.{hint} If the service has it, call it by its path.")
+
+
+def _name_only_server(row: Operation) -> str:
+    """Return a sentence with the only server that has an operation, empty if several have it."""
+    server = row.only_server if isinstance(row, CataloguedOperation) else ""
+    return f" Of the known servers, only {server} has it." if server else ""
+
+
+def _resolve_names(client: Client, row: Operation, params: Record) -> Record:
+    """Return the parameters with the uuids of the objects that they name. Raise NotFound or AmbiguousMatch."""
+
+    def resolve(parameter: str, value: Any, resource_type: ResourceType) -> Any:
+        if isinstance(value, list):
+            return [resolve(parameter, item, resource_type) for item in value]
+        if not is_name(value):
+            return value
+        try:
+            return _look_up(client, resource_type, value)
+        except VirtinfraError as failure:
+            raise failure.with_label(parameter) from None
+
+    types = {name: resource_type for name in params if (resource_type := find_reference(row, name))}
+    return {name: resolve(name, value, types[name]) if name in types else value for name, value in params.items()}
+
+
+def _look_up(client: Client, resource_type: ResourceType, name: str) -> str:
+    """Return the uuid of an object. Only the names of objects of types in the table are remembered."""
+    if resource_type.name in RESOURCE_TYPES:
+        return resolve_name(client, resource_type, name, {})
+    _find_operation(resource_type.query)
+    return find_uuid(client, resource_type, name, {})
+
+
+def list_resources(context: ModuleContext) -> dict[str, Any]:
+    """List the resources of a type, with its query if one is known, or those of the collection at a path."""
+    desired = dict(context.desired)
+    requested, is_trusted = desired.pop("resourceType", ""), desired.pop("trustPath")
+    if desired["pageSize"] < 1:
+        raise InvalidOptions("page_size must be at least 1")
+    if not requested:
+        row = choose_by_path("GET", desired.pop("path"), None, is_trusted, context.check_mode)
+        return list_module(row.name, returns="resources").run(replace(context, desired=desired))
+    resource_type = LISTED_TYPES.get(requested.replace("_", "")) or find_listed_type(requested)
+    if resource_type is None:
+        listing = list_module(None, returns="resources", cursor=requested)
+    else:
+        row = _find_operation(resource_type.query)
+        _check_read(row, is_trusted)
+        if row.path_params:
+            raise InvalidOptions(f"{requested} is listed for one object. Give the path v1/{row.path}, with its uuid")
+        listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
+    try:
+        return listing.run(replace(context, desired=desired))
+    except ApiError as failure:
+        failure.add_sentence("" if resource_type else suggest_name(requested, [*LISTED_TYPES, *list_types()]))
+        raise

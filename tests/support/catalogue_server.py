@@ -1,0 +1,94 @@
+"""A server that routes as those of the API family do, with the operations of the catalogue's facts.
+
+It performs nothing: it notes which operation a request would have run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from tools.catalogue import Fact, read_facts
+
+from .stub_server import StubRequest, StubResponse, StubServer
+
+ROOT = "/service/v1/"
+POLLS = f"{ROOT}api-jobs/"
+FACTS: Mapping[str, Fact] = {fact.name: fact for fact in read_facts()}
+
+
+class CatalogueServer(StubServer):
+    """A server, by its letter in the facts. ``performed`` are the operations that it ran, ``records`` those of queries.
+
+    ``results`` are the replies of operations that have one.
+    """
+
+    def __init__(self, server: str) -> None:
+        super().__init__(self._answer)
+        self.performed: list[str] = []
+        self.records: dict[str, list[dict[str, Any]]] = {}
+        self.results: dict[str, dict[str, Any]] = {}
+        self._routes: dict[tuple[str, ...], list[Fact]] = {}
+        self._jobs: dict[str, str] = {}
+        for fact in FACTS.values():
+            for path in fact.paths if server in fact.servers else ():
+                self._routes.setdefault(split_path(path), []).append(fact)
+
+    def _answer(self, request: StubRequest) -> StubResponse:
+        if request.path.startswith(POLLS):
+            name = self._jobs.get(request.path.removeprefix(POLLS))
+            return StubResponse(200, self.results.get(name, {})) if name else StubResponse(404, b"no such job")
+        found = self._route(request)
+        if isinstance(found, StubResponse):
+            return found
+        self.performed.append(found.name)
+        if found.kind == "a":
+            job = request.headers.get("X-Job-UUID", uuid4().hex)
+            self._jobs[job] = found.name
+            return StubResponse(202, {"location": f"http://10.0.0.1:8080{POLLS}{job}"})
+        if found.kind == "q":
+            return self._list(found.name, request.query)
+        return StubResponse(200, self.results.get(found.name, {"value": found.name}))
+
+    def _route(self, request: StubRequest) -> Fact | StubResponse:
+        """Return the operation that a request runs: the only one of its path, or that of its method and body."""
+        segments = tuple(request.path.removeprefix(ROOT).strip("/").split("/"))
+        matches = [route for route in self._routes if is_match(route, segments)]
+        if not matches:
+            return StubResponse(404, b"no such path")
+        facts = self._routes[min(matches, key=lambda route: [part == "{}" for part in route])]
+        if len(facts) == 1:
+            return facts[0]
+        same = [fact for fact in facts if fact.method == request.method]
+        if len(same) < 2:
+            return same[0] if same else StubResponse(500, b"No query API found for the path")
+        body = json.loads(request.body) if request.body else {}
+        named = [fact for fact in same if fact.name[0].lower() + fact.name[1:] in body]
+        return named[0] if named else StubResponse(400, b"the body doesn't contain action mapping")
+
+    def _list(self, name: str, query: Mapping[str, list[str]]) -> StubResponse:
+        records = self.records.get(name, [])
+        for condition in query.get("q", []):
+            field, dummy, value = condition.partition("=")
+            records = [record for record in records if str(record.get(field)) == value]
+        start, limit = int(query.get("start", ["0"])[0]), int(query.get("limit", ["1000"])[0])
+        page = records[start : start + limit]
+        if "fields" in query:
+            fields = query["fields"][0].split(",")
+            page = [{field: record[field] for field in fields if field in record} for record in page]
+        return StubResponse(200, {"inventories": page, "total": len(records)})
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """Return the segments of a path, with ``{}`` for variables."""
+    return tuple(re.sub(r"{\w+}", "{}", path).strip("/").split("/"))
+
+
+def is_match(route: tuple[str, ...], segments: tuple[str, ...]) -> bool:
+    """Return whether a route has a path of these segments."""
+    return len(route) == len(segments) and all(
+        part in ("{}", segment) for part, segment in zip(route, segments, strict=True)
+    )

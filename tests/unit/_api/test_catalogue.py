@@ -1,0 +1,393 @@
+"""The catalogue of the servers' operations: its file, what it says beside the book, and what `api` does with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tools.catalogue import TARGET, Fact, format_catalogue, list_variables
+
+from simulator.description import Parameter, operations
+from support.catalogue_server import FACTS, CatalogueServer
+from support.module_runner import ModuleRun, run_module
+
+UUID = "a0000003000040008000000000000001"
+VALUES: dict[str, Any] = {
+    "str": "text",
+    "int": 1,
+    "bool": True,
+    "float": 1.5,
+    "dict": {"a": "b"},
+    "list of str": ["text"],
+    "list of int": [1],
+    "list of dict": [{"a": "b"}],
+}
+# Numbers that have a least value.
+SIZES = {"memorySize": 1 << 30, "outboundBandwidth": 8192, "inboundBandwidth": 8192}
+OF_SESSIONS = [name for name in FACTS if re.match("LogIn|LogOut|RenewSession|ValidateSession", name)]
+CALLABLE = [fact for name, fact in FACTS.items() if name not in OF_SESSIONS]
+# Parameters that all operations of a kind have.
+COMMON = {"deleteMode", "resourceUuid", "systemTags", "tagUuids", "userTags"}
+
+# What the facts lack, or what servers have in addition to the book: parameters, and where servers differ from the API
+# document, which the table of operations follows.
+DIFFERENCES = {
+    "AttachL3NetworkToVm": {"staticIp"},
+    "ChangeVmNicNetwork": {"staticIp"},
+    "CreateCbtTask": {"taskType", "resourceUuids", "vmInstanceUuid"},
+    "CreateSNSWeComEndpoint": {"platformUuid", "atPersonList", "atPersonUserIds"},
+    "CreateVmInstanceFromVolumeSnapshotGroup": {"vmEncryption", "volumeSnapshotEncryptions", "defaultL3NetworkUuid"},
+    "DetachL3NetworkFromVm": {"uuid", "vmNicUuid"},
+    "GetCandidateNetworkInterfaces": {"limit", "start", "interfaceType"},
+    "GetNicQos": {"nicUuid", "uuid", "forceSync"},
+    "LogInByAccount": {"captchaUuid", "verifyCode", "clientInfo", "accountType"},
+    "LogOut": {"clientInfo"},
+    "MigrateVm": {"uuid", "vmInstanceUuid", "migrateFromDestination", "allowUnknown", "downTime", "strategy"},
+    "PowerOnHost": {"returnEarly"},
+    "PowerResetHost": {"returnEarly"},
+    "ShutdownHost": {"returnEarly"},
+    "UpdateAtPersonOfAtFeiShuEndpoint": {"remark"},
+    "UpdateVmInstance": {"state", "platform"},
+}
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, CatalogueServer]]:
+    with CatalogueServer("z") as one, CatalogueServer("s") as other:
+        yield {"z": one, "s": other}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_servers(servers: dict[str, CatalogueServer]) -> None:
+    for server in servers.values():
+        server.performed.clear()
+        server.requests.clear()
+        server.records.clear()
+        server.results.clear()
+
+
+def run(module: str, server: CatalogueServer, check: bool = False, **options: Any) -> ModuleRun:
+    outcome = run_module(module, {"base_url": server.url, "session_id": UUID, **options}, check)
+    return ModuleRun(outcome.result, outcome.warnings, [])
+
+
+def call(name: str, server: CatalogueServer, check: bool = False, **options: Any) -> ModuleRun:
+    return run("api", server, check, operation=name, **options)
+
+
+def list_required(fact: Fact) -> dict[str, Any]:
+    """Return values for the parameters that an operation requires."""
+    variables = dict.fromkeys(re.findall(r"{(\w+)}", fact.paths[0]) if fact.kind == "q" else list_variables(fact), UUID)
+    given = {
+        parameter.name: _choose_value(parameter.name, parameter.type, parameter.choices)
+        for parameter in fact.parameters
+        if parameter.is_required
+    }
+    return {**given, **variables}
+
+
+def _choose_value(name: str, kind: str, choices: tuple[str, ...]) -> Any:
+    if choices:
+        return [choices[0]] if kind.startswith("list") else choices[0]
+    if re.search("[uU]uids?$", name):
+        return [UUID] if kind.startswith("list") else UUID
+    return SIZES.get(name, VALUES[kind])
+
+
+# ------------------------------------------------------------------------------------------------------------ the file
+
+
+def test_file_is_current() -> None:
+    """The session ``format`` writes it."""
+    assert TARGET.read_text(encoding="utf-8") == format_catalogue()
+
+
+def test_facts_are_those_of_the_book(subtests: pytest.Subtests) -> None:
+    """Both have the method, path, kind, body and parameters of an operation; what differs is listed."""
+    known = [name for name in operations() if name in FACTS]
+    assert len(FACTS) == 1427
+    assert len(known) > 100
+    for name in known:
+        with subtests.test(name):
+            stated, fact = operations()[name], FACTS[name]
+            assert stated.method == fact.method
+            assert re.sub(r"{\w+}", "{}", stated.path) in [re.sub(r"{\w+}", "{}", path) for path in fact.paths]
+            # The simulator answers logins in place, too.
+            assert stated.is_async == (fact.kind == "a") or name in OF_SESSIONS
+            if stated.body_key:
+                assert stated.body_key == (name[0].lower() + name[1:] if fact.method == "PUT" else fact.body_key)
+            if fact.kind != "q":
+                assert set(find_differences(stated.parameters, fact)) == DIFFERENCES.get(name, set())
+
+
+def find_differences(stated: Any, fact: Fact) -> Iterator[str]:
+    """Yield the parameters that only one of both has, or that differ in both."""
+    parameters = {parameter.name: parameter for parameter in fact.parameters}
+    known = {name: parameter for name, parameter in stated.items() if not parameter.alias_of}
+    variables = set(list_variables(fact))
+    for name in (known.keys() | parameters.keys() | variables) - COMMON:
+        if name not in known or name not in parameters:
+            if not (name in known and name in variables):
+                yield name
+        elif not _is_same(known[name], parameters[name]):
+            yield name
+
+
+def _is_same(stated: Parameter, found: Any) -> bool:
+    kind = "list" if found.type.startswith("list") else found.type
+    return (stated.type, stated.required, set(stated.choices)) == (kind, found.is_required, set(found.choices))
+
+
+# -------------------------------------------------------------------------------------------------------- calls by name
+
+
+def test_every_name_is_accepted_in_check_mode(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
+    """With its required parameters. A read is sent, and a change is predicted."""
+    for fact in CALLABLE:
+        server = servers[fact.servers[0]]
+        with subtests.test(fact.name):
+            server.performed.clear()
+            ran = call(fact.name, server, check=True, params=list_required(fact), trust_path=True)
+            assert not ran.failed, ran.message
+            assert ran.changed == (fact.kind in "aw")
+            assert server.performed == ([fact.name] if fact.kind in "qr" else [])
+
+
+def test_operations_of_sessions_are_refused(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
+    for name in OF_SESSIONS:
+        with subtests.test(name):
+            assert "Use virtinfra.manager.session" in call(name, servers["z"], params={}).message
+    assert {name: server.requests for name, server in servers.items()} == {"z": [], "s": []}
+
+
+def choose_of_families() -> Iterator[tuple[str, Fact]]:
+    """Yield an operation of each kind and method of each family of each server."""
+    seen = set()
+    for fact in CALLABLE:
+        for server in fact.servers:
+            key = (server, fact.paths[0].split("/")[0], fact.kind, fact.method)
+            if key not in seen:
+                seen.add(key)
+                yield server, fact
+
+
+def test_no_call_runs_another_operation(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
+    """On the routing of the servers, for each family of paths."""
+    chosen = list(choose_of_families())
+    assert len({fact.paths[0].split("/")[0] for dummy, fact in chosen}) >= 60
+    for letter, fact in chosen:
+        server = servers[letter]
+        with subtests.test(f"{fact.name} {letter}"):
+            server.performed.clear()
+            ran = call(fact.name, server, params=list_required(fact), trust_path=True, wait_interval=0.05)
+            assert not ran.failed, ran.message
+            assert server.performed == [fact.name]
+
+
+@pytest.mark.parametrize(
+    ("operation", "params", "message"),
+    [
+        ("CreateDataVolum", {}, "no operation CreateDataVolum. Did you mean CreateDataVolume?"),
+        ("CreateDataVolume", {"diskSize": 1}, "CreateDataVolume needs name"),
+        ("CreateDataVolume", {"name": "a", "disksize": 1}, "has no parameter disksize"),
+        ("CreateDataVolume", {"name": "a", "disksize": 1}, "Did you mean diskSize?"),
+        ("CreateDataVolume", {"name": "a", "diskSize": "much"}, "diskSize of CreateDataVolume must be of type int"),
+        ("AddImage", {"name": "a", "url": "u", "backupStorageUuids": [UUID], "mediaType": "Isso"}, "Did you mean ISO?"),
+        (
+            "CreateVmInstance",
+            {"name": "a", "diskAOs": ["x"]},
+            "diskAOs of CreateVmInstance must be of type list of dict",
+        ),
+        ("CreateVmInstance", {"name": "a", "dataDiskSizes": ["x"]}, "must be of type list of int"),
+        ("DeleteImage", {"uuid": ".."}, "uuid of DeleteImage must not be '..'"),
+        ("GetFreeIp", {"ipVersion": 5}, "ipVersion of GetFreeIp must be one of 4, 6"),
+    ],
+)
+@pytest.mark.parametrize("check", [True, False])
+def test_refused_before_anything_is_sent(
+    servers: dict[str, CatalogueServer], operation: str, params: dict[str, Any], message: str, check: bool
+) -> None:
+    ran = call(operation, servers["z"], check, params=params)
+    assert ran.failed
+    assert message in ran.message
+    assert servers["z"].requests == []
+
+
+def test_names_of_objects_are_looked_up(servers: dict[str, CatalogueServer]) -> None:
+    """Where a parameter ends in Uuid, or is the uuid in the path, and its type is known."""
+    server = servers["z"]
+    other = "b" * 32
+    server.records["QueryImage"] = [
+        {"uuid": other, "name": "debian", "status": "Deleted"},
+        {"uuid": UUID, "name": "debian", "status": "Ready"},
+    ]
+    server.records["QueryL3Network"] = [{"uuid": other, "name": "lab"}, {"uuid": "c" * 32, "name": "web"}]
+    params = {"name": "web-1", "imageUuid": "debian", "l3NetworkUuids": ["lab", "c" * 32], "cpuNum": 2}
+    ran = call("CreateVmInstance", server, params=params, wait_interval=0.05)
+    assert not ran.failed, ran.message
+    assert ran.changed
+    sent = next(request for request in server.requests if request.method == "POST").body.decode()
+    assert f'"imageUuid": "{UUID}"' in sent
+    assert f'"l3NetworkUuids": ["{other}", "{"c" * 32}"]' in sent
+    assert call("GetImageQga", server, params={"uuid": "debian"})["reply"] == {"value": "GetImageQga"}
+    missing = call("GetImageQga", server, params={"uuid": "ubuntu"})
+    assert missing.message == "uuid: no image has the name 'ubuntu'. Check the name."
+
+
+@pytest.mark.parametrize("method", ["by name", "by path"])
+def test_read_that_is_no_get_is_sent_in_check_mode(servers: dict[str, CatalogueServer], method: str) -> None:
+    by_path = {"method": "PUT", "path": "v1/management-nodes/actions", "body_key": "getVersion"}
+    options = {"operation": "GetVersion"} if method == "by name" else by_path
+    for check in (True, False):
+        ran = run("api", servers["s"], check, **options)
+        assert (ran.changed, ran["reply"]) == (False, {"value": "GetVersion"})
+
+
+def test_change_in_place_has_no_job(servers: dict[str, CatalogueServer]) -> None:
+    params = {"name": "key-1"}
+    checked = call("GenerateSshKeyPair", servers["z"], check=True, params=params, wait=False)
+    assert (checked.changed, "job" in checked.result) == (True, False)
+    assert (
+        call("DeleteImage", servers["z"], check=True, params={"uuid": UUID}, wait=False)["job"]["operation"]
+        == "DeleteImage"
+    )
+    ran = call("GenerateSshKeyPair", servers["z"], params=params, wait=False)
+    assert (ran.changed, "job" in ran.result, ran["reply"]) == (True, False, {"value": "GenerateSshKeyPair"})
+
+
+def test_the_only_server_is_named(servers: dict[str, CatalogueServer]) -> None:
+    ran = call("CloneVmInstance", servers["s"], params={"vmInstanceUuid": UUID, "names": ["a"]})
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert "Of the known servers, only ZSvirt has it." in ran.message
+
+
+# -------------------------------------------------------------------------------------------------------- reads by path
+
+
+def list_paths() -> list[str]:
+    """Return all paths of both servers with the uuid of an object in place of their variables."""
+    return sorted({re.sub(r"{\w+}", UUID, path).strip("/") for fact in FACTS.values() for path in fact.paths})
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_get_of_no_path_changes_anything(servers: dict[str, CatalogueServer], check: bool) -> None:
+    """Whatever server it is. In check mode no option permits what the catalogue does not know."""
+    for number, path in enumerate(list_paths()):
+        for server in servers.values():
+            options: dict[str, Any] = {"path": path, "trust_path": check}
+            # Both modules choose the operation of a path in the same way.
+            if number % 2:
+                run("resource_info", server, check, **options)
+            else:
+                run("api", server, check, method="GET", **options)
+    performed = [name for server in servers.values() for name in server.performed]
+    assert len(performed) > 400
+    assert [name for name in performed if FACTS[name].kind not in "qr"] == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        (
+            "GET",
+            f"volumes/{UUID}/vm-instances",
+            "ZSvirt has DetachDataVolumeFromVm and ZStack has DetachDataVolumeFromVm",
+        ),
+        ("GET", "routerArea/networks", "ZSvirt has RemoveVRouterNetworksFromOspfArea"),
+        ("GET", f"tags/{UUID}", "only ZSvirt has a read at this path, but ZStack has DeleteTag"),
+        ("GET", "login/control/unlock", "no server has a read at this path, but ZSvirt has UnlockIdentity"),
+        ("GET", "licenses/mine", "the collection knows no read at this path"),
+        ("POST", f"volumes/{UUID}/vm-instances", "no server has a POST at this path, but ZSvirt has Detach"),
+        ("DELETE", "images", "no server has a DELETE at this path, but ZSvirt has"),
+    ],
+)
+def test_request_that_may_be_another_operation(
+    servers: dict[str, CatalogueServer], method: str, path: str, message: str
+) -> None:
+    options: dict[str, Any] = {"method": method, "path": f"v1/{path}"}
+    for check in (True, False):
+        assert message in run("api", servers["z"], check, **options).message
+        if method == "GET":
+            assert message in run("resource_info", servers["z"], check, path=f"v1/{path}").message
+    assert servers["z"].requests == []
+
+
+@pytest.mark.parametrize("path", [f"tags/{UUID}", "licenses/mine"])
+def test_trusted_read(servers: dict[str, CatalogueServer], path: str) -> None:
+    """The user says that it reads, which check mode does not believe."""
+    options: dict[str, Any] = {"method": "GET", "path": f"v1/{path}", "trust_path": True}
+    assert "is not sent" in run("api", servers["z"], check=True, **options).message
+    assert servers["z"].requests == []
+    run("api", servers["z"], **options)
+    assert servers["z"].requests[0].path == f"/service/v1/{path}"
+
+
+def test_name_whose_path_another_server_uses_for_a_change(servers: dict[str, CatalogueServer]) -> None:
+    ran = call("QueryBlockPrimaryStorage", servers["s"])
+    assert "only ZSvirt has a read at this path, but ZStack has DeletePrimaryStorage" in ran.message
+    listed = run("resource_info", servers["s"], resource_type="block_primary_storage")
+    assert listed.message.startswith("QueryBlockPrimaryStorage is not sent: only ZSvirt has a read at this path")
+    assert servers["s"].requests == []
+
+
+READS_THAT_END_IN_A_VARIABLE = [
+    re.sub(r"{\w+}", "some-id", path)
+    for fact in FACTS.values()
+    for path in fact.paths
+    if fact.kind == "r" and fact.method == "GET" and path.endswith("}")
+]
+
+
+@pytest.mark.parametrize("path", READS_THAT_END_IN_A_VARIABLE)
+def test_read_that_ends_in_a_variable(servers: dict[str, CatalogueServer], path: str) -> None:
+    ran = run("api", servers["z"], check=True, method="GET", path=f"v1/{path}")
+    assert not ran.failed, ran.message
+    assert FACTS[servers["z"].performed[0]].kind == "r"
+
+
+def test_all_reads_that_end_in_a_variable_are_tested() -> None:
+    assert len(READS_THAT_END_IN_A_VARIABLE) == 12
+
+
+# -------------------------------------------------------------------------------------------------------- lists by type
+
+
+def test_every_query_is_listed_by_its_type(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
+    queries = [fact for fact in FACTS.values() if fact.kind == "q"]
+    assert len(queries) == 238
+    for fact in queries:
+        with subtests.test(fact.name):
+            server = servers[fact.servers[0]]
+            server.performed.clear()
+            kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", fact.name.removeprefix("Query")).lower()
+            ran = run("resource_info", server, resource_type=kind, trust_path=True)
+            if "{" in fact.paths[0]:
+                assert f"is listed for one object. Give the path v1/{fact.paths[0]}" in ran.message
+            else:
+                assert not ran.failed, ran.message
+                assert server.performed == [fact.name]
+
+
+def test_pages_fields_and_tags(servers: dict[str, CatalogueServer]) -> None:
+    server = servers["z"]
+    server.records["QueryImage"] = [
+        {"uuid": f"{number:032x}", "name": f"image-{number}", "status": "Ready", "__userTag__": "env::prod"}
+        for number in range(1500)
+    ]
+    listed = run("resource_info", server, resource_type="image", fields=["name"], query=["__userTag__=env::prod"])
+    assert listed["total"] == 1500
+    assert listed["resources"][1499] == {"name": "image-1499"}
+    assert [request.query["start"] for request in server.requests] == [["0"], ["1000"]]
+    assert server.requests[0].query["fields"] == ["uuid,name"]
+    assert server.requests[0].query["sort"] == ["+uuid"]
+    assert server.requests[0].query["q"] == ["__userTag__=env::prod"]
+    found = run("resource_info", server, resource_type="image", name="image-7", fields=["uuid", "status"])
+    assert found["resources"] == [{"uuid": f"{7:032x}", "status": "Ready"}]
+
+
+def test_unknown_field_of_a_known_type_is_refused(servers: dict[str, CatalogueServer]) -> None:
+    ran = run("resource_info", servers["z"], resource_type="host", fields=["nam"])
+    assert ran.message == "fields: the records have no field nam. Did you mean name?"
+    assert servers["z"].requests == []
