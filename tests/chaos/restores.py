@@ -60,6 +60,8 @@ class Restorer:
     def __init__(self, sim: Simulator, vm: str, breaks: str = "") -> None:
         self._sim, self._breaks = sim, breaks
         self._uuid = next(record["uuid"] for record in sim.records("vm") if record["name"] == vm)
+        volumes = find_vm(sim.state(), self._uuid)["allVolumes"]
+        self._volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in volumes]
         self.problems: list[str] = []
         self._must_end_exports = False
 
@@ -100,9 +102,8 @@ class Restorer:
     def _list_points(self) -> dict[str, Any]:
         """Return what backup_point_info returns."""
         vm = find_vm(self._sim.state(), self._uuid)
-        volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in vm["allVolumes"]]
         point = {"vm_uuid": vm["uuid"], "vm_name": vm["name"], "point": POINT, "whole": True, "problems": []}
-        return {"points": [{**point, "volumes": volumes}], "running": [], "runs": []}
+        return {"points": [{**point, "volumes": self._volumes}], "running": [], "runs": []}
 
     def _write(self, work: Mapping[str, Any]) -> dict[str, Any]:
         """Return what backup_restore returns. It writes only what is exported, in place of a connection."""

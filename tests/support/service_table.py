@@ -51,6 +51,7 @@ COPIED = {
     "x-substitute": "substitute",
     "x-replaces-values": "replaces_values",
     "x-keeps-names": "keeps_names",
+    "x-always-sent": "always_sent",
     "x-failure-effect": "failure_effect",
     "x-target": "target",
 }

@@ -71,7 +71,7 @@ class Parameter(NamedTuple):
             value = _TYPES[self.type](value)
             if self.elements:
                 value = [_TYPES[self.elements](item) for item in value]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             kind = f"list of {self.elements}" if self.elements else self.type
             raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}") from error
         if self.type == "json":
@@ -164,6 +164,7 @@ class Operation:
     document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
     call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
     ``keeps_names`` is True if a write changes the state of an object only: it creates, renames and removes none.
+    ``always_sent`` are the values of parameters that are sent if none is given, because services differ in theirs.
     ``failure_effect`` says what a call that fails may have changed nevertheless. ``target`` names the parameter with
     the object of the call, if the object exists already and is not in the path.
 
@@ -194,6 +195,7 @@ class Operation:
     substitute: str = ""
     replaces_values: bool = False
     keeps_names: bool = False
+    always_sent: Mapping[str, str] | None = None
     failure_effect: str = ""
     target: str = ""
 
@@ -312,7 +314,8 @@ class Operation:
         Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
         unknown or when a value is not allowed.
         """
-        values = {name: self._coerce(name, value) for name, value in params.items() if value is not None}
+        given = {name: value for name, value in params.items() if value is not None}
+        values = {name: self._coerce(name, value) for name, value in {**(self.always_sent or {}), **given}.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
         path = self.build_path(prefix)

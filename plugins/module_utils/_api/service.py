@@ -573,6 +573,7 @@ COMPANION_ROWS = (
         ),
         result=("inventory",),
         record="VmInstanceInventory",
+        always_sent={"stopHA": "true"},
     ),
     Operation(
         "MigrateVm",

@@ -16,7 +16,8 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, VirtinfraError
 from ...module_utils._api.operations import get_operation
-from ...module_utils._api.records import Record
+from ...module_utils._api.record_fields import NUMBER_FIELDS
+from ...module_utils._api.records import Record, to_snake_case
 from ...module_utils._client.lists import extract_records, find_by_attribute, query, require_members
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._engine.tag_patterns import is_tag_pattern
@@ -35,6 +36,9 @@ GONE = ("Destroyed", "Expunging")
 
 # More rows than services have: the default limit is 20.
 MAX_SERVICE_TYPES = 100000
+
+# The members of results that are numbers; replies have the names of the API.
+_NUMBERS = frozenset({*NUMBER_FIELDS, *map(to_snake_case, NUMBER_FIELDS)})
 
 # How many changes a task with the differences shows.
 MAX_DIFFS = 20
@@ -101,6 +105,7 @@ class Site:
             self.warn(warning)
         if outcome.result.get("failed"):
             raise SeveralFailed(outcome.result["msg"], outcome.result["error"])
+        _read_numbers(outcome.result)
         return outcome.result
 
     def batch(
@@ -192,6 +197,21 @@ class Site:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
         vms = [vm for vm in self.read("vm_info", query=query)["vms"] if vm["state"] not in GONE]
         return select(vms, references)
+
+
+def _read_numbers(value: Any) -> None:
+    """Read the numbers of records in a result, and of records inside them, that the service sends as strings.
+
+    Any other value that is no number becomes None: it is not known.
+    """
+    for item in value if isinstance(value, list) else ():
+        _read_numbers(item)
+    for name, member in value.items() if isinstance(value, dict) else ():
+        if name not in _NUMBERS:
+            _read_numbers(member)
+        elif type(member) not in (int, float):
+            is_number = isinstance(member, str) and re.fullmatch(r"\s*[+-]?[0-9]+\s*", member)
+            value[name] = int(member) if is_number else None
 
 
 def _collect(run_objects: Callable[..., Record], context: ModuleContext, unstarted: str) -> list[Record]:

@@ -191,6 +191,11 @@ def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record
                 " Choose others with vm_backup_restore_volumes, or use vm_backup_restore_map"
             )
         target, size = attached[uuid], copies[source]["size"]
+        if target["size"] is None:
+            raise InvalidOptions(
+                f"the service does not say how large the volume {target['name']} ({uuid}) is, and its copy has {size}"
+                f" bytes. {NOTHING}"
+            )
         if target["size"] < size or (target["size"] > size and not settings.allow_larger):
             raise InvalidOptions(
                 f"the volume {target['name']} ({uuid}) has {target['size']} bytes, and its copy {size}. {NOTHING} A"

@@ -87,7 +87,17 @@ def stop_vm(call: Call) -> Steps:
     if vm["state"] == "Stopped":
         return {"inventory": vm}
     _require_state(vm, STOPPABLE, "stop")
-    return {"inventory": stop(call, vm)}
+    stopped = stop(call, vm)
+    if vm["uuid"] in call.switches.never_stopped_vms and call.get("stopHA") != "true":
+        call.service.jobs.schedule(call.switches.boot, lambda: _start_again(call.store, vm))
+    return {"inventory": stopped}
+
+
+def _start_again(store: Store, vm: Record) -> None:
+    """Start a VM of the HA level NeverStop, unless somebody has started or removed it."""
+    stopped = store["vm"].find(vm["uuid"])
+    if stopped and stopped["state"] == "Stopped":
+        store.change("vm", vm["uuid"], state="Running", hostUuid=vm["hostUuid"])
 
 
 def stop(call: Call, vm: Record) -> Record:

@@ -100,6 +100,13 @@ class Switches:
     failing_stops: Annotated[list[str], OptionInfo("uuids of virtual machines that cannot be stopped")] = (
         dataclasses.field(default_factory=list)
     )
+    never_stopped_vms: Annotated[
+        list[str],
+        OptionInfo(
+            "uuids of virtual machines of the HA level NeverStop: they start again after `boot` seconds unless they are"
+            " stopped with stopHA"
+        ),
+    ] = dataclasses.field(default_factory=list)
     early_states: Annotated[
         bool, OptionInfo("a virtual machine is Stopping from the start of the call, and not Running until its end")
     ] = False

@@ -573,7 +573,7 @@ def test_operations_on_one_path_differ_by_the_key_of_the_body() -> None:
     )
     start, stop = (OPERATIONS[name].request({"uuid": VM}) for name in ("StartVmInstance", "StopVmInstance"))
     assert (start.method, start.path, start.query) == (stop.method, stop.path, stop.query)
-    assert (start.body, stop.body) == ({"startVmInstance": {}}, {"stopVmInstance": {}})
+    assert (start.body, stop.body) == ({"startVmInstance": {}}, {"stopVmInstance": {"stopHA": "true"}})
 
 
 def test_golden_request(subtests: pytest.Subtests) -> None:
@@ -868,10 +868,10 @@ def test_list_of_records_is_a_reply_under_both_names() -> None:
     assert all(row.is_reply({member: [{"id": 1}]}) for member in ("inventory", "inventories"))
 
 
-@pytest.mark.parametrize("value", [True, "true", "True"])
-def test_stop_ha_is_sent_as_a_string(value: Any) -> None:
+@pytest.mark.parametrize(("value", "sent"), [(True, "true"), ("True", "true"), (None, "true"), (False, "false")])
+def test_stop_ha_is_always_sent_as_a_string(value: Any, sent: str) -> None:
     request = OPERATIONS["StopVmInstance"].request({"uuid": UUID, "stopHA": value})
-    assert request.body == {"stopVmInstance": {"stopHA": "true"}}
+    assert request.body == {"stopVmInstance": {"stopHA": sent}}
     with pytest.raises(InvalidOptions, match="stopHA of StopVmInstance must be one of true, false"):
         OPERATIONS["StopVmInstance"].request({"uuid": UUID, "stopHA": "maybe"})
 

@@ -12,6 +12,7 @@ from simulator.launch import Simulator
 from support.collection import MODULES, load_spec
 from support.module_runner import ModuleRunner
 from support.scenarios import SCENARIOS
+from support.wrong_numbers import WRONG_NUMBERS, send_wrong_numbers
 
 NOWHERE = "f" * 32
 
@@ -109,6 +110,17 @@ def test_members_that_no_document_knows(run: ModuleRunner, sim: Simulator, subte
             sim.configure(unknown_members=True, boot=0.0)
             ran = run(name, options, wait_timeout=5)
             assert not ran.failed, ran.message
+
+
+@pytest.mark.parametrize("number", WRONG_NUMBERS)
+def test_wrong_numbers_are_no_bug(run: ModuleRunner, sim: Simulator, subtests: pytest.Subtests, number: object) -> None:
+    for operation in CALLS:
+        with subtests.test(operation):
+            name, options = prepare_call(sim, operation)
+            sim.configure(boot=0.0)
+            send_wrong_numbers(sim, number)
+            ran = run(name, options, wait_timeout=5)
+            assert "exception" not in ran.result, ran["exception"]
 
 
 @pytest.mark.parametrize("operation", CALLS)

@@ -59,10 +59,28 @@ def test_restart(run: ModuleRunner, sim: Simulator, before: str, calls: list[str
 
 def test_stop_type_and_host_are_sent(run: ModuleRunner, sim: Simulator) -> None:
     stopped = run.twice("vm", {"name": "vm-1", "state": "stopped", "stop_type": "cold"})
-    assert stopped.sent("StopVmInstance") == {"type": "cold"}
+    assert stopped.sent("StopVmInstance") == {"type": "cold", "stopHA": "true"}
     host = next(vm["lastHostUuid"] for vm in sim.records("vm") if vm["uuid"] == VM)
     started = run.twice("vm", {"name": "vm-1", "state": "running", "host": host})
     assert started.sent("StartVmInstance") == {"hostUuid": host}
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "state"),
+    [
+        ("vm", {"uuid": VM, "state": "stopped"}, "Stopped"),
+        ("api", {"operation": "StopVmInstance", "params": {"uuid": VM}}, "Stopped"),
+        ("api", {"operation": "StopVmInstance", "params": {"uuid": VM, "stopHA": False}}, "Running"),
+    ],
+)
+def test_high_availability_leaves_a_vm_stopped(
+    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], state: str
+) -> None:
+    sim.configure(never_stopped_vms=[VM])
+    ran = run(module, options)
+    assert (ran.failed, ran.changed) == (False, True), ran.message
+    settled = next(vm for vm in sim.settle()["vm"] if vm["uuid"] == VM)
+    assert settled["state"] == state
 
 
 def test_changes(run: ModuleRunner) -> None:

@@ -1,0 +1,20 @@
+"""A service that sends something else in the place of numbers."""
+
+from __future__ import annotations
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.record_fields import NUMBER_FIELDS
+
+from simulator.launch import Simulator
+
+WRONG_NUMBERS = ("NaN", "Infinity", "12 GiB", "", " 4096", True, [], {})
+
+# The records with numbers that modules and roles read.
+KINDS = ("vm", "volume", "nic", "host", "primarystorage", "snapshotgroup", "platform")
+
+
+def send_wrong_numbers(sim: Simulator, number: object) -> None:
+    """Replace all numbers in the records of a simulator."""
+    for kind in KINDS:
+        for record in sim.records(kind):
+            wrong = {name: number for name in record if name in NUMBER_FIELDS}
+            sim.change(kind, record["uuid"], **wrong)
