@@ -6,10 +6,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.record_fiel
 
 from simulator.launch import Simulator
 
-WRONG_NUMBERS = ("NaN", "Infinity", "12 GiB", "", " 4096", True, [], {})
+WRONG_NUMBERS: tuple[object, ...] = ("NaN", "Infinity", "12 GiB", "", " 4096", True, [], {})
 
 # The records with numbers that modules and roles read.
-KINDS = ("vm", "volume", "nic", "host", "primarystorage", "snapshotgroup", "platform")
+KINDS = ("vm", "volume", "host", "primarystorage", "snapshotgroup", "platform")
 
 
 def send_wrong_numbers(sim: Simulator, number: object) -> None:
