@@ -232,7 +232,11 @@ class ActionModule(ActionBase):
                 note_prediction=note_prediction,
                 connections=CONNECTIONS,
                 run_objects=partial(
-                    run_objects, self._find_defaults, self._task.diff, profiles=self._profiles, given=arguments
+                    run_objects,
+                    self._find_defaults,
+                    shows_diff=self._task.diff,
+                    profiles=self._profiles,
+                    given=arguments,
                 ),
                 is_hidden=bool(self._task.no_log),
                 run_workflow=partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file),
