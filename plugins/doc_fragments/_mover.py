@@ -14,8 +14,8 @@ class ModuleDocFragment:
 options:
   repository:
     description:
-      - The folder with the restore points, an absolute path on the machine where the task runs. It must exist, so that
-        nothing is written below a mount point that is not mounted.
+      - The folder with the restore points, an absolute path on the machine where the task runs. It must exist, and
+        have the file C(repository.txt), so that nothing is written below a mount point that is not mounted.
     type: path
     required: true
   rate_limit:
@@ -35,4 +35,16 @@ options:
     description: The folder with the restore points, an absolute path on the machine where the task runs.
     type: path
     required: true
+"""
+
+    INITIALIZE = r"""
+options:
+  initialize:
+    description:
+      - Whether O(repository) may be a folder that is not a repository yet, because it has no file C(repository.txt).
+        M(virtinfra.manager.backup_point) and M(virtinfra.manager.backup_run) write this file then.
+      - Set it for the first use of a folder only. Without it, a task fails where the file system of the repository is
+        not mounted.
+    type: bool
+    default: false
 """

@@ -28,6 +28,7 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.mover
   - virtinfra.manager._mover
+  - virtinfra.manager._mover.initialize
 attributes:
   check_mode:
     support: full
@@ -260,6 +261,7 @@ MODULE = MoverModule(
     parts=lambda params: TO_COPY if params["state"] == "present" else (),
     options={
         "repository": {"type": "path", "required": True},
+        "initialize": {"type": "bool", "default": False},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "vm": {"type": "dict"},
         "vm_uuid": {"type": "str"},

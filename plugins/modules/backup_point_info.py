@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.mover
   - virtinfra.manager._mover.repository
+  - virtinfra.manager._mover.initialize
 options:
   vm_uuids:
     description: The uuids of the VMs whose points are listed. By default, those of all VMs.
@@ -209,6 +210,7 @@ MODULE = MoverModule(
     parts=lambda params: (QEMU_IMG,) if params["check"] else (),
     options={
         "repository": {"type": "path", "required": True},
+        "initialize": {"type": "bool", "default": False},
         "vm_uuids": {"type": "list", "elements": "str"},
         "check": {"type": "bool", "default": False},
     },

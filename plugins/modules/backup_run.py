@@ -17,6 +17,7 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.mover
   - virtinfra.manager._mover.repository
+  - virtinfra.manager._mover.initialize
 attributes:
   check_mode:
     support: full
@@ -141,6 +142,7 @@ MODULE = MoverModule(
     parts=lambda dummy: (),
     options={
         "repository": {"type": "path", "required": True},
+        "initialize": {"type": "bool", "default": False},
         "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
         "run": {"type": "str", "required": True},
         "owner": {"type": "dict"},

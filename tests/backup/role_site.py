@@ -15,6 +15,7 @@ from typing import Any
 from simulator.launch import Simulator
 from support.kvm_host import MIB, run
 from support.playbook_runner import PlaybookRunner
+from support.repositories import make_repository
 
 SIZE = 4 * MIB
 
@@ -23,8 +24,7 @@ class RoleSite:
     """A simulator with three VMs with disks, and a repository."""
 
     def __init__(self, sim: Simulator, folder: Path) -> None:
-        self.sim, self.disks, self.repository = sim, folder / "disks", folder / "repository"
-        self.repository.mkdir()
+        self.sim, self.disks, self.repository = sim, folder / "disks", make_repository(folder / "repository")
         connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
         self._runner = PlaybookRunner(folder, sim.url, connection)
         self._folder = folder

@@ -25,6 +25,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore 
 )
 
 from support.kvm_host import KvmVm, run, run_command
+from support.repositories import make_repository
 
 QEMU = QemuImg(run_command)
 
@@ -34,7 +35,7 @@ class Site:
 
     def __init__(self, vm: KvmVm, root: Path) -> None:
         self.vm, self.root = vm, root
-        root.mkdir()
+        make_repository(root)
         self.moments = root.with_name("moments")
         self.moments.mkdir()
 

@@ -30,6 +30,7 @@ from backup.site import Site
 from support.collection import COMMON_MEMBERS, ROOT, module, shape_differences
 from support.kvm_host import MIB, run_command, wait_until
 from support.playbook_runner import PlaybookRunner, Run
+from support.repositories import make_repository
 
 # What runs with the Python of a data mover: its modules, and the rooms that they import.
 MOVER_CODE = [
@@ -270,7 +271,10 @@ def test_options_that_are_refused(tmp_path: Path, mover: Mover) -> None:
         ({"vm": vm, "volumes": [{}], "min_free_percent": 100}, "min_free_percent must be from 0 to 99"),
     )
     results = mover.run_all(
-        *(("backup_point", {"repository": str(tmp_path), **options}, False) for options, dummy in cases)
+        *(
+            ("backup_point", {"repository": str(make_repository(tmp_path)), **options}, False)
+            for options, dummy in cases
+        )
     )
     for result, (dummy, message) in zip(results, cases, strict=True):
         assert message in result["msg"]
@@ -337,7 +341,10 @@ def test_a_mover_that_lacks_everything(tmp_path: Path, mover: Mover, bare_python
         )
         (commands / name).symlink_to(path)
     mover.python = bare_python
-    task = {"virtinfra.manager.backup_point": options_for_nothing(tmp_path), "environment": {"PATH": str(commands)}}
+    task = {
+        "virtinfra.manager.backup_point": options_for_nothing(make_repository(tmp_path)),
+        "environment": {"PATH": str(commands)},
+    }
     message = mover.play(task).results[0]["msg"]
     assert "lacks qemu-img, qemu-nbd, setpriv. Install" in message
     assert message.endswith(f"Install {name_packages(OS_RELEASE)}")

@@ -26,6 +26,7 @@ from backup.conftest import SiteFactory
 from backup.site import QEMU, Site, modes, stamp_of
 
 from support.kvm_host import MIB, run, wait_until
+from support.repositories import make_repository
 
 
 def make_points(site: Site, number: int = 2) -> list[str]:
@@ -354,7 +355,7 @@ def test_a_restore_and_a_backup_at_once(site: Site) -> None:
 
 def test_a_task_ends_with_its_run(tmp_path: Path) -> None:
     """A change of the file is a sign of life, whatever the clocks say."""
-    runs, now = Runs(Repository(str(tmp_path))), 0.0
+    runs, now = Runs(Repository(str(make_repository(tmp_path)))), 0.0
     check, never = runs.watch("1" * 32, lambda: now), runs.watch(None)
     runs.take("1" * 32, {}, ["2" * 32], (), False)
     file = tmp_path / ".runs" / f"{'1' * 32}.json"

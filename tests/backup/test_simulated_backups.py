@@ -11,6 +11,7 @@ from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.kvm_host import MIB, read_image
 from support.playbook_runner import PlaybookRunner, Run
+from support.repositories import make_repository
 
 VM = {"uuid": seeded_uuid("vm", 1), "name": "vm-1"}
 VOLUME = seeded_uuid("volume", 1)
@@ -39,8 +40,7 @@ def back_up(runner: PlaybookRunner, repository: Path, checkpoint: str | None = N
 
 
 def test_two_backups_and_a_restore(tmp_path: Path) -> None:
-    disks, repository = tmp_path / "disks", tmp_path / "repository"
-    repository.mkdir()
+    disks, repository = tmp_path / "disks", make_repository(tmp_path / "repository")
     with Simulator("--disks", str(disks), "--disk-size", "4M", "--latency", "0") as sim:
         defaults = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
         runner = PlaybookRunner(tmp_path, sim.url, defaults)

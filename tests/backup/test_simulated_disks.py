@@ -29,6 +29,7 @@ from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
 from simulator.state.store import seeded_uuid
 from support.kvm_host import MIB, read_image, wait_until
+from support.repositories import make_repository
 
 VM = seeded_uuid("vm", 1)
 SIZE = 4 * MIB
@@ -39,8 +40,7 @@ class SimulatedVm:
 
     def __init__(self, sim: Simulator, folder: Path, root: Path) -> None:
         self.sim, self.api, self.folder = sim, HttpClient(sim), folder
-        root.mkdir()
-        self.repository, self.root = Repository(str(root)), root
+        self.repository, self.root = Repository(str(make_repository(root))), root
         self.volumes = [seeded_uuid("volume", number) for number in (1, 2)]
         self.truth = {uuid: bytearray(SIZE) for uuid in self.volumes}
         self.task = self.api.inventory("POST", "cbt-task/create", {"params": {"name": "x", "vmInstanceUuid": VM}})

@@ -21,6 +21,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.restore 
 )
 
 from support.kvm_host import MIB, KvmVm, run, run_command
+from support.repositories import make_repository
 
 # A volume of which every second part has data, and in how many places of how many bytes it changes.
 SIZE, PART = 1024 * MIB, 16 * MIB
@@ -36,8 +37,7 @@ def main() -> None:
     """Measure, and print the figures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        repository = folder / "repository"
-        repository.mkdir()
+        repository = make_repository(folder / "repository")
         vm = KvmVm(folder / "host", (SIZE,))
         try:
             for offset in range(0, SIZE, 2 * PART):

@@ -12,6 +12,7 @@ from benchmarks.figures import Figure
 from benchmarks.playbooks import run_playbook
 from simulator.launch import Simulator
 from support.kvm_host import MIB
+from support.repositories import make_repository
 
 # The Python of the distribution, for which a package contains libnbd.
 PYTHON = "/usr/bin/python3"
@@ -51,8 +52,7 @@ def measure_session() -> float:
         vm = simulator.records("vm")[0]
         simulator.change("vm", vm["uuid"], state="Running")
         simulator.guest_write(vm["rootVolumeUuid"], 0, LENGTH, 1)
-        repository = Path(folder, "repository")
-        repository.mkdir()
+        repository = make_repository(Path(folder, "repository"))
         play = {
             "hosts": "localhost",
             "gather_facts": False,

@@ -10,6 +10,7 @@ import pytest
 from simulator.launch import Simulator
 from support.browser import Page
 from support.playbook_runner import PlaybookRunner
+from support.repositories import make_repository
 
 HOSTS, STORAGES, TASKS = 30, 4, 8
 # A control character, and a mark that reverses the direction of what follows.
@@ -31,8 +32,7 @@ MEASURES = """({
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write a report of many hosts, some with hostile names, and return its address."""
     folder = tmp_path_factory.mktemp("report")
-    repository = folder / "repository"
-    repository.mkdir()
+    repository = make_repository(folder / "repository")
     variables = {
         "capacity_report_path": str(folder / "report.html"),
         "capacity_report_backup_repository": str(repository),

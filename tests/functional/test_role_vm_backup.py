@@ -13,6 +13,7 @@ from simulator.launch import Simulator
 from support.examples import FACTOR
 from support.module_runner import ModuleRunner
 from support.playbook_runner import PlaybookRunner, Run
+from support.repositories import make_repository
 
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
 
@@ -88,7 +89,7 @@ def test_sessions_of_many_vms_of_which_one_fails_in_each_step(
     foreign = {"name": "nightly", "vm": vms["vm-5"], "state": "enabled"}
     assert ModuleRunner(service)("cbt_task", foreign).changed
     others, tasks = scratch_volumes(service), service.records("cbttask")
-    taking = {"repository": str(playbook_runner.folder), "run": OTHER_RUN, "owner": OTHER_OWNER}
+    taking = {"repository": str(make_repository(playbook_runner.folder)), "run": OTHER_RUN, "owner": OTHER_OWNER}
     taken = playbook_runner.run_module("backup_run", {**taking, "vm_uuids": [vms["vm-8"]]})
     assert taken.result["taken"] == [vms["vm-8"]]
 
@@ -145,6 +146,7 @@ def test_no_session_stays_open_if_the_mover_cannot_copy(
     service: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path
 ) -> None:
     """The simulator has no disks, so no copy can succeed; a mover that is unreachable does not end the play."""
+    make_repository(tmp_path)
     run, report = run_role(playbook_runner, vms="vm-1", query=[])
     assert run.code == 2, run.output
     assert (report["vm-1"]["outcome"], report["vm-1"]["session_ended"]) == ("failed", True)
@@ -162,3 +164,21 @@ def test_no_session_stays_open_if_the_mover_cannot_copy(
     assert [*report] == ["vm-1", "vm-2"]
     assert all("The data mover gone cannot be used" in entry["error"] for entry in report.values())
     assert (statuses(service), scratch_volumes(service)) == ({"vm-1": "Stopped"}, [])
+
+
+def test_a_repository_that_is_not_mounted(
+    service: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, copier: str
+) -> None:
+    """No session opens. The first run is allowed to make it, which check mode predicts."""
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    options = {"vms": "vm-1", "query": [], "repository": str(repository), "copy_tasks": copier}
+    run, report = run_role(playbook_runner, **options)
+    assert run.code == 2, run.output
+    assert "is not a repository, because it has no repository.txt" in report["vm-1"]["error"]
+    assert (statuses(service), list(repository.iterdir())) == ({}, [])
+    run, report = run_role(playbook_runner, "--check", **options, initialize=True)
+    assert (run.code, report["vm-1"]["outcome"], list(repository.iterdir())) == (0, "full", []), run.output
+    for first in (True, False):
+        run, report = run_role(playbook_runner, **options, initialize=first)
+        assert (run.code, report["vm-1"]["outcome"]) == (0, "full"), run.output

@@ -72,7 +72,9 @@ class Demo:
     def back_up(self, text: str) -> None:
         """Make a restore point of the VM."""
         variables = {"vms": [VM], "repository": str(self._repository), "min_free_percent": 0}
-        given = {f"vm_backup_{name}": value for name, value in variables.items()}
+        # Once only: the first run writes a file into the folder, without which the others would fail.
+        first = {} if any(self._repository.iterdir()) else {"initialize": True}
+        given = {f"vm_backup_{name}": value for name, value in {**variables, **first}.items()}
         self.play(text, "virtinfra.manager.back_up_vms", **given)
 
     def restore(self, text: str) -> None:

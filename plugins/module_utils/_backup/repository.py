@@ -30,21 +30,51 @@ REMOVING = ".removing"
 # In the repository, an empty file for each volume that was restored after its newest point.
 RESTORED = ".restored"
 
+# What says that a folder is a repository, and its content. A mount point that is not mounted does not have it.
+MARKER = "repository.txt"
+_MARKER_TEXT = """\
+This folder is a repository of restore points of virtinfra.manager. Nothing is written into a folder without this file,
+because it may be a mount point that is not mounted. Copy it with the points.
+"""
+
 
 class Repository:
     """A folder with the points of many VMs."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, initialize: bool = False) -> None:
+        """Raise BackupFailure for a folder without the marker of a repository, unless it gets one, see ``mark``."""
         self.root = Path(root)
         if not self.root.is_absolute():
             raise BackupFailure(f"repository must be an absolute path, not {root}")
         # A folder made here would fill the file system below a mount point that is not mounted.
         if not self.root.is_dir():
             raise BackupFailure(f"the repository {root} does not exist on this machine. Create or mount it")
+        self._device = self.root.stat().st_dev
+        self.is_marked = self._has_marker()
+        if not (self.is_marked or initialize):
+            raise BackupFailure(
+                f"{root} is not a repository, because it has no {MARKER}. If a file system belongs there, mount it. If"
+                " this is the first use of the folder, set initialize once, in the role vm_backup vm_backup_initialize"
+            )
+
+    def _has_marker(self) -> bool:
+        """Return whether the folder has the marker of a repository. Raise BackupFailure if this cannot be found out."""
+        try:
+            (self.root / MARKER).stat()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise BackupFailure(f"{self.root / MARKER} cannot be read: {error.strerror}") from error
+        return True
+
+    def mark(self) -> None:
+        """Make the folder a repository."""
+        write_private_file(self.root / MARKER, _MARKER_TEXT)
+        sync_folder(self.root)
 
     def vm(self, vm_uuid: str) -> VmFolder:
         """Return the folder of a VM, which need not exist. Raise BackupFailure for a uuid that is none."""
-        return VmFolder(self.root / check_uuid(vm_uuid, "the VM"), vm_uuid)
+        return VmFolder(self.root / check_uuid(vm_uuid, "the VM"), vm_uuid, self._device)
 
     def list_vms(self) -> list[str]:
         """Return the uuids of the VMs that have a folder."""
@@ -76,10 +106,10 @@ class Repository:
 
 
 class VmFolder:
-    """The points of one VM."""
+    """The points of one VM. ``device`` is that of the file system on which the repository was opened."""
 
-    def __init__(self, path: Path, vm_uuid: str) -> None:
-        self.path, self.vm_uuid = path, vm_uuid
+    def __init__(self, path: Path, vm_uuid: str, device: int) -> None:
+        self.path, self.vm_uuid, self._device = path, vm_uuid, device
 
     @contextmanager
     def locked(self, shared: bool = False, patience: float = 0.0) -> Iterator[None]:
@@ -194,8 +224,18 @@ class VmFolder:
         for path in partial.iterdir():
             sync_file(path)
         sync_folder(partial)
+        self._check_device()
         partial.rename(self.path / point.stamp)
         sync_folder(self.path)
+
+    def _check_device(self) -> None:
+        """Raise BackupFailure if another file system than before is mounted at the repository."""
+        root = self.path.parent
+        if root.stat().st_dev != self._device:
+            raise BackupFailure(
+                f"{root} is on another file system than when the task began: it was mounted or unmounted meanwhile."
+                " There is no point of this session. Mount it, and try again"
+            )
 
     def discard_partial(self, stamp: str) -> None:
         """Remove the folder of a point that failed."""

@@ -19,26 +19,30 @@ Params = Mapping[str, Any]
 
 def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:
     """Make a point, or delete points."""
-    repository, keep = Repository(params["repository"]), params["keep"] or {}
+    keep = params["keep"] or {}
+    repository, warnings = _open_repository(params, predict)
     if params["state"] == "present":
         outcome = back_up(repository, _build_backup_task(params, keep), qemu, predict)
     else:
         vm_uuid = params["vm_uuid"] or params["vm"].get("uuid")
         outcome = delete_points(repository, vm_uuid, keep, params["points"] or (), predict)
-    return _describe_outcome(outcome)
+    result = _describe_outcome(outcome)
+    return {**result, "warnings": [*warnings, *result["warnings"]]}
 
 
 def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:
     """List points."""
-    listed = list_points(Repository(params["repository"]), params["vm_uuids"], qemu if params["check"] else None)
+    repository = Repository(params["repository"], params["initialize"])
+    listed = list_points(repository, params["vm_uuids"], qemu if params["check"] else None)
     return {"changed": False, **listed}
 
 
 def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[str, Any]:
     """Take VMs for a run, or give them back."""
-    repository, run, vm_uuids = Repository(params["repository"]), params["run"], params["vm_uuids"]
-    runs = Runs(repository)
+    repository, warnings = _open_repository(params, predict)
+    run, vm_uuids, runs = params["run"], params["vm_uuids"], Runs(repository)
     result: dict[str, Any] = {"changed": False, "taken": [], "others": [], "jobs": str(runs.locate_jobs(run))}
+    result["warnings"] = warnings
     if params["state"] == "absent":
         return {**result, "changed": runs.forget(run, predict), "running": []}
     if vm_uuids is None:
@@ -68,6 +72,22 @@ def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str
         "volumes": outcome.describe(),
         "warnings": outcome.warnings,
     }
+
+
+def _open_repository(params: Params, predict: bool) -> tuple[Repository, list[str]]:
+    """Return the repository, which a task with ``initialize`` makes, and warnings."""
+    repository = Repository(params["repository"], params["initialize"])
+    if not params["initialize"]:
+        return repository, []
+    if repository.is_marked:
+        warning = (
+            f"{repository.root} is a repository already. Remove initialize: with it, a task also makes a repository"
+            " of a mount point that is not mounted"
+        )
+        return repository, [warning]
+    if not predict:
+        repository.mark()
+    return repository, []
 
 
 def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> BackupTask:

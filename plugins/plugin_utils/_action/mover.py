@@ -68,7 +68,9 @@ class MoverAction(ActionBase):
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Take the VM, run the task, and give it back."""
-        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE))
+        first = {"initialize": options["initialize"]} if "initialize" in options else {}
+        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE), **first)
+        warnings = taken.get("warnings") or []
         if ended := list_ended(taken):
             taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE), ended=ended)
         try:
@@ -76,7 +78,9 @@ class MoverAction(ActionBase):
                 return taken
             if other := find_other_run(taken["others"], str(vm["uuid"])):
                 return {"failed": True, "changed": False, "volumes": [], "msg": other}
-            return self._run(options, vm, taken["jobs"])
+            # The repository exists now, so that initialize would be a mistake.
+            result = self._run({name: value for name, value in options.items() if name not in first}, vm, taken["jobs"])
+            return {**result, "warnings": [*warnings, *result.get("warnings", ())]} if warnings else result
         finally:
             self._take(options, state="absent")
 

@@ -61,6 +61,7 @@ class Settings:
     allow_empty: bool
     state: str
     repository: str | None
+    initialize: bool
     mover: list[str]
     concurrency: int
     per_host: int
@@ -129,6 +130,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
             "asked": [{"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in selection.objects],
             "movers": settings.mover if settings.repository else [],
             "repository": settings.repository,
+            "initialize": settings.initialize,
             "run": str(uuid4()),
             # A turn that opens a session waits for a job, and tasks of a user are part of a turn.
             "owner": describe_owner(settings.timeout + SILENCE),

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,10 +25,17 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest
     make_stamp,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import FILE, Meter, read_progress
-from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository, VmFolder
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.process import execute
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import (
+    MARKER,
+    Repository,
+    VmFolder,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.runs import Runs
+from ansible_collections.virtinfra.manager.plugins.modules import backup_point_info, backup_run
 
 from support.kvm_host import run_command
+from support.repositories import make_repository
 
 VM, VOLUME = "1" * 32, "a" * 32
 FIRST, SECOND, THIRD = "20260101T000000Z", "20260102T000000Z", "20260103T000000Z"
@@ -35,7 +43,7 @@ FIRST, SECOND, THIRD = "20260101T000000Z", "20260102T000000Z", "20260103T000000Z
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
-    return Repository(str(tmp_path))
+    return Repository(str(make_repository(tmp_path)))
 
 
 def add_point(folder: VmFolder, stamp: str, base: str | None = None) -> Path:
@@ -60,6 +68,62 @@ def test_names_of_the_service_make_no_paths(repository: Repository, uuid: Any) -
 def test_a_repository_must_exist(path: str, message: str) -> None:
     with pytest.raises(BackupFailure, match=message):
         Repository(path)
+
+
+def run_module(folder: Path, predict: bool = False, initialize: bool = False) -> dict[str, Any]:
+    """Take a VM for a run in a folder, and return the result."""
+    options = {"repository": str(folder), "initialize": initialize, "state": "present", "run": "2" * 32}
+    given = {**options, "owner": None, "vm_uuids": [VM], "ended": None}
+    return execute(backup_run.MODULE, given, predict, run_command)
+
+
+def test_a_mount_point_that_is_not_mounted(tmp_path: Path) -> None:
+    """It has no marker, so nothing is written there, and it does not seem to be without points."""
+    message = f"{tmp_path} is not a repository, because it has no {MARKER}"
+    assert message in run_module(tmp_path)["msg"]
+    listed = execute(
+        backup_point_info.MODULE,
+        {"repository": str(tmp_path), "initialize": False, "vm_uuids": None, "check": False},
+        False,
+        run_command,
+    )
+    assert message in listed["msg"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_use_of_a_repository(tmp_path: Path) -> None:
+    """A task makes it once. To leave the option set would make it useless, so a task warns of it."""
+    for predict in (True, False):
+        assert not (tmp_path / MARKER).exists()
+        first = run_module(tmp_path, predict, initialize=True)
+        assert (first["taken"], first["warnings"]) == ([VM], [])
+    assert (tmp_path / MARKER).stat().st_mode & 0o077 == 0
+    assert run_module(tmp_path)["taken"] == [VM]
+    assert "is a repository already" in run_module(tmp_path, initialize=True)["warnings"][0]
+
+
+def test_a_marker_that_cannot_be_read(tmp_path: Path) -> None:
+    """A repository with one of these is not taken for a folder that needs a marker."""
+    (tmp_path / MARKER).symlink_to(MARKER)
+    assert f"{MARKER} cannot be read" in run_module(tmp_path, initialize=True)["msg"]
+
+
+def test_a_file_system_that_is_mounted_while_a_point_is_written(tmp_path: Path) -> None:
+    """The point would be on a file system that nobody sees any more. A link stands for the mount point."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as other:
+        if tmp_path.stat().st_dev == Path(other).stat().st_dev:
+            pytest.skip("one file system on this machine")
+        places = [make_repository(tmp_path / "one"), make_repository(Path(other) / "two")]
+        root = tmp_path / "root"
+        root.symlink_to(places[0])
+        folder = Repository(str(root)).vm(VM)
+        for place in places:
+            (place / VM / f"{FIRST}.partial").mkdir(parents=True)
+        root.unlink()
+        root.symlink_to(places[1])
+        with pytest.raises(BackupFailure, match="it was mounted or unmounted meanwhile"):
+            folder.publish_point(Point(VM, FIRST, {}, ()))
+        assert folder.list_stamps() == []
 
 
 def test_stamps() -> None:
@@ -223,7 +287,7 @@ def test_an_unreadable_point_is_never_deleted(repository: Repository) -> None:
 
 def test_a_vm_without_points_gets_no_folder(repository: Repository) -> None:
     assert delete_points(repository, VM, {"last": 1}, []).after == []
-    assert list(repository.root.iterdir()) == []
+    assert [path.name for path in repository.root.iterdir()] == [MARKER]
 
 
 HOLD = """
