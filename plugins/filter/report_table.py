@@ -14,6 +14,7 @@ description:
     were skipped or differ from a description, with the reasons. Entries with the same reason are in one line, which
     names all that failed, and a few of the others. The roles end with this table; with the filter, a play can send the
     same table by mail or to a chat.
+  - A member V(notes) of an entry is a list of sentences, each of which gets a line with the name of the entry.
   - Characters that control a terminal are escaped, as by P(virtinfra.manager.escape_controls#filter).
 positional: _input
 options:
@@ -89,6 +90,9 @@ def format_table(
     lines += _name_first("changed", map(_label, (entry for entry in entries if entry["outcome"] in CHANGED)))
     lines += [line for label, names in lists.items() for line in _name_first(label, map(str, names))]
     lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
+    lines += [
+        f"note: {entry.get('vm') or entry.get('name')}: {note}" for entry in entries for note in entry.get("notes", ())
+    ]
     return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
 
 

@@ -81,10 +81,22 @@ options:
     default: auto
   verify:
     description:
-      - Whether to compare the whole copy with the volume while the session is open. An increment that differs is made
-        again by comparison, and reported in a warning.
-    type: bool
-    default: true
+      - What is compared with the volume while the session is open.
+      - "V(written): where the copy was written. An increment is read twice, and nothing else."
+      - "V(all): everything that is not zero, which also finds what a bitmap has missed, and damage of the files that
+        the copy is based on."
+      - "V(none): nothing."
+      - A copy that differs is made again, by comparison, or in full if a file that it is based on is damaged. A warning
+        says so.
+    type: str
+    choices: [written, all, none]
+    default: written
+  exclude_volumes:
+    description:
+      - Volumes that are not copied, by their names or uuids, or patterns of them such as V(scratch-*). The point names
+        them in RV(point.left_out).
+    type: list
+    elements: str
   compression:
     description: How the files are compressed. V(zstd) needs QEMU 5.1 or newer to read them.
     type: str
@@ -98,8 +110,11 @@ options:
     default: 10
   keep:
     description:
-      - The points to keep. Without any number, all are kept. The newest point is always kept, and each that a kept one
-        is based on.
+      - The points to keep. Without any number, all are kept. The newest point is always kept, the newest whole copy of
+        each volume, also of one that the VM has no more, and each point that a kept one is based on.
+      - Only points that can be restored completely take a place. Points of the future, more than an hour ahead of the
+        clock of the data mover, take none and are kept.
+      - Nothing is deleted while a point of the VM cannot be read.
     type: dict
     suboptions:
       last:
@@ -192,11 +207,11 @@ point:
         reason:
           description:
             - Why it was copied so. An increment uses V(the bitmap of the export) or V(the bitmap of the reply).
-            - "A full copy is made because V(the repository has no whole point with the volume), V(the service offers no
-              increment), V(the task asks for it), the volume shrank, or no whole point has the checkpoint from which
-              the increment counts."
-            - "A comparison is made because V(the task asks for it), V(the session offers no bitmap), V(the volume was
-              restored after its newest point), or the increment differed from the volume."
+            - "A full copy is made because V(the repository has no whole point with the volume), V(the task asks for
+              it), the volume shrank, or a file that the copy would be based on is damaged."
+            - "A comparison is made because V(the task asks for it), V(the service offers no increment), V(the session
+              offers no bitmap), V(the volume was restored after its newest point), no whole point has the checkpoint
+              from which the increment counts, or the increment differed from the volume."
           type: str
           sample: the bitmap of the export
         base:
@@ -225,9 +240,41 @@ point:
           type: str
           sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
         verified:
-          description: "Whether the whole copy was compared with the volume while the session was open."
+          description:
+            - Whether the copy was compared with the volume while the session was open, where it was written or
+              everywhere, as O(virtinfra.manager.backup_point#module:verify) says.
           type: bool
           sample: true
+        bytes_verified:
+          description: The bytes of the volume that were read again for the verification.
+          type: int
+          sample: 1048576
+        encrypted:
+          description:
+            - Whether the service encrypts the volume, null if its record does not say it.
+            - The copy is in plain text, so protect the repository.
+          type: bool
+          sample: false
+    left_out:
+      description: The volumes of the VM that the point does not have on purpose.
+      type: list
+      elements: dict
+      contains:
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000002}
+        name: {description: "Its name, null if its record has none.", type: str, sample: scratch-1}
+        reason:
+          description: "Why it is left out: it is excluded, shareable, not ready, or of a type that sessions lack."
+          type: str
+          sample: it is shareable
+problems:
+  description:
+    - What a person should look at. It is also shown as warnings.
+    - A copy that differed and was made again, files that are damaged and the points that need them, points that cannot
+      be read, are not whole, or are of the future.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 kept:
   description: The points that were kept because they are wanted.
   returned: success
@@ -268,7 +315,8 @@ MODULE = MoverModule(
         "volumes": {"type": "list", "elements": "dict"},
         "base_checkpoint": {"type": "str"},
         "mode": {"type": "str", "choices": ["auto", "full", "compared"], "default": "auto"},
-        "verify": {"type": "bool", "default": True},
+        "verify": {"type": "str", "choices": ["written", "all", "none"], "default": "written"},
+        "exclude_volumes": {"type": "list", "elements": "str"},
         "compression": {"type": "str", "choices": ["none", "zstd"], "default": "none"},
         "rate_limit": {"type": "int", "default": 0},
         "min_free_percent": {"type": "int", "default": 10},

@@ -157,11 +157,11 @@ point:
         reason:
           description:
             - Why it was copied so. An increment uses V(the bitmap of the export) or V(the bitmap of the reply).
-            - "A full copy is made because V(the repository has no whole point with the volume), V(the service offers no
-              increment), V(the task asks for it), the volume shrank, or no whole point has the checkpoint from which
-              the increment counts."
-            - "A comparison is made because V(the task asks for it), V(the session offers no bitmap), V(the volume was
-              restored after its newest point), or the increment differed from the volume."
+            - "A full copy is made because V(the repository has no whole point with the volume), V(the task asks for
+              it), the volume shrank, or a file that the copy would be based on is damaged."
+            - "A comparison is made because V(the task asks for it), V(the service offers no increment), V(the session
+              offers no bitmap), V(the volume was restored after its newest point), no whole point has the checkpoint
+              from which the increment counts, or the increment differed from the volume."
           type: str
           sample: the bitmap of the export
         base:
@@ -190,9 +190,32 @@ point:
           type: str
           sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
         verified:
-          description: "Whether the whole copy was compared with the volume while the session was open."
+          description:
+            - Whether the copy was compared with the volume while the session was open, where it was written or
+              everywhere, as O(virtinfra.manager.backup_point#module:verify) says.
           type: bool
           sample: true
+        bytes_verified:
+          description: The bytes of the volume that were read again for the verification.
+          type: int
+          sample: 1048576
+        encrypted:
+          description:
+            - Whether the service encrypts the volume, null if its record does not say it.
+            - The copy is in plain text, so protect the repository.
+          type: bool
+          sample: false
+    left_out:
+      description: The volumes of the VM that the point does not have on purpose.
+      type: list
+      elements: dict
+      contains:
+        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000002}
+        name: {description: "Its name, null if its record has none.", type: str, sample: scratch-1}
+        reason:
+          description: "Why it is left out: it is excluded, shareable, not ready, or of a type that sessions lack."
+          type: str
+          sample: it is shareable
 volumes:
   description: What became of each volume.
   returned: always, empty if the task failed before the point was found

@@ -169,7 +169,7 @@ def test_a_session_that_ends_while_it_is_copied(site: Site) -> None:
     assert list(site.folder.path.glob("*.partial")) == []
     # The host has a newer checkpoint only, from which an increment would lack what was not copied.
     outcome = site.back_up(checkpoint)
-    assert modes(outcome) == ["full"]
+    assert modes(outcome) == ["compared"]
     assert site.is_right(stamp_of(outcome))
 
 

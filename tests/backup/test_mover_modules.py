@@ -208,7 +208,7 @@ def test_a_warning_about_a_bitmap_that_lied(site: Site, mover: Mover) -> None:
     checkpoint = site.checkpoint
     site.vm.write(0, 0, 100_000)
     with site.vm.opened(checkpoint, lying=True) as infos:
-        result = mover.run("backup_point", options_for(site, infos, base_checkpoint=checkpoint))
+        result = mover.run("backup_point", options_for(site, infos, base_checkpoint=checkpoint, verify="all"))
     assert result["point"]["mode"] == "compared"
     assert any("the bitmap or the base is wrong" in warning for warning in result["warnings"])
 

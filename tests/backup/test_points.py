@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import socket
 import struct
 import subprocess
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,7 @@ from backup.conftest import SiteFactory
 from backup.site import QEMU, Site, modes, stamp_of
 
 from support.kvm_host import MIB, encode_bitmap, run
+from support.repositories import make_repository
 
 
 @pytest.mark.parametrize("compression", ["none", "zstd"])
@@ -54,9 +58,9 @@ def test_a_chain_of_points_while_the_guest_writes(site: Site, tmp_path: Path, co
 
 def test_an_increment_reads_only_what_changed(site: Site) -> None:
     site.vm.write(0, 0, 8 * MIB)
-    site.back_up(verify=False)
+    site.back_up(verify="none")
     site.vm.write(0, 5 * MIB, 300_000)
-    outcome = site.back_up(verify=False)
+    outcome = site.back_up(verify="none")
     assert outcome.point is not None
     assert 300_000 <= outcome.point["volumes"][0]["bytes_read"] <= 6 * 65536
     assert site.image(site.stamps[-1]).stat().st_size < MIB
@@ -103,17 +107,47 @@ def test_volumes_at_one_point_in_time(new_site: SiteFactory) -> None:
     assert seen[0] < seen[-1]
 
 
-def test_a_lost_bitmap_means_a_full_copy(site: Site) -> None:
-    site.vm.write(0, 0, 2 * MIB)
+def test_a_lost_bitmap_means_a_comparison(site: Site) -> None:
+    """It reads everything, and writes only what differs from the newest point."""
+    site.vm.write(0, 0, 8 * MIB)
     site.back_up()
     site.vm.stop(crash=True)
     site.vm.start()
-    site.vm.scatter(0, 5)
+    site.vm.write(0, MIB, 65536)
     outcome = site.back_up()
-    assert modes(outcome) == ["full"]
+    assert modes(outcome) == ["compared"]
     assert outcome.point is not None
-    assert outcome.point["volumes"][0]["reason"] == "the service offers no increment"
+    (volume,) = outcome.point["volumes"]
+    assert volume["reason"] == "the service offers no increment"
+    assert (volume["bytes_written"], volume["verified"], volume["bytes_verified"]) == (65536, True, 65536)
+    assert volume["file_bytes"] < MIB
     assert site.is_right(stamp_of(outcome))
+
+
+def test_two_repositories_in_turn(site: Site, tmp_path: Path) -> None:
+    """The host keeps the checkpoint of the last session only, so each copy is compared with the points there."""
+    roots = [site.root, make_repository(tmp_path / "second")]
+    site.vm.write(0, 0, 4 * MIB)
+    for number in range(6):
+        site.root = roots[number % 2]
+        site.vm.write(0, number * 65536, 65536)
+        outcome = site.back_up()
+        assert modes(outcome) == ["full" if number < 2 else "compared"]
+        assert outcome.point is not None
+        assert number < 2 or outcome.point["volumes"][0]["bytes_written"] <= 2 * 65536
+        assert site.is_right(stamp_of(outcome))
+
+
+@pytest.mark.parametrize(("verify", "times"), [("none", 0), ("written", 1), ("all", 8)])
+def test_what_is_read_for_a_verification(site: Site, verify: str, times: int) -> None:
+    site.vm.write(0, 0, 8 * MIB)
+    site.back_up(verify=verify)
+    site.vm.write(0, 3 * MIB, MIB)
+    outcome = site.back_up(verify=verify)
+    assert outcome.point is not None
+    (volume,) = outcome.point["volumes"]
+    assert (volume["bytes_read"], volume["bytes_verified"]) == (MIB, times * MIB)
+    assert (modes(outcome), volume["verified"]) == (["incremental"], verify != "none")
 
 
 def test_an_orderly_restart_keeps_the_bitmap(site: Site) -> None:
@@ -132,7 +166,7 @@ def test_a_lying_bitmap_is_found_and_healed(site: Site, compression: str) -> Non
     site.vm.write(0, 0, 4 * MIB)
     site.back_up(compression=compression)
     site.vm.write(0, MIB, 100_000)
-    outcome = site.back_up(how={"lying": True}, compression=compression)
+    outcome = site.back_up(how={"lying": True}, compression=compression, verify="all")
     assert modes(outcome) == ["compared"]
     assert "differed from the volume at" in outcome.warnings[0]
     assert site.is_right(stamp_of(outcome))
@@ -143,29 +177,79 @@ def test_a_lying_bitmap_is_found_and_healed(site: Site, compression: str) -> Non
 
 def test_without_verifying_a_comparison_heals_a_lying_bitmap(site: Site) -> None:
     site.vm.write(0, 0, 4 * MIB)
-    site.back_up(verify=False)
+    site.back_up(verify="none")
     site.vm.write(0, MIB, 100_000)
-    assert modes(site.back_up(how={"lying": True}, verify=False)) == ["incremental"]
+    assert modes(site.back_up(how={"lying": True}, verify="none")) == ["incremental"]
     assert not site.is_right(site.stamps[-1])
-    outcome = site.back_up(wish=Wish("compared"), verify=False)
+    outcome = site.back_up(wish=Wish("compared"), verify="none")
     assert modes(outcome) == ["compared"]
     assert site.is_right(stamp_of(outcome))
 
 
-def test_a_damaged_base_is_found_and_healed(site: Site) -> None:
+def damage_content(image: Path) -> None:
+    """Change a cluster of an image."""
+    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 1M 64k", image)
+
+
+def damage_tables(image: Path) -> None:
+    """Let the first entry of the first table of an image lead nowhere, which QEMU does not survive."""
+    with image.open("r+b") as file:
+        file.seek(40)
+        (level_1,) = struct.unpack(">Q", file.read(8))
+        file.seek(level_1)
+        (level_2,) = struct.unpack(">Q", file.read(8))
+        file.seek(level_2 & 0x00FFFFFFFFFFFE00)
+        file.write(struct.pack(">Q", (1 << 63) | 0x12345) * 64)
+
+
+@pytest.mark.parametrize("damage", [damage_content, damage_tables])
+@pytest.mark.parametrize("wish", ["auto", "compared"])
+def test_a_damaged_base_means_a_full_copy(site: Site, damage: Callable[[Path], None], wish: str) -> None:
+    """A point above it could not be restored. It is said which points are lost, and nothing is based on them."""
     site.vm.write(0, 0, 4 * MIB)
-    first = stamp_of(site.back_up())
-    run("qemu-io", "-f", "qcow2", "-c", "write -P 0xaa 1M 64k", site.image(first))
-    outcome = site.back_up()
-    assert modes(outcome) == ["compared"]
+    first, second = stamp_of(site.back_up()), stamp_of(site.back_up())
+    damage(site.image(first))
+    site.vm.scatter(0, 3)
+    outcome = site.back_up(verify="all", wish=Wish(wish, site.checkpoint))
+    assert modes(outcome) == ["full"], outcome.warnings
     assert site.is_right(stamp_of(outcome))
+    assert f"{site.image(first)} is damaged" in outcome.warnings[0]
+    assert outcome.warnings[0].count(f"cannot be restored any more: {first}, {second}") == 1
+    assert [point["whole"] for point in list_points(site.repository, None)["points"]] == [False, False, True]
     checked = list_points(site.repository, [site.vm.uuid], QEMU)["points"]
-    assert [point["whole"] for point in checked] == [False, True]
-    assert "its checksum is not that of the manifest" in checked[0]["problems"][0]
+    assert [point["whole"] for point in checked] == [False, False, True]
+    following = site.back_up(keep={"last": 1})
+    assert modes(following) == ["incremental"]
+    assert following.after == site.stamps == [stamp_of(outcome), stamp_of(following)]
 
 
-@pytest.mark.parametrize(("is_known", "mode"), [(True, "full"), (False, "compared")])
-def test_a_checkpoint_that_nobody_copied(site: Site, is_known: bool, mode: str) -> None:
+def test_a_session_that_lacks_a_volume(new_site: SiteFactory) -> None:
+    """There is no point of it, unless the volume is left out on purpose, which the point says."""
+    site = new_site(4 * MIB, 4 * MIB)
+    record = site.vm.record
+    record["all_volumes"][1].update(name="data-1", type="Data", status="Ready", encrypted=False)
+    record["all_volumes"][0]["encrypted"] = True
+
+    def copy(infos: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
+        task = replace(site.make_task(infos, **options), vm=record)
+        return dict(back_up(site.repository, task, QEMU).point or {})
+
+    with site.vm.opened() as infos:
+        with pytest.raises(BackupFailure, match=rf"lacks the volumes data-1 \({site.vm.volumes[1].uuid}\)"):
+            copy(infos[:1])
+        assert site.stamps == []
+        excluded = copy(infos, exclude=["data-*"])
+    with site.vm.opened() as infos:
+        whole = copy(infos)
+    assert [volume["encrypted"] for volume in whole["volumes"]] == [True, False]
+    assert [len(point["volumes"]) for point in (excluded, whole)] == [1, 2]
+    left_out = {"volume_uuid": site.vm.volumes[1].uuid, "name": "data-1", "reason": "it is excluded"}
+    manifests = [json.loads((site.folder.path / stamp / "manifest.json").read_text()) for stamp in site.stamps]
+    assert [manifest["left_out"] for manifest in manifests] == [[left_out], []]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_checkpoint_that_nobody_copied(site: Site, is_known: bool) -> None:
     """The service offers an increment, but no point has what came before."""
     site.vm.write(0, 0, 2 * MIB)
     site.back_up()
@@ -174,7 +258,7 @@ def test_a_checkpoint_that_nobody_copied(site: Site, is_known: bool, mode: str) 
         stray = infos[0]["bitmap_name"]
     site.vm.write(0, 6 * MIB, 100_000)
     outcome = site.back_up(stray, wish=Wish(sent_checkpoint=stray if is_known else None))
-    assert modes(outcome) == [mode]
+    assert modes(outcome) == ["compared"]
     assert site.is_right(stamp_of(outcome))
 
 
@@ -235,7 +319,7 @@ def test_what_a_volume_grew_by_is_in_no_bitmap(site: Site) -> None:
     site.vm.volumes[0].grow(20 * MIB)
     site.vm.start()
     site.vm.write(0, 18 * MIB, 100_000)
-    outcome = site.back_up(how={"lying": True}, verify=False)
+    outcome = site.back_up(how={"lying": True}, verify="none")
     assert modes(outcome) == ["incremental"]
     assert site.is_right(stamp_of(outcome))
 
@@ -318,7 +402,7 @@ def test_a_copy_gets_no_memory_for_each_request(new_site: SiteFactory) -> None:
     for offset in range(0, 128 * MIB, 32 * MIB):
         site.vm.write(0, offset, 32 * MIB)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
-    site.back_up(verify=False)
+    site.back_up(verify="none")
     faults = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
     assert faults < 128 * MIB // resource.getpagesize() // 2
     assert site.is_right(site.stamps[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -29,7 +30,7 @@ def list_files(folder: Path) -> dict[Path, int]:
 def test_a_chain_of_many_vms(site: RoleSite) -> None:
     """Each point has the disks of its moment, and check mode predicts it without a write.
 
-    A restart of a VM loses its bitmaps: its next point is full, and the report says why.
+    A restart of a VM loses its bitmaps: its next point is compared, and the report says why.
     """
     volumes = {vm["name"]: vm["rootVolumeUuid"] for vm in site.sim.records("vm")}
     uuids = {vm["name"]: vm["uuid"] for vm in site.sim.records("vm")}
@@ -47,9 +48,9 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
         site.sim.change("vm", uuids["vm-3"], state=state)
     second = site.back_up(keep={"last": 1}, concurrency=2, per_host=2)
     lost = second.pop("vm-3")
-    assert (lost["outcome"], lost["why"]) == ("full", "the service offers no increment")
+    assert (lost["outcome"], lost["why"]) == ("compared", "the service offers no increment")
     assert (lost["verified"], lost["session_ended"], lost["error"]) == (True, True, None)
-    assert lost["kept"] == [lost["point"]]
+    assert (lost["kept"], lost["bytes_written"]) == ([full["vm-3"]["point"], lost["point"]], 0)
     assert site.read_point(uuids["vm-3"], lost["point"], volumes["vm-3"]) == bytes(site.truth[volumes["vm-3"]])
     assert {entry["outcome"] for entry in second.values()} == {"incremental"}
     for name, entry in second.items():
@@ -77,13 +78,38 @@ def test_a_home_that_is_not_that_of_passwd(site: RoleSite, tmp_path: Path) -> No
     assert [list_files(home / ".ansible_async").keys() for home in homes] == before
 
 
+def test_what_a_point_has_not_is_said(site: RoleSite) -> None:
+    """Volumes that are left out, and those whose copies are not encrypted: in the report, the summary, the manifest."""
+    vm = site.sim.records("vm")[0]
+    root, data = (next(each for each in vm["allVolumes"] if each["type"] == kind) for kind in ("Root", "Data"))
+    site.sim.change("volume", root["uuid"], encrypted=True)
+    site.sim.change("volume", data["uuid"], isShareable=True)
+    given = {"query": ["name=vm-1"], "min_free_percent": 0}
+    code, output, (entry,) = site.run_role("vm_backup", **given)
+    assert (code, entry["outcome"], entry["left_out"]) == (0, "full", [data["name"]]), output
+    notes = [
+        f"The volume {data['name']} is not in the point: it is shareable.",
+        f"The service encrypts the volume {root['uuid']}, and its copy is in plain text.",
+    ]
+    assert entry["notes"] == notes
+    assert all(f"note: vm-1: {note}" in output for note in notes), output
+    manifest = json.loads((site.repository / vm["uuid"] / entry["point"] / "manifest.json").read_text())
+    assert [volume["encrypted"] for volume in manifest["volumes"]] == [True]
+    assert [volume["reason"] for volume in manifest["left_out"]] == ["it is shareable"]
+    site.sim.change("volume", data["uuid"], isShareable=False)
+    for exclude, expected in (([data["name"]], "it is excluded"), ([], None)):
+        code, output, (entry,) = site.run_role("vm_backup", **given, exclude_volumes=exclude)
+        assert code == 0, output
+        assert [expected in note for note in entry["notes"][:-1]] == ([True] if expected else [])
+
+
 def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) -> None:
     """The next session opens in its place, while the terminal shows how far the slow copy is."""
     with open_role_site(tmp_path, "24M") as site:
         names = {vm["uuid"]: vm["name"] for vm in site.sim.records("vm")}
         slow = site.sim.records("vm")[0]
         site.sim.guest_write(slow["rootVolumeUuid"], 0, 24 * MIB, 1)
-        options = {"concurrency": 2, "per_host": 3, "rate_limit": 1, "verify": False, "min_free_percent": 0}
+        options = {"concurrency": 2, "per_host": 3, "rate_limit": 1, "verify": "none", "min_free_percent": 0}
         code, output, report = site.run_role("vm_backup", query=["name~=vm-%"], **options)
         tasks = {task["uuid"]: names[task["name"].removeprefix("backup-")] for task in site.sim.records("cbttask")}
     assert (code, {entry["outcome"] for entry in report}) == (0, {"full"}), output

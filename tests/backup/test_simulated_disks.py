@@ -312,13 +312,13 @@ def test_bitmaps_that_lie_make_a_wrong_copy_which_a_comparison_heals(vm: Simulat
     vm.sim.configure(cbt_bitmap="lying")
     infos = vm.enable(checkpoint)
     assert [info["mode"] for info in infos] == ["incremental"] * 2
-    wrong = vm.copy(infos, checkpoint, verify=False)
+    wrong = vm.copy(infos, checkpoint, verify="none")
     assert vm.read_point(stamp_of(wrong)) != vm.freeze()
     vm.act("disableCbtTask")
     vm.write(0, MIB, 5000)
     assert wrong.point is not None
     checkpoint = wrong.point["volumes"][0]["checkpoint"]
-    healed = vm.copy(vm.enable(checkpoint), checkpoint)
+    healed = vm.copy(vm.enable(checkpoint), checkpoint, verify="all")
     assert vm.read_point(stamp_of(healed)) == vm.freeze()
     assert healed.warnings != []
 

@@ -61,7 +61,7 @@ def measure_session() -> float:
                 "vm_backup_vms": [vm["uuid"]],
                 "vm_backup_repository": str(repository),
                 "vm_backup_rate_limit": RATE,
-                "vm_backup_verify": False,
+                "vm_backup_verify": "none",
                 "vm_backup_min_free_percent": 0,
             },
         }

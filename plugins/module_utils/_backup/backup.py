@@ -13,22 +13,40 @@ from typing import Any
 
 from .connection import Connection, connect_export, list_data, list_dirty
 from .copying import Counts, compare, copy, copy_differences, list_non_zero
+from .coverage import split_volumes
 from .extents import CLUSTER, Extent, align, count_bytes, cut_before, decode_bitmap
-from .failures import BackupFailure, NotEqual
+from .failures import BackupFailure, ImageFailure, NotEqual
 from .files import LaterSync, hash_file
+from .history import History
 from .images import NONE, QemuImg, open_image
-from .manifest import COMPARED, FULL, INCREMENTAL, Point, VolumeCopy, check_uuid, make_stamp
+from .manifest import (
+    COMPARED,
+    FULL,
+    INCREMENTAL,
+    LeftOut,
+    Point,
+    VolumeCopy,
+    check_uuid,
+    is_future,
+    make_stamp,
+)
 from .meter import MIB, Meter
 from .plan import Export, VolumePlan, Wish, choose_dirty_context, plan_volume
 from .repository import PARTIAL, Repository, VmFolder
-from .retention import Retention, choose_kept, choose_named, order_for_deletion
+from .retention import Retention, check_numbers, choose_kept, choose_named, order_for_deletion
 from .runs import Runs
 from .space import check_space
+
+# What of a copy is compared with its volume while the session is open.
+WRITTEN = "written"
+ALL = "all"
 
 
 @dataclass(frozen=True)
 class BackupTask:
     """What a task asks for. ``keep`` is for what is deleted afterwards. It ends with ``run``, of which it is a part.
+
+    The volumes that ``exclude`` matches are not copied.
 
     It waits ``patience`` seconds for another task that works on the VM: a copy whose controller was killed notices only
     when its session ends that nobody waits for it.
@@ -37,12 +55,13 @@ class BackupTask:
     vm: Mapping[str, Any]
     exports: Sequence[Export]
     wish: Wish = field(default_factory=Wish)
-    verify: bool = True
+    verify: str = WRITTEN
     compression: str = NONE
     rate_limit: int = 0
     min_free_percent: int = 10
     run: str | None = None
     keep: Mapping[str, int | None] = field(default_factory=dict)
+    exclude: Sequence[str] = ()
     patience: float = 20.0
 
     @property
@@ -51,23 +70,40 @@ class BackupTask:
         return check_uuid(self.vm.get("uuid"), "the record of the VM")
 
     def check(self) -> None:
-        """Raise BackupFailure for volumes that cannot be copied as one point."""
+        """Raise BackupFailure for numbers that make no sense, and volumes that cannot be copied as one point."""
+        check_numbers(self.keep)
         uuids = [export.volume_uuid for export in self.exports]
         if not uuids:
             raise BackupFailure("volumes is empty: the backup session has no volume to copy")
         if twice := sorted({uuid for uuid in uuids if uuids.count(uuid) > 1}):
             raise BackupFailure(f"volumes has several entries for {', '.join(twice)}")
 
+    def list_left_out(self) -> list[LeftOut]:
+        """Return the volumes of the VM that are not copied on purpose. Raise BackupFailure if others are missing."""
+        left_out, missing = split_volumes(self.vm, {export.volume_uuid for export in self.exports}, self.exclude)
+        if missing:
+            raise BackupFailure(
+                f"the backup session lacks the volumes {', '.join(missing)} of the VM, so there is no point of it. If"
+                " they were detached meanwhile, try again. A volume can be left out by its name or uuid"
+            )
+        if {export.volume_uuid for export in self.exports}.issubset(volume.volume_uuid for volume in left_out):
+            raise BackupFailure("all volumes of the VM are left out, so there is nothing to copy")
+        return left_out
+
 
 @dataclass
 class BackupOutcome:
-    """What a task did, or would do: the points before and after, the new or unchanged point, warnings."""
+    """What a task did, or would do: the points before and after, the new or unchanged point, warnings.
+
+    ``problems`` are sentences about points that a person should look at.
+    """
 
     before: list[str]
     after: list[str]
     point: dict[str, Any] | None = None
     retention: Retention = field(default_factory=lambda: Retention([], [], []))
     warnings: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -79,8 +115,10 @@ class _Volume:
     plan: VolumePlan
     extents: list[Extent]
     compression: str
+    is_encrypted: bool | None
     counts: Counts = field(default_factory=Counts)
     verified: bool = False
+    bytes_verified: int = 0
 
     def describe(self, file_bytes: int | None, sha256: str | None) -> VolumeCopy:
         """Return the volume as the manifest has it."""
@@ -99,6 +137,8 @@ class _Volume:
             file_bytes=file_bytes,
             sha256=sha256,
             verified=self.verified,
+            bytes_verified=self.bytes_verified,
+            encrypted=self.is_encrypted,
         )
 
 
@@ -113,15 +153,17 @@ def back_up(repository: Repository, task: BackupTask, qemu: QemuImg, predict: bo
     with nullcontext() if predict else folder.locked(patience=task.patience):
         if not predict:
             folder.clean()
-        points = folder.read_points()
+        history = History.read(folder, datetime.now(timezone.utc))
         outcome = BackupOutcome(folder.list_stamps(), [])
-        if (point := _find_copied(points, task.exports)) is None:
+        if (point := _find_copied(history.points, task.exports)) is None:
             # An unreadable point counts here: the new one must not get its name.
-            stamp = make_stamp(datetime.now(timezone.utc), max(folder.list_stamps(), default=None))
-            point = _Backup(repository, folder, task, qemu, points, outcome.warnings).make(stamp, predict)
-            points.append(point)
+            stamps = [stamp for stamp in folder.list_stamps() if not is_future(stamp, history.now)]
+            stamp = make_stamp(history.now, max(stamps, default=None))
+            point = _Backup(repository, folder, task, qemu, history, outcome.warnings).make(stamp, predict)
+            if predict:
+                history = history.add(point)
         outcome.point = point.describe()
-        _delete(folder, points, choose_kept(points, task.keep), outcome, predict)
+        _keep(history if predict else History.read(folder, history.now), task.keep, outcome, predict)
     return outcome
 
 
@@ -138,31 +180,48 @@ def delete_points(
     with nullcontext() if predict or not folder.path.is_dir() else folder.locked():
         if not predict:
             folder.clean()
-        points = folder.read_points()
+        history = History.read(folder, datetime.now(timezone.utc))
         outcome = BackupOutcome(folder.list_stamps(), [])
-        if unreadable := sorted(set(outcome.before) - {point.stamp for point in points}):
-            outcome.warnings.append(f"the manifests of these points cannot be read: {', '.join(unreadable)}")
-        _delete(folder, points, choose_named(points, names) if names else choose_kept(points, keep), outcome, predict)
+        if not names:
+            _keep(history, keep, outcome, predict)
+        elif history.unreadable:
+            raise BackupFailure(
+                "no point of the VM can be deleted, because others may need it that cannot be read:"
+                f" {'; '.join(history.unreadable.values())}. Make them readable, or remove their folders"
+            )
+        else:
+            _delete(history, choose_named(history.points, names), outcome, predict)
     return outcome
 
 
-def _delete(
-    folder: VmFolder, points: Sequence[Point], retention: Retention, outcome: BackupOutcome, predict: bool
-) -> None:
+def _keep(history: History, keep: Mapping[str, int | None], outcome: BackupOutcome, predict: bool) -> None:
+    """Delete the points that ``keep`` does not keep, none while one cannot be read, and complete the outcome."""
+    copies = history.find_newest_copies().values()
+    wanted = {} if history.unreadable else keep
+    retention = choose_kept(history.points, wanted, history.list_counted(), history.future, copies)
+    outcome.problems += history.describe_problems()
+    if any(wanted.values()):
+        outcome.problems += history.describe_removed()
+    _delete(history, retention, outcome, predict)
+
+
+def _delete(history: History, retention: Retention, outcome: BackupOutcome, predict: bool) -> None:
     """Delete what the retention says, and complete the outcome."""
     if not predict:
-        folder.remove_points(order_for_deletion(points, retention.deleted))
+        history.folder.remove_points(order_for_deletion(history.points, retention.deleted))
     outcome.retention = retention
-    present = {*outcome.before, *(point.stamp for point in points)}
+    present = {*outcome.before, *(point.stamp for point in history.points)}
     outcome.after = sorted(present - {*retention.deleted})
 
 
 def _find_copied(points: Sequence[Point], exports: Sequence[Export]) -> Point | None:
-    """Return the newest point if it was made of the same session: it has the same new checkpoint of each volume."""
-    if not points:
-        return None
-    copied = {(volume.volume_uuid, volume.checkpoint) for volume in points[-1].volumes if volume.checkpoint}
-    return points[-1] if copied == {(export.volume_uuid, export.checkpoint) for export in exports} else None
+    """Return the point that was made of the same session, if there is one: it has the same new checkpoints."""
+    session = {(export.volume_uuid, export.checkpoint) for export in exports if export.checkpoint}
+    for point in reversed(points):
+        copied = {(volume.volume_uuid, volume.checkpoint) for volume in point.volumes if volume.checkpoint}
+        if copied and len(copied) == len(point.volumes) and copied.issubset(session):
+            return point
+    return None
 
 
 class _Backup:
@@ -174,17 +233,20 @@ class _Backup:
         folder: VmFolder,
         task: BackupTask,
         qemu: QemuImg,
-        points: list[Point],
+        history: History,
         warnings: list[str],
     ) -> None:
         self._repository, self._folder, self._task, self._qemu = repository, folder, task, qemu
-        self._points, self._warnings = points, warnings
+        self._history, self._warnings = history, warnings
+        self._left_out = task.list_left_out()
         self._stop = Event()
 
     def make(self, stamp: str, predict: bool) -> Point:
         """Return the new point, which is in the repository unless it is only predicted."""
         with ExitStack() as stack:
-            volumes = [stack.enter_context(self._open_volume(export)) for export in self._task.exports]
+            skipped = {volume.volume_uuid for volume in self._left_out}
+            exports = [export for export in self._task.exports if export.volume_uuid not in skipped]
+            volumes = [stack.enter_context(self._open_volume(export)) for export in exports]
             check_space(self._repository.root, self._count_needed(volumes), self._task.min_free_percent)
             if predict:
                 for volume in volumes:
@@ -227,30 +289,51 @@ class _Backup:
     def _write_volume(
         self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor
     ) -> tuple[Future[str], Future[None]]:
-        """Copy a volume and verify it. An increment that differs is made again by comparison.
+        """Copy a volume and verify it. A copy that differs, or whose base cannot be read, is made in another way.
 
-        Return the checksum of the image, and a result that is there when the image is on the disk.
+        A comparison that the task asks for also reads the files of its base: it would be right above a damaged one, but
+        nothing could be restored. Return the checksum of the image, and a result that is there when the image is on the
+        disk.
         """
-        synced = self._copy(stamp, volume, meter, threads)
-        try:
-            sha256 = self._hash_and_verify(stamp, volume, meter, threads)
-        except NotEqual as failure:
-            if volume.plan.mode != INCREMENTAL:
-                raise BackupFailure(f"{failure}. The point was discarded, because it would be wrong") from failure
-            self._distrust(volume, failure)
-            synced = self._copy(stamp, volume, meter, threads)
-            sha256 = self._hash_and_verify(stamp, volume, meter, threads)
-        return sha256, synced
+        plan = volume.plan
+        is_asked = self._task.wish.mode == plan.mode == COMPARED
+        if is_asked and (damage := self._history.find_damage(str(plan.base), volume.export.volume_uuid, meter)):
+            self._plan_full(volume, damage)
+        while True:
+            try:
+                synced = self._copy(stamp, volume, meter, threads)
+                return self._hash_and_verify(stamp, volume, meter, threads), synced
+            except (NotEqual, ImageFailure) as failure:
+                if volume.plan.base is None:
+                    raise BackupFailure(f"{failure}. There is no point, because it would be wrong") from failure
+                self._plan_again(volume, failure, meter)
 
-    def _distrust(self, volume: _Volume, failure: NotEqual) -> None:
-        """Plan a comparison instead of the increment that was wrong."""
-        reason = f"the increment differed from the volume at {failure.offset}: the bitmap or the base is wrong"
-        base = volume.plan.base
+    def _plan_again(self, volume: _Volume, failure: NotEqual | ImageFailure, meter: Meter) -> None:
+        """Plan a comparison instead of an increment that was wrong, and a full copy if its base is not sound."""
+        plan, uuid = volume.plan, volume.export.volume_uuid
+        base = str(plan.base)
+        where = f" at {failure.offset}" if isinstance(failure, NotEqual) else ""
+        differed = f"the copy differed from the volume{where}" if where else f"its base could not be read: {failure}"
+        if damage := self._history.find_damage(base, uuid, meter):
+            self._plan_full(volume, f"{differed}, because {damage}")
+        elif plan.mode == INCREMENTAL and isinstance(failure, NotEqual):
+            reason = f"the increment differed from the volume{where}: the bitmap or the base is wrong"
+            self._warnings.append(
+                f"volume {uuid}: {reason}. It was copied by comparison, so the new point is right; points since {base}"
+                " that were not verified may be wrong"
+            )
+            volume.plan = replace(plan, mode=COMPARED, reason=reason)
+        else:
+            self._plan_full(volume, differed)
+
+    def _plan_full(self, volume: _Volume, reason: str) -> None:
+        """Plan a full copy instead of one whose base is not sound. Raise BackupFailure if it has no room."""
         self._warnings.append(
-            f"volume {volume.export.volume_uuid}: {reason}. It was copied by comparison, so the new point is right;"
-            f" points since {base} that were not verified may be wrong"
+            f"volume {volume.export.volume_uuid}: {reason}. It was copied in full, so the new point is right"
         )
-        volume.plan = replace(volume.plan, mode=COMPARED, reason=reason)
+        volume.plan = VolumePlan(FULL, reason)
+        volume.extents = align(list_data(volume.source), volume.source.size)
+        check_space(self._repository.root, count_bytes(volume.extents), self._task.min_free_percent)
 
     def _copy(self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor) -> Future[None]:
         """Write the image of a volume, and begin to bring it to the disk."""
@@ -269,21 +352,31 @@ class _Backup:
         return threads.submit(sync.run)
 
     def _hash_and_verify(self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor) -> Future[str]:
-        """Compare the image with the volume. What both say is zero is not read. Raise NotEqual."""
+        """Compare the image with the volume, as the task asks for. Raise NotEqual."""
         path = self._image(stamp, volume)
         sha256 = threads.submit(hash_file, path, self._stop)
-        if self._task.verify:
+        if self._task.verify in (WRITTEN, ALL):
             with open_image(path) as image:
-                extents = list_non_zero(image, volume.source, volume.source.size)
+                extents = self._list_to_verify(volume, image)
+                volume.bytes_verified = count_bytes(extents)
                 self._begin(meter, stamp, volume, "verify", count_bytes(extents))
                 compare(image, volume.source, extents, meter)
             volume.verified = True
         return sha256
 
+    def _list_to_verify(self, volume: _Volume, image: Connection) -> list[Extent]:
+        """Return what of a copy to compare. What both say is zero is not read."""
+        size = volume.source.size
+        if self._task.verify == ALL:
+            return list_non_zero(image, volume.source, size)
+        if volume.plan.mode == FULL:
+            return align(list_data(image), size)
+        return align(volume.counts.extents if volume.plan.mode == COMPARED else volume.extents, size)
+
     @contextmanager
     def _open_volume(self, export: Export) -> Iterator[_Volume]:
         """Connect to a volume and plan its copy."""
-        bases = self._folder.list_bases(self._points, export.volume_uuid)
+        bases = self._history.list_bases(export.volume_uuid)
         wanted = choose_dirty_context(export, bases, self._task.wish)
         wanted_contexts = [wanted] if wanted else []
         was_restored = self._repository.was_restored(export.volume_uuid)
@@ -292,13 +385,19 @@ class _Backup:
             plan = plan_volume(export, source.size, bases, self._task.wish, contexts, was_restored)
             # QEMU compresses whole clusters only.
             compression = NONE if source.size % CLUSTER else self._task.compression
-            yield _Volume(export, source, plan, align(_list_extents(export, source, plan), source.size), compression)
+            extents = align(_list_extents(export, source, plan), source.size)
+            yield _Volume(export, source, plan, extents, compression, self._is_encrypted(export))
+
+    def _is_encrypted(self, export: Export) -> bool | None:
+        """Return whether the service encrypts a volume, None if the record of the VM does not say it."""
+        records = self._task.vm.get("all_volumes") or ()
+        return next((volume.get("encrypted") for volume in records if volume.get("uuid") == export.volume_uuid), None)
 
     def _image(self, stamp: str, volume: _Volume) -> Path:
         return self._folder.image(f"{stamp}{PARTIAL}", volume.export.volume_uuid)
 
     def _build_point(self, stamp: str, copies: Sequence[VolumeCopy]) -> Point:
-        return Point(self._task.vm_uuid, stamp, self._task.vm, tuple(copies))
+        return Point(self._task.vm_uuid, stamp, self._task.vm, tuple(copies), tuple(self._left_out))
 
     def _count_needed(self, volumes: Sequence[_Volume]) -> int:
         """Return how many bytes the point needs at most, as far as it can be known before."""

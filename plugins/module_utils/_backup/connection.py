@@ -18,7 +18,7 @@ except ImportError:
     nbd = None
 
 from .extents import Extent
-from .failures import BackupFailure
+from .failures import BackupFailure, ImageFailure
 from .plan import Export
 
 ALLOCATION = "base:allocation"
@@ -63,10 +63,10 @@ def has_libnbd() -> bool:
 
 
 class Connection:
-    """A connection to one export. ``name`` is what messages call it."""
+    """A connection to one export. ``name`` is what messages call it, and ``failure`` what is raised if it breaks."""
 
-    def __init__(self, name: str, contexts: Iterable[str] = ()) -> None:
-        self.name = name
+    def __init__(self, name: str, contexts: Iterable[str] = (), failure: type[BackupFailure] = BackupFailure) -> None:
+        self.name, self.failure = name, failure
         self._handle = nbd.NBD()
         for context in (ALLOCATION, *contexts):
             self._handle.add_meta_context(context)
@@ -131,7 +131,7 @@ class Connection:
             elif events & ~select.POLLIN and direction & nbd.AIO_DIRECTION_WRITE:
                 self._handle.aio_notify_write()
         if self._handle.aio_is_dead() or self._handle.aio_is_closed():
-            raise BackupFailure(f"{self.name} ended the connection")
+            raise self.failure(f"{self.name} ended the connection")
 
     def connect(self, export: Export) -> None:
         """Connect to a volume on a host. Raise BackupFailure."""
@@ -178,7 +178,7 @@ class Connection:
         try:
             yield
         except nbd.Error as error:
-            raise BackupFailure(f"{self.name}: {error.string}") from error
+            raise self.failure(f"{self.name}: {error.string}") from error
 
 
 @contextmanager
@@ -195,7 +195,7 @@ def connect_export(export: Export, contexts: Collection[str] = ()) -> Iterator[C
 @contextmanager
 def serve_image(path: Path, command: Sequence[str]) -> Iterator[Connection]:
     """Connect to an image that ``command`` serves until the connection ends."""
-    connection = Connection(str(path))
+    connection = Connection(str(path), failure=ImageFailure)
     try:
         connection.start(command)
         yield connection
@@ -249,10 +249,10 @@ def _query(connection: Connection, extent: Extent, context: str) -> Sequence[int
     connection.query(extent, context, entries.extend, errors.append)
     while not errors:
         if not wait_for_events([connection], ANSWER_TIMEOUT):
-            raise BackupFailure(f"{connection.name} has not answered for {ANSWER_TIMEOUT:.0f} seconds")
+            raise connection.failure(f"{connection.name} has not answered for {ANSWER_TIMEOUT:.0f} seconds")
     if errors[0] or not any(entries[::2]):
         reason = os.strerror(errors[0]) if errors[0] else "the answer is empty"
-        raise BackupFailure(f"{connection.name} does not describe {context}: {reason}")
+        raise connection.failure(f"{connection.name} does not describe {context}: {reason}")
     return entries
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .connection import Connection, list_data
 from .extents import Extent, Piece, align, find_content, find_differences, split
@@ -14,11 +14,20 @@ from .pipeline import Pipeline
 
 @dataclass
 class Counts:
-    """Bytes that were read from the source, written to the target, and zeroed there."""
+    """Bytes that were read from the source, written to the target, and zeroed there; and the extents of both."""
 
     read: int = 0
     written: int = 0
     zeroed: int = 0
+    extents: list[Extent] = field(default_factory=list)
+
+    def note(self, piece: Piece) -> None:
+        """Note where a piece is written. Pieces mostly come in the order of the volume, so that few extents remain."""
+        last = self.extents[-1] if self.extents else None
+        if last and last.end == piece.offset:
+            self.extents[-1] = Extent(last.offset, last.length + len(piece.data))
+        else:
+            self.extents.append(Extent(piece.offset, len(piece.data)))
 
 
 def list_non_zero(first: Connection, second: Connection, size: int) -> list[Extent]:
@@ -34,6 +43,7 @@ class _Writer:
 
     def write(self, piece: Piece) -> None:
         """Start to write a piece, as zeros if it is zero."""
+        self._counts.note(piece)
         if piece.is_zero:
             self._counts.zeroed += len(piece.data)
             self._pipeline.zero(self._target, len(piece.data), piece.offset)

@@ -19,3 +19,7 @@ class NotEqual(BackupFailure):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
         self.offset = offset
+
+
+class ImageFailure(BackupFailure):
+    """An image of the repository, or one that it is based on, cannot be read."""

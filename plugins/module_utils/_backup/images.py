@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from .connection import Connection, serve_image
-from .failures import BackupFailure
+from .failures import BackupFailure, ImageFailure
 
 NONE = "none"
 ZSTD = "zstd"
@@ -40,10 +40,16 @@ class QemuImg:
         self._run_command = run_command
 
     def create(self, path: Path, size: int, backing: str | None, compression: str) -> None:
-        """Create an empty image. ``backing`` is the path of its base, relative to its own folder."""
+        """Create an empty image. ``backing`` is the path of its base, relative to its own folder.
+
+        Raise ImageFailure if there is a base, because it may be the cause.
+        """
         options = ["-o", "compression_type=zstd"] if compression == ZSTD else []
         base = ["-b", backing, "-F", "qcow2"] if backing else []
-        self._run("create", "-q", "-f", "qcow2", *options, *base, str(path), str(size))
+        try:
+            self._run("create", "-q", "-f", "qcow2", *options, *base, str(path), str(size))
+        except BackupFailure as failure:
+            raise (ImageFailure if backing else BackupFailure)(str(failure)) from failure
         path.chmod(0o600)
 
     def find_fault(self, path: Path) -> str | None:
@@ -102,5 +108,5 @@ def open_image(path: Path, writable: bool = False, compression: str = NONE) -> I
             try:
                 connection = stack.enter_context(serve_image(path, server))
             except BackupFailure as failure:
-                raise BackupFailure(f"{failure}: {errors.read().strip()}") from failure
+                raise type(failure)(f"{failure}: {errors.read().strip()}") from failure
             yield connection

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from .failures import BackupFailure
 from .files import hash_file
+from .history import History
 from .images import QemuImg
-from .manifest import Point
+from .manifest import Point, VolumeCopy, is_future
 from .meter import read_progress
-from .repository import Repository, VmFolder
+from .repository import Repository
 from .runs import Runs
 from .space import read_space
 
@@ -21,13 +23,14 @@ def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: Qe
 
     ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
     """
+    now = datetime.now(timezone.utc)
     uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
     points: list[dict[str, Any]] = []
     checkpoints: list[dict[str, Any]] = []
     for uuid in uuids:
-        folder = repository.vm(uuid)
-        points += _describe_points(folder, qemu)
-        checkpoints += _list_checkpoints(repository, folder)
+        history = History.read(repository.vm(uuid), now)
+        points += _describe_points(history, qemu)
+        checkpoints += _list_checkpoints(repository, history)
     free, total = read_space(repository.root)
     space = {"free_bytes": free, "total_bytes": total}
     work = {"running": list_running(repository, uuids), "runs": list_runs(repository, uuids)}
@@ -45,30 +48,43 @@ def list_running(repository: Repository, vm_uuids: Sequence[str]) -> list[dict[s
     return [progress for progress in found if progress]
 
 
-def _describe_points(folder: VmFolder, qemu: QemuImg | None) -> list[dict[str, Any]]:
+def _describe_points(history: History, qemu: QemuImg | None) -> list[dict[str, Any]]:
     """Return the points of a VM. It is not locked, so that no backup waits for a check, but points never change."""
-    points = folder.read_points()
-    described = [_describe(folder, points, stamp, qemu) for stamp in folder.list_stamps()]
-    present = {*folder.list_stamps()}
+    # The file of a base is read once for all points that need it.
+    check = lru_cache(maxsize=None)(partial(_check_file, qemu=qemu)) if qemu else None
+    points = {point.stamp: point for point in history.points}
+    stamps = sorted({*points, *history.unreadable})
+    described = [
+        _describe(history, points[stamp], check) if stamp in points else _describe_unreadable(history, stamp)
+        for stamp in stamps
+    ]
+    present = {*history.folder.list_stamps()}
     return [point for point in described if point["point"] in present]
 
 
-def _describe(folder: VmFolder, points: list[Point], stamp: str, qemu: QemuImg | None) -> dict[str, Any]:
+def _describe_unreadable(history: History, stamp: str) -> dict[str, Any]:
+    """Return a point whose manifest cannot be read as results have it."""
+    nothing: dict[str, Any] = {"vm_name": None, "created": None, "mode": None, "file_bytes": None}
+    lists: dict[str, Any] = {"volumes": [], "left_out": []}
+    known = {"whole": False, "future": is_future(stamp, history.now), "problems": [history.unreadable[stamp]]}
+    return {"vm_uuid": history.folder.vm_uuid, "point": stamp, **nothing, **lists, **known}
+
+
+def _describe(history: History, point: Point, check: Callable[..., str | None] | None) -> dict[str, Any]:
     """Return a point as results have it, with its problems."""
-    try:
-        point = folder.read_point(stamp)
-    except BackupFailure as failure:
-        nothing: dict[str, Any] = {"vm_name": None, "created": None, "mode": None, "file_bytes": None, "volumes": []}
-        return {"vm_uuid": folder.vm_uuid, "point": stamp, **nothing, "whole": False, "problems": [str(failure)]}
-    problems = []
-    for volume in point.volumes:
-        problem = folder.find_problem(points, stamp, volume.volume_uuid)
-        path = folder.image(stamp, volume.volume_uuid)
-        if problem is None and qemu:
-            problem = _check_file(path, volume.sha256, qemu)
-        if problem:
-            problems.append(problem)
-    return {**point.describe(), "whole": not problems, "problems": problems}
+    problems = list(history.list_problems(point))
+    if check and not problems:
+        problems = [problem for volume in point.volumes if (problem := _check_chain(history, point, volume, check))]
+    future = is_future(point.stamp, history.now)
+    return {**point.describe(), "whole": not problems, "future": future, "problems": problems}
+
+
+def _check_chain(history: History, point: Point, volume: VolumeCopy, check: Callable[..., str | None]) -> str | None:
+    """Return what is wrong with the files that a copy needs, None if nothing is."""
+    for stamp, copied in history.folder.list_chain(history.points, point.stamp, volume.volume_uuid):
+        if problem := check(history.folder.image(stamp, volume.volume_uuid), copied.sha256):
+            return problem
+    return None
 
 
 def _check_file(path: Path, expected: str | None, qemu: QemuImg) -> str | None:
@@ -81,15 +97,15 @@ def _check_file(path: Path, expected: str | None, qemu: QemuImg) -> str | None:
     return qemu.find_fault(path)
 
 
-def _list_checkpoints(repository: Repository, folder: VmFolder) -> list[dict[str, Any]]:
+def _list_checkpoints(repository: Repository, history: History) -> list[dict[str, Any]]:
     """Return for each volume of the newest point the checkpoint of its newest whole copy; None if none can be used."""
-    points, found = folder.read_points(), []
+    points, found = history.present, []
     for volume in points[-1].volumes if points else ():
-        bases = folder.list_bases(points, volume.volume_uuid)
+        bases = history.list_bases(volume.volume_uuid)
         is_usable = bases and not repository.was_restored(volume.volume_uuid)
         found.append(
             {
-                "vm_uuid": folder.vm_uuid,
+                "vm_uuid": history.folder.vm_uuid,
                 "volume_uuid": volume.volume_uuid,
                 "checkpoint": bases[0].checkpoint if is_usable else None,
                 "point": bases[0].stamp if bases else None,

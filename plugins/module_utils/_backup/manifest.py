@@ -19,6 +19,9 @@ COMPARED = "compared"
 MIXED = "mixed"
 
 _STAMP_FORMAT = "%Y%m%dT%H%M%SZ"
+
+# By how much the clocks of data movers may differ. A second point of the same second is some seconds ahead, too.
+_LARGEST_DIFFERENCE = timedelta(hours=1)
 _STAMP = re.compile(r"\d{8}T\d{6}Z")
 _UUID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -28,7 +31,8 @@ class VolumeCopy:
     """What a point has of one volume.
 
     ``base`` is the point that has the content that this copy lacks, None for a full copy. ``checkpoint`` is the bitmap
-    from which the next increment can count. ``sha256`` and ``file_bytes`` are those of the file.
+    from which the next increment can count. ``sha256`` and ``file_bytes`` are those of the file. ``encrypted`` says
+    whether the service encrypts the volume, None if its record does not say it: the copy is in plain text.
     """
 
     volume_uuid: str
@@ -45,6 +49,21 @@ class VolumeCopy:
     file_bytes: int | None
     sha256: str | None
     verified: bool
+    bytes_verified: int = 0
+    encrypted: bool | None = None
+
+
+# What manifests lack that were written before it existed.
+_ADDED = ("bytes_verified", "encrypted")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A volume of the VM that a point does not have on purpose, and why."""
+
+    volume_uuid: str
+    name: str | None
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,7 @@ class Point:
     stamp: str
     vm: Mapping[str, Any]
     volumes: tuple[VolumeCopy, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def mode(self) -> str:
@@ -76,6 +96,7 @@ class Point:
             "mode": self.mode,
             "file_bytes": sum(volume.file_bytes or 0 for volume in self.volumes),
             "volumes": [asdict(volume) for volume in self.volumes],
+            "left_out": [asdict(volume) for volume in self.left_out],
         }
 
 
@@ -87,6 +108,7 @@ def format_manifest(point: Point) -> str:
         "point": point.stamp,
         "vm": point.vm,
         "volumes": [asdict(volume) for volume in point.volumes],
+        "left_out": [asdict(volume) for volume in point.left_out],
     }
     return json.dumps(members, indent=1, sort_keys=True) + "\n"
 
@@ -97,9 +119,9 @@ def read_manifest(text: str, vm_uuid: str, stamp: str) -> Point:
         members = json.loads(text)
         if members["format"] != FORMAT:
             raise BackupFailure(f"its format is {members['format']!r}; this version of the collection reads {FORMAT}")
-        names = [field.name for field in fields(VolumeCopy)]
-        volumes = tuple(VolumeCopy(**{name: volume[name] for name in names}) for volume in members["volumes"])
-        point = Point(members["vm_uuid"], members["point"], members["vm"], volumes)
+        volumes = tuple(map(_read_volume, members["volumes"]))
+        left_out = tuple(LeftOut(**volume) for volume in members.get("left_out", ()))
+        point = Point(members["vm_uuid"], members["point"], members["vm"], volumes, left_out)
     except (KeyError, TypeError, ValueError) as error:
         raise BackupFailure(f"it is not a manifest: {type(error).__name__}: {error}") from error
     if (point.vm_uuid, point.stamp) != (vm_uuid, stamp):
@@ -109,6 +131,11 @@ def read_manifest(text: str, vm_uuid: str, stamp: str) -> Point:
         if volume.base is not None and not is_stamp(volume.base):
             raise BackupFailure(f"its base {volume.base!r} is not a point")
     return point
+
+
+def _read_volume(members: Mapping[str, Any]) -> VolumeCopy:
+    names = [field.name for field in fields(VolumeCopy) if field.name not in _ADDED or field.name in members]
+    return VolumeCopy(**{name: members[name] for name in names})
 
 
 def check_uuid(text: object, what: str) -> str:
@@ -137,6 +164,11 @@ def is_stamp(text: str) -> bool:
 def read_stamp(stamp: str) -> datetime:
     """Return the time of a stamp, in UTC."""
     return datetime.strptime(stamp, _STAMP_FORMAT).replace(tzinfo=timezone.utc)
+
+
+def is_future(stamp: str, now: datetime) -> bool:
+    """Return whether a point is of a clock that was wrong, and not only a little ahead of this one."""
+    return read_stamp(stamp) > now + _LARGEST_DIFFERENCE
 
 
 def make_stamp(now: datetime, newest: str | None) -> str:

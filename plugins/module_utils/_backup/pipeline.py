@@ -49,13 +49,13 @@ class Pipeline:
     def flush(self, connection: Connection) -> None:
         """Wait until all that was written is on the disk of the server."""
         self._in_flight += 1
-        connection.flush(self._complete(connection, "flush", 0))
+        connection.flush(self._complete(connection, "flush", 0, BackupFailure))
         self.run((), lambda dummy: None)
 
     def read(self, connection: Connection, chunk: Extent, use: Use) -> None:
         """Start to read a chunk, which ``use`` gets."""
         buffer = bytearray(chunk.length)
-        finish = self._complete(connection, "read", chunk.offset)
+        finish = self._complete(connection, "read", chunk.offset, connection.failure)
 
         def done(error: int) -> None:
             finish(error)
@@ -69,12 +69,12 @@ class Pipeline:
     def write(self, connection: Connection, data: memoryview, offset: int) -> None:
         """Start to write."""
         self._in_flight += 1
-        connection.write(data, offset, self._complete(connection, "write", offset))
+        connection.write(data, offset, self._complete(connection, "write", offset, BackupFailure))
 
     def zero(self, connection: Connection, length: int, offset: int) -> None:
         """Start to write zeros."""
         self._in_flight += 1
-        connection.zero(length, offset, self._complete(connection, "write zeros", offset))
+        connection.zero(length, offset, self._complete(connection, "write zeros", offset, BackupFailure))
 
     def _start_chunks(self, pending: Iterator[Extent], start: Callable[[Extent], None]) -> bool:
         """Start chunks until enough is in flight. Return whether there may be more."""
@@ -99,10 +99,12 @@ class Pipeline:
             names = " and ".join(connection.name for connection in self._connections)
             raise BackupFailure(f"{names}: no answer for {ANSWER_TIMEOUT:.0f} seconds")
 
-    def _complete(self, connection: Connection, verb: str, offset: int) -> Callable[[int], None]:
+    def _complete(
+        self, connection: Connection, verb: str, offset: int, failure: type[BackupFailure]
+    ) -> Callable[[int], None]:
         def done(error: int) -> None:
             self._in_flight -= 1
             if error and not self._failure:
-                self._failure = BackupFailure(f"{connection.name}: cannot {verb} at {offset}: {os.strerror(error)}")
+                self._failure = failure(f"{connection.name}: cannot {verb} at {offset}: {os.strerror(error)}")
 
         return done

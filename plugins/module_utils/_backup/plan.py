@@ -109,7 +109,7 @@ def plan_volume(
     if was_restored:
         return VolumePlan(COMPARED, "the volume was restored after its newest point", newest.stamp, newest.size)
     if not export.is_incremental:
-        return VolumePlan(FULL, "the service offers no increment")
+        return VolumePlan(COMPARED, "the service offers no increment", newest.stamp, newest.size)
     return _plan_increment(export, size, bases, wish, contexts)
 
 
@@ -120,7 +120,8 @@ def _plan_increment(
     checkpoint = wish.sent_checkpoint or bases[0].checkpoint
     base = next((base for base in bases if checkpoint and base.checkpoint == checkpoint), None)
     if base is None:
-        return VolumePlan(FULL, f"no whole point has the checkpoint {checkpoint} from which the increment counts")
+        reason = f"no whole point has the checkpoint {checkpoint} from which the increment counts"
+        return VolumePlan(COMPARED, reason, bases[0].stamp, bases[0].size)
     if size < base.size:
         return VolumePlan(FULL, f"the volume shrank from {base.size} to {size} bytes")
     context = f"{DIRTY}{checkpoint}"

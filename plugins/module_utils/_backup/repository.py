@@ -12,20 +12,23 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .connection import wait_for_events
 from .failures import BackupFailure
 from .files import open_lock, sync_file, sync_folder, write_private_file
-from .manifest import Point, check_uuid, format_manifest, is_stamp, is_uuid, read_manifest
+from .manifest import Point, VolumeCopy, check_uuid, format_manifest, is_stamp, is_uuid, read_manifest
 from .meter import FILE as PROGRESS
 from .plan import Base
 
 MANIFEST = "manifest.json"
 PARTIAL = ".partial"
 REMOVING = ".removing"
+
+# In the folder of a VM, a file for each copy whose file was found to be damaged, which says why.
+DAMAGED = ".damaged"
 
 # In the repository, an empty file for each volume that was restored after its newest point.
 RESTORED = ".restored"
@@ -198,12 +201,41 @@ class VmFolder:
                 return f"{path} cannot be read: {error.strerror}"
             if length != copy.file_bytes:
                 return f"{path} has {length} bytes instead of {copy.file_bytes}"
+            if damage := self._read_damage(needed, volume_uuid):
+                return f"{path} is damaged: {damage}"
             if copy.base is not None and copy.base >= needed:
                 return f"the point {needed} is based on {copy.base}, which is not older"
             needed = copy.base
         return None
 
-    def list_bases(self, points: list[Point], volume_uuid: str) -> list[Base]:
+    def list_chain(self, points: Iterable[Point], stamp: str, volume_uuid: str) -> Iterator[tuple[str, VolumeCopy]]:
+        """Yield the copy of a volume in a point, and those that it is based on, with the names of their points."""
+        by_stamp = {point.stamp: point for point in points}
+        needed: str | None = stamp
+        while needed is not None and needed in by_stamp:
+            copy = by_stamp[needed].find(volume_uuid)
+            if copy is None:
+                return
+            yield needed, copy
+            # A damaged manifest must not make a circle.
+            needed = copy.base if copy.base is not None and copy.base < needed else None
+
+    def mark_damaged(self, stamp: str, volume_uuid: str, reason: str) -> None:
+        """Remember that the file of a copy is damaged, so that nothing is based on it and it does not count as kept."""
+        marks = self.path / DAMAGED
+        marks.mkdir(mode=0o700, exist_ok=True)
+        write_private_file(marks / f"{stamp}.{volume_uuid}", reason)
+
+    def _read_damage(self, stamp: str, volume_uuid: str) -> str | None:
+        """Return why the file of a copy is damaged, None if this is not known."""
+        try:
+            return (self.path / DAMAGED / f"{stamp}.{volume_uuid}").read_text(encoding="utf-8") or "it was marked"
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, UnicodeDecodeError):
+            return "it was marked"
+
+    def list_bases(self, points: Sequence[Point], volume_uuid: str) -> list[Base]:
         """Return the whole copies of a volume, newest first."""
         return [
             Base(point.stamp, copy.checkpoint, copy.size)
@@ -248,9 +280,15 @@ class VmFolder:
             (self.path / stamp).rename(removing)
             sync_folder(self.path)
             shutil.rmtree(removing)
+            for mark in (self.path / DAMAGED).glob(f"{stamp}.*"):
+                mark.unlink()
 
     def _list(self) -> list[Path]:
-        return list(self.path.iterdir()) if self.path.is_dir() else []
+        # A folder that cannot be read is not one without points.
+        try:
+            return list(self.path.iterdir())
+        except FileNotFoundError:
+            return []
 
 
 def _lock(file: int, operation: int, patience: float) -> bool:

@@ -26,17 +26,34 @@ class Retention(NamedTuple):
     deleted: list[str]
 
 
-def choose_kept(points: Sequence[Point], keep: Mapping[str, int | None]) -> Retention:
+def check_numbers(keep: Mapping[str, int | None]) -> None:
+    """Raise BackupFailure for numbers of points that make no sense."""
+    for rule, number in keep.items():
+        if number is not None and number < 0:
+            raise BackupFailure(f"keep.{rule} must be at least 0, not {number}")
+
+
+def choose_kept(
+    points: Sequence[Point],
+    keep: Mapping[str, int | None],
+    counted: Collection[str] | None = None,
+    future: Collection[str] = (),
+    copies: Collection[str] = (),
+) -> Retention:
     """Return what becomes of the points of a VM, oldest first, by the numbers to keep for each of PERIODS.
 
-    The newest point is always kept, and all points if no number is given.
+    The newest point is always kept, those of the future, those with the newest ``copies`` of volumes, and all points if
+    no number is given. Only the points in ``counted`` take a place, without it all. Another one, unless it is of the
+    future, is kept as long as it would be if it counted.
     """
     if not any(keep.get(rule) for rule in PERIODS):
         return Retention([point.stamp for point in points], [], [])
-    wanted = {point.stamp for point in points[-1:]}
-    times = {point.stamp: read_stamp(point.stamp) for point in points}
+    wanted = {point.stamp for point in points[-1:]}.union(future, copies)
+    times = {point.stamp: read_stamp(point.stamp) for point in points if point.stamp not in future}
+    whole = {point.stamp: read_stamp(point.stamp) for point in points if counted is None or point.stamp in counted}
     for rule, period_of in PERIODS.items():
-        wanted |= _choose_newest(times, period_of, keep.get(rule) or 0)
+        for candidates in (times, whole):
+            wanted |= _choose_newest(candidates, period_of, keep.get(rule) or 0)
     return _split(points, wanted)
 
 

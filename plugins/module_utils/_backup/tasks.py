@@ -12,6 +12,7 @@ from .listing import list_points, list_running
 from .plan import Export, Wish
 from .repository import Repository
 from .restore import RestoreTask, build_targets, restore
+from .retention import check_numbers
 from .runs import Runs
 
 Params = Mapping[str, Any]
@@ -24,6 +25,7 @@ def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, 
     if params["state"] == "present":
         outcome = back_up(repository, _build_backup_task(params, keep), qemu, predict)
     else:
+        check_numbers(keep)
         vm_uuid = params["vm_uuid"] or params["vm"].get("uuid")
         outcome = delete_points(repository, vm_uuid, keep, params["points"] or (), predict)
     result = _describe_outcome(outcome)
@@ -99,6 +101,7 @@ def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> Backup
         exports=[Export.from_info(info) for info in params["volumes"]],
         wish=Wish(params["mode"], params["base_checkpoint"]),
         keep=keep,
+        exclude=params["exclude_volumes"] or (),
         **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent", "run")},
     )
 
@@ -112,5 +115,6 @@ def _describe_outcome(outcome: BackupOutcome) -> dict[str, Any]:
         "kept_as_bases": outcome.retention.bases,
         "deleted": outcome.retention.deleted,
         "diff": {"before": {"points": outcome.before}, "after": {"points": outcome.after}},
-        "warnings": outcome.warnings,
+        "problems": [*outcome.warnings, *outcome.problems],
+        "warnings": [*outcome.warnings, *outcome.problems],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any
 
 from ...module_utils._api.records import Record
@@ -56,8 +57,10 @@ class Mover:
         return cls(name, result["points"], result["checkpoints"], others, problem)
 
     def list_whole(self, vm_uuid: str) -> list[Record]:
-        """Return the points of a VM that can be restored, oldest first."""
-        return [point for point in self.points if point["vm_uuid"] == vm_uuid and point["whole"]]
+        """Return the points of a VM that can be restored, oldest first. Those of the future do not count."""
+        return [
+            point for point in self.points if point["vm_uuid"] == vm_uuid and point["whole"] and not point.get("future")
+        ]
 
     def choose_checkpoint(self, vm_uuid: str) -> str | None:
         """Return the checkpoint from which the next increment of a VM counts: that of most recent copies."""
@@ -168,6 +171,19 @@ def list_copied(vm: Record) -> list[Record]:
         for volume in vm.get("all_volumes") or ()
         if volume.get("type") in COPIED_TYPES and volume.get("status") == "Ready" and not volume.get("is_shareable")
     ]
+
+
+def is_excluded(volume: Record, patterns: Iterable[str]) -> bool:
+    """Return whether the name or the uuid of a volume matches one of these patterns."""
+    known = [str(volume[member]) for member in ("uuid", "name") if volume.get(member)]
+    return any(fnmatchcase(each, pattern) for pattern in patterns for each in known)
+
+
+def list_lacking(vm: Record, infos: Iterable[Record], exclude: Sequence[str]) -> list[str]:
+    """Return the volumes of a VM that should be in its backup session, but are not."""
+    served = {get_volume_uuid(info) for info in infos}
+    wanted = [volume for volume in list_copied(vm) if not is_excluded(volume, exclude)]
+    return [f"{volume.get('name')} ({volume['uuid']})" for volume in wanted if volume["uuid"] not in served]
 
 
 def sum_sizes(vm: Record) -> int:

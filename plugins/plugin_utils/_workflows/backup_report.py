@@ -15,10 +15,13 @@ NOTHING: Mapping[str, Any] = {
     "point": None,
     "bytes_read": 0,
     "bytes_written": 0,
+    "bytes_verified": 0,
     "seconds": 0,
     "session_seconds": 0,
     "session_ended": True,
     "verified": False,
+    "left_out": [],
+    "notes": [],
     "kept": [],
     "deleted": [],
 }
@@ -123,10 +126,27 @@ def _describe_point(copy: Record) -> Record:
         "point": point["point"],
         "bytes_read": sum(volume["bytes_read"] for volume in volumes),
         "bytes_written": sum(volume["bytes_written"] for volume in volumes),
+        "bytes_verified": sum(volume["bytes_verified"] for volume in volumes),
+        "left_out": [volume["name"] or volume["volume_uuid"] for volume in point["left_out"]],
+        "notes": [*_list_notes(point), *copy["problems"]],
         "verified": all(volume["verified"] for volume in volumes),
         "kept": sorted([*copy["kept"], *copy["kept_as_bases"]]),
         "deleted": copy["deleted"],
     }
+
+
+def _list_notes(point: Record) -> list[str]:
+    """Return sentences about what a point has not, or has in another way than the VM."""
+    left_out = [
+        f"The volume {volume['name'] or volume['volume_uuid']} is not in the point: {volume['reason']}."
+        for volume in point["left_out"]
+    ]
+    encrypted = [
+        f"The service encrypts the volume {volume['volume_uuid']}, and its copy is in plain text."
+        for volume in point["volumes"]
+        if volume["encrypted"]
+    ]
+    return left_out + encrypted
 
 
 def build_report(entries: Iterable[Record], items: Iterable[Record]) -> Report:

@@ -111,7 +111,7 @@ def find_overdue(vms: Iterable[Record], points: Iterable[Record], limit: datetim
     """Return a row for each VM without a whole point since the limit: those without any first, then the oldest."""
     newest: dict[str, str] = {}
     for point in points:
-        if point["whole"]:
+        if point["whole"] and not point.get("future"):
             newest[point["vm_uuid"]] = max(str(point["created"]), newest.get(point["vm_uuid"], ""))
     # Times of points are in UTC and of one form, so their texts have their order.
     oldest_allowed = limit.strftime("%Y-%m-%dT%H:%M:%SZ")

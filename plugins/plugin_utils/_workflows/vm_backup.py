@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,9 @@ from .backup_plan import (
     find_other_run,
     get_volume_uuid,
     has_session,
+    is_excluded,
     list_ended,
+    list_lacking,
     list_lost,
     read_infos,
     replace_address,
@@ -39,14 +42,20 @@ from .site import Selection, Site
 from .window import Window
 from .wish import Wish
 
-# The description by which the workflow recognizes its CBT tasks. It enables, disables and deletes no others.
+# How the descriptions of the workflow's CBT tasks begin. It enables, disables and deletes no others.
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
+
+# What the description of a CBT task says about where its sessions are copied to.
+_DESCRIPTION = re.compile(rf"{re.escape(MARK)} It copies to (?P<folder>.+) on (?P<movers>.+)\.", re.DOTALL)
 
 # How the service names scratch volumes.
 SCRATCH_NAMES = "Cbt-volume-of-%"
 
 # How many seconds ending a session may take, and how long a copy may go on that its data mover should have ended.
 END_TIMEOUT, GRACE = 1800, 60
+
+# The variables that must be above zero.
+_POSITIVE = ("concurrency", "per_host", "timeout")
 
 AMBIGUOUS = "Several VMs have this name. Give the uuid of the VM."
 MISSING = "No such VM. Check the name or uuid, and vm_backup_query."
@@ -67,7 +76,8 @@ class Settings:
     per_host: int
     full_every: int
     compare_every: int
-    verify: bool
+    verify: str
+    exclude_volumes: list[str]
     keep: Mapping[str, int | None]
     compression: str
     rate_limit: int
@@ -89,12 +99,12 @@ class Settings:
             )
         if not (self.mover and self.task_prefix):
             raise InvalidOptions("vm_backup_mover and vm_backup_task_prefix must not be empty")
-        for name in ("concurrency", "per_host", "timeout"):
-            if getattr(self, name) < 1:
-                raise InvalidOptions(f"vm_backup_{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("full_every", "compare_every", "rate_limit"):
-            if getattr(self, name) < 0:
-                raise InvalidOptions(f"vm_backup_{name} must be at least 0, not {getattr(self, name)}")
+        numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}
+        kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
+        for name, number in {**numbers, **kept}.items():
+            least = 1 if name in _POSITIVE else 0
+            if number < least:
+                raise InvalidOptions(f"vm_backup_{name} must be at least {least}, not {number}")
         if not 0 <= self.min_free_percent < 100:
             raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 
@@ -105,7 +115,24 @@ class Settings:
 
     def is_ours(self, task: Record) -> bool:
         """Return whether the role has created a CBT task."""
-        return bool(task["description"] == MARK and str(task["name"]).startswith(self.task_prefix))
+        has_mark = str(task["description"]).startswith(MARK)
+        return has_mark and str(task["name"]).startswith(self.task_prefix)
+
+    @property
+    def description(self) -> str:
+        """The description of new CBT tasks. Runs with another repository see in it that this one has the VM."""
+        return f"{MARK} It copies to {self.repository} on {', '.join(sorted(self.mover))}."
+
+    def find_other_repository(self, task: Record) -> str | None:
+        """Return where the sessions of a task of the role are copied to, None if runs there and here see each other.
+
+        They do in a folder that they have in common on a data mover. Without a repository, the user wants all ended.
+        """
+        found = _DESCRIPTION.fullmatch(str(task["description"]))
+        if found is None or self.repository is None or not self.is_ours(task):
+            return None
+        is_here = found["folder"] == self.repository and not set(self.mover).isdisjoint(found["movers"].split(", "))
+        return None if is_here else f"{found['folder']} on {found['movers']}"
 
     def find_task(self, tasks: Iterable[Record], vm_uuid: str) -> Record | None:
         """Return the CBT task of a VM, also one of another product; by its name if the service hides the VMs."""
@@ -202,6 +229,12 @@ def find_obstacle(vm: Record, tasks: Iterable[Record], movers: Iterable[Mover], 
         return (
             f"The VM has the CBT task {task['name']} ({task['uuid']}), which the role has not created, and a VM has one"
             " task. Delete it, or leave the VM to the product that it belongs to."
+        )
+    if task and has_session(task, vm["state"] == "Running") and (other := settings.find_other_repository(task)):
+        return (
+            f"A run that copies to {other} has a backup session of the VM, and a VM has one session. Wait until it has"
+            " ended. If it was killed, run it again, or end the session: set vm_backup_state to ended, without"
+            " vm_backup_repository."
         )
     return find_other_run([other for mover in movers for other in mover.others], str(vm["uuid"]))
 
@@ -312,10 +345,10 @@ def _open_sessions(
     if not due:
         return [], entries
     try:
-        due, without_space = _take_space(site, due, settings, may_wait=bool(are_open))
+        due, others = _prepare(site, due, settings, may_wait=bool(are_open))
     except VirtinfraError as failure:
         return [], [*entries, *(build_members(item["vm"], error=str(failure)) for item in due)]
-    entries += without_space
+    entries += others
     started = site.get_time()
     objects = [build_session_options(item, settings) for item in due]
     results = site.batch("cbt_task", objects, settings.most_open, state="enabled", wait_timeout=settings.timeout)
@@ -325,6 +358,53 @@ def _open_sessions(
     # What a failed call has begun must not wait for the copies of other VMs.
     entries += _finish(site, [session for session in opened if not session["volumes"]], {}, settings)
     return [session for session in opened if session["volumes"]], entries
+
+
+def _prepare(
+    site: Site, due: Sequence[Record], settings: Settings, may_wait: bool
+) -> tuple[list[Record], list[Record]]:
+    """Return the VMs whose sessions can be opened, and the entries of those that cannot. Raise VirtinfraError.
+
+    Hours may have gone by since the plan: disks came or went, and a run with another repository may have a session.
+    """
+    current = {vm["uuid"]: vm for vm in _read_again(site, [item["vm"] for item in due])}
+    due = [{**item, "vm": current.get(item["vm"]["uuid"], item["vm"])} for item in due]
+    tasks = _read_tasks(site)
+    errors = {item["vm"]["uuid"]: find_obstacle(item["vm"], tasks, (), settings) for item in due}
+    entries = [build_members(item["vm"], error=error) for item in due if (error := errors[item["vm"]["uuid"]])]
+    free = [item for item in due if not errors[item["vm"]["uuid"]]]
+    taken, without_space = _take_space(site, free, settings, may_wait)
+    ready, undeleted = _replace_tasks(site, taken, tasks, settings)
+    return ready, [*entries, *without_space, *undeleted]
+
+
+def _replace_tasks(
+    site: Site, items: Sequence[Record], tasks: Iterable[Record], settings: Settings
+) -> tuple[list[Record], list[Record]]:
+    """Delete the CBT tasks without a session that name another repository: a description cannot be changed.
+
+    Return the items, and the entries of those whose tasks could not be deleted.
+    """
+    by_uuid = {task["uuid"]: task for task in tasks}
+    old = [
+        item
+        for item in items
+        if (task := by_uuid.get(item["task_uuid"])) and settings.find_other_repository(task) is not None
+    ]
+    objects = [{"uuid": item["task_uuid"]} for item in old]
+    results = site.batch("cbt_task", objects, settings.concurrency, state="absent", wait_timeout=END_TIMEOUT)
+    errors = {
+        item["vm"]["uuid"]: str(result["msg"]) for item, result in zip(old, results, strict=True) if result["failed"]
+    }
+    replaced = {item["vm"]["uuid"] for item in old}
+    ready = [
+        {**item, "task_uuid": None} if item["vm"]["uuid"] in replaced else item
+        for item in items
+        if item["vm"]["uuid"] not in errors
+    ]
+    return ready, [
+        build_members(item["vm"], error=errors[uuid]) for item in old if (uuid := item["vm"]["uuid"]) in errors
+    ]
 
 
 def _take_space(
@@ -342,7 +422,10 @@ def _take_space(
 
 def _describe_work(sessions: Sequence[Record], most: int, settings: Settings) -> Record:
     """Return what the tasks of the role need to copy the volumes of sessions, of which ``most`` are open at a time."""
-    passed_on = ("repository", "verify", "keep", "compression", "min_free_percent", "timeout", "copy_tasks")
+    passed_on = (
+        *("repository", "verify", "exclude_volumes", "keep", "compression", "min_free_percent"),
+        *("timeout", "copy_tasks"),
+    )
     return {
         "sessions": [] if settings.copy_tasks else sessions,
         "sessions_for_tasks": sessions if settings.copy_tasks else [],
@@ -357,7 +440,7 @@ def build_session_options(item: Record, settings: Settings) -> Record:
     if item["task_uuid"]:
         return {"uuid": item["task_uuid"], **bitmap}
     uuid = item["vm"]["uuid"]
-    return {"name": f"{settings.task_prefix}{uuid}", "description": MARK, "vm": uuid, **bitmap}
+    return {"name": f"{settings.task_prefix}{uuid}", "description": settings.description, "vm": uuid, **bitmap}
 
 
 def _describe_session(item: Record, result: Record, settings: Settings) -> Record:
@@ -366,6 +449,10 @@ def _describe_session(item: Record, result: Record, settings: Settings) -> Recor
     if result["failed"] or not infos:
         problem = result["msg"] if result["failed"] else "The service has returned no volumes to copy."
         return {"volumes": [], "problem": problem}
+    if lacking := list_lacking(item["vm"], infos, settings.exclude_volumes):
+        problem = f"The backup session lacks the volumes {', '.join(lacking)} of the VM. Run the role again."
+        return {"volumes": [], "problem": problem}
+    names = {volume["uuid"]: volume.get("name") for volume in item["vm"].get("all_volumes") or ()}
     volumes = [replace_address(info, item["vm"].get("host_uuid"), settings.host_address) for info in infos]
     exports = [
         {
@@ -374,8 +461,14 @@ def _describe_session(item: Record, result: Record, settings: Settings) -> Recor
             "uri": build_uri(info),
         }
         for info in volumes
+        if not _is_excluded(info, names, settings)
     ]
     return {"volumes": volumes, "exports": exports, "scratch_volumes": result.get("scratch_volumes")}
+
+
+def _is_excluded(info: Record, names: Mapping[str, Any], settings: Settings) -> bool:
+    uuid = get_volume_uuid(info)
+    return is_excluded({"uuid": uuid, "name": names.get(uuid)}, settings.exclude_volumes)
 
 
 def end_sessions(site: Site, options: Mapping[str, Any], given: Record) -> Report:
@@ -426,7 +519,8 @@ def _end_sessions(
     due = []
     for vm in vms:
         task = settings.find_task(tasks, vm["uuid"])
-        if task and settings.is_ours(task) and has_session(task, vm["state"] == "Running"):
+        is_ours = task and settings.is_ours(task) and settings.find_other_repository(task) is None
+        if task and is_ours and has_session(task, vm["state"] == "Running"):
             due.append((vm, task))
     objects = [{"uuid": task["uuid"]} for vm, task in due]
     results = site.batch("cbt_task", objects, settings.concurrency, state="disabled", wait_timeout=END_TIMEOUT)
@@ -455,7 +549,10 @@ def _find_unended(
     return {
         uuid: describe_remains(task, f"the service shows the status {task['status']}")
         for uuid, task in found.items()
-        if task and settings.is_ours(task) and has_session(task, is_running=False)
+        if task
+        and settings.is_ours(task)
+        and settings.find_other_repository(task) is None
+        and has_session(task, is_running=False)
     }
 
 

@@ -16,6 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan imp
 )
 
 NEW, OLD = Base("20260102T000000Z", "new", 100), Base("20260101T000000Z", "old", 90)
+UNKNOWN = Base("20260102T000000Z", None, 100)
 LARGER = Base("20260101T000000Z", "larger", 120)
 UUID = "a" * 32
 
@@ -47,19 +48,19 @@ def plan(
         ([NEW], Wish("full"), {}, "full", None, "the task asks"),
         ([NEW], Wish("compared"), {}, "compared", NEW, "the task asks"),
         ([NEW], Wish("compared"), {"size": 99}, "full", None, "shrank from 100 to 99"),
-        ([NEW], Wish(), {"is_incremental": False}, "full", None, "offers no increment"),
+        ([NEW], Wish(), {"is_incremental": False}, "compared", NEW, "offers no increment"),
         ([NEW], Wish(), {"was_restored": True, "contexts": ("new",)}, "compared", NEW, "restored after"),
         ([NEW], Wish(), {"contexts": ("new",)}, "incremental", NEW, "the bitmap of the export"),
         ([NEW, OLD], Wish(sent_checkpoint="new"), {"contexts": ("new",)}, "incremental", NEW, "of the export"),
         # The increment counts from an older point: it is right above that point only.
         ([NEW, OLD], Wish(sent_checkpoint="old"), {"contexts": ("old",)}, "incremental", OLD, "of the export"),
-        ([NEW, OLD], Wish(sent_checkpoint="other"), {"contexts": ("other",)}, "full", None, "checkpoint other"),
+        ([NEW, OLD], Wish(sent_checkpoint="other"), {"contexts": ("other",)}, "compared", NEW, "checkpoint other"),
         ([NEW], Wish(sent_checkpoint="new"), {"bitmap": "map"}, "incremental", NEW, "the bitmap of the reply"),
         # From where the bitmap of a reply counts is only known to the one who has sent the checkpoint.
         ([NEW], Wish(), {"bitmap": "map"}, "compared", NEW, "offers no bitmap"),
         ([NEW], Wish(sent_checkpoint="new"), {}, "compared", NEW, "offers no bitmap"),
         ([NEW], Wish(), {"size": 101, "contexts": ("new",)}, "incremental", NEW, "of the export"),
-        ([Base("20260102T000000Z", None, 100)], Wish(), {}, "full", None, "checkpoint None"),
+        ([UNKNOWN], Wish(), {}, "compared", UNKNOWN, "checkpoint None"),
         # The volume was larger at the point from which the increment counts, and grew again since.
         (
             [NEW, LARGER],

@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -160,6 +161,7 @@ def test_a_point_is_described_as_results_have_it(repository: Repository) -> None
         "created": "2026-01-01T00:00:00Z",
         "mode": "mixed",
         "file_bytes": 7,
+        "left_out": [],
     }
     assert point.describe()["mode"] == "full"
 
@@ -275,14 +277,121 @@ def test_a_deletion(repository: Repository) -> None:
     assert delete_points(repository, VM, {}, [FIRST]).retention.deleted == []
 
 
-def test_an_unreadable_point_is_never_deleted(repository: Repository) -> None:
+def replace_by_circle(path: Path) -> None:
+    """Replace a file by a link that nobody can follow: the error of a disk, without a disk that is broken."""
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+BROKEN: dict[str, Callable[[Path], None]] = {
+    "newer format": lambda point: break_manifest(point, format=2),
+    "no manifest": lambda point: (point / "manifest.json").unlink(),
+    "manifest": lambda point: replace_by_circle(point / "manifest.json"),
+    "image": lambda point: replace_by_circle(point / f"{VOLUME}.qcow2"),
+}
+
+
+@pytest.mark.parametrize("how", [*BROKEN])
+def test_nothing_is_deleted_while_a_point_cannot_be_read(repository: Repository, how: str) -> None:
+    """The others may need it, or be needed by it."""
     folder = repository.vm(VM)
-    break_manifest(add_point(folder, FIRST), format=2)
-    add_point(folder, SECOND)
-    add_point(folder, THIRD)
+    for stamp, base in ((FIRST, None), (SECOND, FIRST), (THIRD, None)):
+        add_point(folder, stamp, base)
+    BROKEN[how](folder.path / SECOND)
     outcome = delete_points(repository, VM, {"last": 1}, [])
-    assert folder.list_stamps() == [FIRST, THIRD]
-    assert FIRST in outcome.warnings[0]
+    assert (outcome.retention.deleted, folder.list_stamps()) == ([], [FIRST, SECOND, THIRD])
+    assert f"The point {SECOND} cannot be read, so no point of the VM is deleted" in outcome.problems[0]
+    with pytest.raises(BackupFailure, match="others may need it that cannot be read"):
+        delete_points(repository, VM, {}, [FIRST])
+    assert folder.list_stamps() == [FIRST, SECOND, THIRD]
+
+
+def test_damaged_points_do_not_count_as_kept(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    stamps = [FIRST, SECOND, THIRD, "20260104T000000Z"]
+    for stamp in stamps:
+        add_point(folder, stamp)
+    folder.image(stamps[3], VOLUME).unlink()
+    folder.image(SECOND, VOLUME).write_bytes(b"longer content")
+    folder.mark_damaged(FIRST, VOLUME, "the test says so")
+    outcome = delete_points(repository, VM, {"last": 1}, [])
+    # The newest point, and the newest one that can be restored.
+    assert (outcome.after, folder.list_stamps()) == (stamps[2:], stamps[2:])
+    assert [SECOND in sentence for sentence in outcome.problems] == [False, True, False]
+    assert "is damaged: the test says so" in outcome.problems[0]
+    assert list((folder.path / ".damaged").iterdir()) == []
+
+
+def add_volumes(path: Path, *volumes: dict[str, Any], **members: Any) -> None:
+    """Let the VM of a point have further volumes."""
+    vm = {"uuid": VM, "all_volumes": [{"uuid": VOLUME, "type": "Root", "status": "Ready"}, *volumes]}
+    break_manifest(path, vm=vm, **members)
+
+
+def test_a_point_that_lacks_a_volume_does_not_count(repository: Repository) -> None:
+    """One of which a volume was left out on purpose does."""
+    folder = repository.vm(VM)
+    other = {"uuid": "b" * 32, "name": "data", "type": "Data", "status": "Ready", "is_shareable": False}
+    left_out = [{"volume_uuid": other["uuid"], "name": "data", "reason": "it is excluded"}]
+    add_volumes(add_point(folder, FIRST), other, left_out=left_out)
+    add_volumes(add_point(folder, SECOND), {**other, "is_shareable": True})
+    add_volumes(add_point(folder, THIRD), other)
+    listed = list_points(repository, None)["points"]
+    assert [point["whole"] for point in listed] == [True, True, False]
+    assert listed[2]["problems"] == [f"the point has no copy of the volume data ({'b' * 32}) of the VM"]
+    assert listed[0]["left_out"] == left_out
+    assert delete_points(repository, VM, {"last": 1}, []).after == [SECOND, THIRD]
+
+
+def test_a_point_of_the_future(repository: Repository) -> None:
+    """It is said, and kept, and no base, and takes no place."""
+    folder = repository.vm(VM)
+    future = (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
+    for stamp in (FIRST, SECOND, future):
+        add_point(folder, stamp)
+    listed = list_points(repository, None)
+    assert [(point["future"], point["whole"]) for point in listed["points"]] == [(False, True)] * 2 + [(True, True)]
+    assert [each["point"] for each in listed["checkpoints"]] == [SECOND]
+    outcome = delete_points(repository, VM, {"last": 1}, [])
+    assert outcome.after == [SECOND, future]
+    assert f"The point {future} is of the future" in outcome.problems[0]
+
+
+def test_the_last_copy_of_a_removed_volume_stays(repository: Repository) -> None:
+    """It is said, so that somebody can delete it by the name of its point."""
+    folder = repository.vm(VM)
+    for stamp in (FIRST, SECOND, THIRD):
+        add_point(folder, stamp)
+    point = folder.path / FIRST
+    (point / f"{VOLUME}.qcow2").rename(point / f"{'b' * 32}.qcow2")
+    (volume,) = json.loads((point / "manifest.json").read_text())["volumes"]
+    break_manifest(point, volumes=[{**volume, "volume_uuid": "b" * 32}])
+    outcome = delete_points(repository, VM, {"last": 1}, [])
+    assert outcome.after == [FIRST, THIRD]
+    assert f"The point {FIRST} is kept for the volume {'b' * 32}, which the VM has no more" in outcome.problems[0]
+    assert delete_points(repository, VM, {}, [FIRST]).after == [THIRD]
+
+
+def test_a_check_goes_along_the_chain(repository: Repository) -> None:
+    folder = repository.vm(VM)
+    for stamp, base in ((FIRST, None), (SECOND, FIRST), (THIRD, None)):
+        add_point(folder, stamp, base)
+    folder.image(FIRST, VOLUME).write_bytes(b"CONTENT")
+    qemu = QemuImg(lambda command: (0, "", ""))
+    listed = list_points(repository, [VM], qemu)["points"]
+    assert [point["whole"] for point in listed] == [False, False, True]
+    assert all(str(folder.image(FIRST, VOLUME)) in point["problems"][0] for point in listed[:2])
+
+
+def test_a_manifest_from_before(repository: Repository) -> None:
+    """Manifests that lack later members can be read."""
+    folder = repository.vm(VM)
+    manifest = add_point(folder, FIRST) / "manifest.json"
+    members = json.loads(manifest.read_text())
+    del members["left_out"], members["volumes"][0]["encrypted"], members["volumes"][0]["bytes_verified"]
+    manifest.write_text(json.dumps(members))
+    (volume,) = folder.read_point(FIRST).volumes
+    assert (volume.encrypted, volume.bytes_verified) == (None, 0)
 
 
 def test_a_vm_without_points_gets_no_folder(repository: Repository) -> None:

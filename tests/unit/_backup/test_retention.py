@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import Point, VolumeCopy
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.retention import (
+    check_numbers,
     choose_kept,
     choose_named,
     order_for_deletion,
@@ -110,6 +111,38 @@ def test_bases_are_kept_for_each_volume() -> None:
     assert retention.kept == [third]
     # The second volume needs the second point, whose other volume needs the first.
     assert retention.bases == [first, second]
+
+
+def test_only_points_that_can_be_restored_take_a_place() -> None:
+    """Another one stays as long as it would if it counted, and so is not lost before a person looks at it."""
+    stamps = stamps_from(datetime(2026, 1, 1), *range(0, 24 * 8, 24))
+    points = [make_point(stamp, None) for stamp in stamps]
+    damaged = {*stamps[3:7]}
+    counted = [stamp for stamp in stamps if stamp not in damaged]
+    for rule in ("last", "daily"):
+        retention = choose_kept(points, {rule: 3}, counted)
+        assert retention.kept == [*stamps[1:3], *stamps[5:]]
+        assert retention.deleted == [stamps[0], *stamps[3:5]]
+    assert choose_kept(points, {"last": 1}, stamps[:1]).kept == [stamps[0], stamps[-1]]
+
+
+def test_points_of_the_future_take_no_place_and_stay() -> None:
+    stamps = stamps_from(datetime(2026, 1, 1), *range(0, 24 * 5, 24))
+    points = [make_point(stamp, None) for stamp in stamps]
+    assert choose_kept(points, {"daily": 2}, stamps[:4], future=stamps[4:]).kept == stamps[2:]
+
+
+def test_the_newest_copy_of_a_volume_stays() -> None:
+    stamps = stamps_from(datetime(2026, 1, 1), 0, 24, 48)
+    points = [make_point(stamp, None) for stamp in stamps]
+    assert choose_kept(points, {"last": 1}, stamps, copies=stamps[:1]).kept == [stamps[0], stamps[2]]
+
+
+@pytest.mark.parametrize("rule", ["last", "daily", "weekly", "monthly"])
+def test_a_negative_number_is_refused(rule: str) -> None:
+    check_numbers({"last": None, "daily": 0, rule: 0})
+    with pytest.raises(BackupFailure, match=f"keep.{rule} must be at least 0, not -1"):
+        check_numbers({rule: -1})
 
 
 def test_named_points() -> None:

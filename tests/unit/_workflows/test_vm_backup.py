@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_plan import (
     AUTO,
@@ -22,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     get_volume_uuid,
     has_session,
     list_copied,
+    list_lacking,
     read_infos,
     replace_address,
     sum_sizes,
@@ -126,7 +128,8 @@ def test_a_session_from_its_plan_to_its_end(service: Simulator, work: WorkflowRu
     (entry,) = ended.result["next"]["entries"]
     assert (entry["outcome"], entry["session_ended"], entry["error"]) == (FULL, True, None)
     assert (ended.calls, statuses(service), count_scratch_volumes(service)) == (["DisableCbtTask"], ["Stopped"], 0)
-    assert service.records("cbttask")[0]["description"] == MARK
+    description = service.records("cbttask")[0]["description"]
+    assert description == f"{MARK} It copies to /srv/backups on localhost."
     again = step(work, "end", {"items": [session], "done": [entry]})
     assert (again.calls, again.result["next"]["entries"]) == ([], [])
 
@@ -154,6 +157,65 @@ def test_leftovers_are_ended_first(service: Simulator, work: WorkflowRunner) -> 
     outcomes = sorted(entry["outcome"] for entry in ended.result["next"]["entries"])
     assert outcomes == ["ended", "ended", "unchanged", "unchanged"]
     assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"] * 2, 0)
+
+
+def describe_tasks(service: Simulator) -> set[tuple[str, str]]:
+    """Return the status and the repository of all CBT tasks."""
+    found = ((task["status"], task["description"].rpartition(" copies to ")[2]) for task in service.records("cbttask"))
+    return {*found}
+
+
+def test_two_repositories_at_once(service: Simulator, work: WorkflowRunner) -> None:
+    """The second run is refused and names the first, also if both have planned before, and ends nothing of it."""
+    here: dict[str, Any] = {"repository": "/srv/a", "mover": ["m1", "m2"]}
+    there: dict[str, Any] = {"repository": "/srv/b", "mover": ["m1"]}
+    early = plan(work, vms=["vm-1"], **there).result["next"]["items"]
+    (session,) = enable(work, service, vms=["vm-1"], **here)
+    before, name = service.state(), "A run that copies to /srv/a on m1, m2 has a backup session of the VM"
+    entries = [
+        *plan(work, vms=["vm-1"], **there).result["next"]["entries"],
+        *plan(work, check=True, vms=["vm-1"], **there).result["next"]["entries"],
+        *turn(work, early, **there)["entries"],
+        *step(work, "end", {"items": early, "copied": {"failed": False}}, **there).result["next"]["entries"],
+    ]
+    assert [name in str(entry["error"]) for entry in entries] == [True, True, True, False]
+    assert service.state() == before
+    # The same folder on another data mover is another repository; a mover in common means that the runs see each other.
+    assert [
+        bool(
+            plan(work, check=True, vms=["vm-1"], repository="/srv/a", mover=mover).result["next"]["entries"][0]["error"]
+        )
+        for mover in (["m3"], ["m2", "m3"])
+    ] == [True, False]
+    # A person ends the session of a run that was killed.
+    assert plan(work, vms=["vm-1"], state="ended", repository=None).calls == ["DisableCbtTask"]
+    assert session["vm"]["name"] == "vm-1"
+
+
+def test_two_repositories_in_turn(service: Simulator, work: WorkflowRunner) -> None:
+    """The CBT task names the one that uses it, so it is made again."""
+    for folder in ("/srv/a", "/srv/b", "/srv/b"):
+        (session,) = enable(work, service, vms=["vm-1"], repository=folder)
+        assert describe_tasks(service) == {("Running", f"{folder} on localhost.")}
+        step(work, "end", {"items": [session], "copied": {"failed": False}}, repository=folder)
+        assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"], 0)
+
+
+def test_a_volume_that_is_attached_after_the_plan(service: Simulator, work: WorkflowRunner) -> None:
+    """The manifest gets the VM as it is when its session opens."""
+    items = plan(work, vms=["vm-1"]).result["next"]["items"]
+    volume = items[0]["vm"]["all_volumes"][-1]
+    service.change("volume", volume["uuid"], isShareable=True)
+    (session,) = turn(work, items)["sessions"]
+    assert session["vm"]["all_volumes"][-1]["is_shareable"] is True
+
+
+def test_a_session_that_lacks_a_volume() -> None:
+    volumes = [{"uuid": uuid, "name": f"of-{uuid}", "type": "Data", "status": "Ready"} for uuid in ("v1", "v2")]
+    vm = {"all_volumes": [*volumes, {**volumes[0], "uuid": "v3", "is_shareable": True}]}
+    infos = [{"volume": {"volume_uuid": "v1"}}]
+    assert list_lacking(vm, infos, []) == ["of-v2 (v2)"]
+    assert list_lacking(vm, infos, ["of-*2"]) == list_lacking(vm, infos, ["v2"]) == []
 
 
 def test_volumes_that_are_no_records(service: Simulator, work: WorkflowRunner) -> None:
@@ -499,7 +561,7 @@ def test_ended_sessions_are_a_change(service: Simulator, work: WorkflowRunner) -
 def test_what_the_tasks_of_the_role_get(service: Simulator, work: WorkflowRunner) -> None:
     """Either the role or the tasks of the user copy the sessions, of which the latter have one at a time."""
     items = plan(work).result["next"]["items"]
-    variables: dict[str, Any] = {"compression": "zstd", "verify": False, "timeout": 70, "min_free_percent": 5}
+    variables: dict[str, Any] = {"compression": "zstd", "verify": "all", "timeout": 70, "min_free_percent": 5}
     after = turn(work, items, per_host=2, keep={"last": 3}, **variables)
     assert {**variables, "repository": "/srv/backups", "copy_tasks": None}.items() <= after.items()
     assert after["keep"]["last"] == 3
@@ -714,6 +776,7 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
         ("give vm_backup_repository", {"repository": None}),
         ("vm_backup_concurrency must be at least 1", {"concurrency": 0}),
         ("vm_backup_full_every must be at least 0", {"full_every": -1}),
+        ("vm_backup_keep.daily must be at least 0, not -1", {"keep": {"last": 3, "daily": -1}}),
         ("vm_backup_min_free_percent must be from 0 to 99", {"min_free_percent": 100}),
         ("must not be empty", {"task_prefix": ""}),
         ("No VM meets vm_backup_query", {"query": ["name=nobody"]}),
@@ -859,12 +922,23 @@ def test_a_copy_that_failed(copy: dict[str, Any] | None, message: str) -> None:
 
 def test_a_copy_that_succeeded() -> None:
     volume = {"reason": "the bitmap of the export", "bytes_read": 5, "bytes_written": 3, "verified": True}
-    point = {"point": "20261127T021500Z", "mode": "incremental", "volumes": [volume, volume]}
-    copy = {"failed": False, "finished": 1, "point": point, "kept": ["b"], "kept_as_bases": ["a"], "deleted": ["c"]}
+    volume = {**volume, "bytes_verified": 4, "volume_uuid": "v1", "encrypted": False}
+    left_out = {"volume_uuid": "v3", "name": "data-3", "reason": "it is shareable"}
+    volumes = [volume, {**volume, "volume_uuid": "v2", "encrypted": True}]
+    point = {"point": "20261127T021500Z", "mode": "incremental", "volumes": volumes, "left_out": [left_out]}
+    kept = {"kept": ["b"], "kept_as_bases": ["a"], "deleted": ["c"], "problems": ["The point a cannot be read."]}
+    copy = {"failed": False, "finished": 1, "point": point, **kept}
     item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
     entry = judge_copy(item, copy, None, 10.0)
     assert (entry["outcome"], entry["why"], entry["verified"]) == ("incremental", "the bitmap of the export", True)
     assert (entry["bytes_read"], entry["bytes_written"], entry["point"]) == (10, 6, "20261127T021500Z")
+    assert (entry["bytes_verified"], entry["left_out"]) == (8, ["data-3"])
+    assert entry["notes"] == [
+        "The volume data-3 is not in the point: it is shareable.",
+        "The service encrypts the volume v2, and its copy is in plain text.",
+        "The point a cannot be read.",
+    ]
+    assert f"note: a: {entry['notes'][1]}" in format_table([entry])
     assert (entry["kept"], entry["deleted"], entry["error"]) == (["a", "b"], ["c"], None)
     assert judge_copy(item, copy, "The session remains.", 10.0)["outcome"] == "failed"
 
