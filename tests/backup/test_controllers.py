@@ -83,3 +83,25 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
     assert first.wait() == 0, site.output.read_text(encoding="utf-8")
     assert len(list_points(site)) == 3
     assert {entry["outcome"] for entry in site.back_up().values()} == {"incremental"}
+
+
+def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> None:
+    """The backup skips the VM that is off. The mark of the VM says whose the exports are that the first one has left."""
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
+    site.back_up(query=[], vms="vm-1")
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    restoring = site.start_role("vm_backup_restore", **wanted, rate_limit=1)
+    wait_until(lambda: site.sim.state()["exported"].get(vm["uuid"]), 120)
+    os.killpg(restoring.pid, signal.SIGKILL)
+    restoring.wait()
+    assert site.state_of("vm-1") == "Stopped"
+    # The data mover writes until it notices that nobody waits for it, or that its run is over.
+    code, output, report = site.run_role("vm_backup", query=[], vms="vm-1", min_free_percent=0)
+    assert [entry["outcome"] for entry in report] == ["skipped"], output
+    wait_until(lambda: not list(site.repository.glob("*/.progress.json")), 150)
+    code, output, report = site.run_role("vm_backup_restore", **wanted)
+    assert (code, {entry["outcome"] for entry in report} - {"unchanged"}) == (0, {"changed"}), output
+    assert site.state_of("vm-1") == "Running"
+    assert [tag["tag"] for tag in site.sim.records("usertag") if tag["tag"].startswith("virtinfra.manager ")] == []
