@@ -86,7 +86,7 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
 
 
 def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> None:
-    """The backup skips the VM that is off. The mark of the VM says whose the exports are that the first one has left."""
+    """The backup skips the VM, which is off. The mark of the VM says whose the exports of the first one are."""
     vm = site.sim.records("vm")[0]
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}

@@ -65,6 +65,15 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
     assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
 
 
+def test_the_bookkeeping_of_a_run_is_no_change(site: RoleSite) -> None:
+    """Of VMs of which nothing is copied."""
+    site.sim.change("vm", site.sim.records("vm")[0]["uuid"], state="Stopped")
+    for arguments in (("--check",), ()):
+        code, output, report = site.run_role("vm_backup", *arguments, query=[], vms="vm-1", min_free_percent=0)
+        assert (code, [entry["outcome"] for entry in report]) == (0, ["skipped"]), output
+        assert re.search(r"localhost +: ok=\d+ +changed=0 ", output), output
+
+
 def test_a_home_that_is_not_that_of_passwd(site: RoleSite, tmp_path: Path) -> None:
     """Core writes the file of an async job into one home, and looks for it in the other. None is left in either."""
     homes = (tmp_path / "home", Path(pwd.getpwuid(os.getuid()).pw_dir))

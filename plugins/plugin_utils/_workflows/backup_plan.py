@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._run.owner import has_ended
 
@@ -44,8 +45,7 @@ class Mover:
         """
         name, others = str(result["item"]), taking.get("others") or ()
         for each in (result, taking):
-            if each.get("failed") or each.get("unreachable"):
-                reason = str(each.get("msg") or "it is unreachable").rstrip(".")
+            if reason := find_reason(each):
                 return cls(name, others=others, problem=f"The data mover {name} cannot be used: {reason}.")
         free, total = int(result["space"]["free_bytes"]), int(result["space"]["total_bytes"])
         problem = None
@@ -67,6 +67,22 @@ class Mover:
         known = [each for each in self.checkpoints if each["vm_uuid"] == vm_uuid and each["checkpoint"]]
         newest = max(known, key=lambda each: str(each["point"]), default=None)
         return str(newest["checkpoint"]) if newest else None
+
+
+def find_reason(result: Record, unreachable: str = "it is unreachable") -> str | None:
+    """Return why a task on a data mover has failed, without a full stop, None if it has not."""
+    if not (result.get("failed") or result.get("unreachable")):
+        return None
+    # A module that did not begin has no message of its own, only what its Python has written.
+    errors = str(result.get("module_stderr") or result.get("module_stdout") or "").strip()
+    reason = f"its Python has failed: {errors.splitlines()[-1]}" if errors else str(result.get("msg") or "")
+    return (reason or unreachable).rstrip(".")
+
+
+def check_repository(path: str, variable: str) -> None:
+    """Raise InvalidOptions for a folder whose path depends on where a task of the data mover runs."""
+    if not path.startswith(("/", "~", "$")):
+        raise InvalidOptions(f"{variable} must be an absolute path on the data mover, not {path}")
 
 
 def list_ended(taking: Record) -> list[str]:

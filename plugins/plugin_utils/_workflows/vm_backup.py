@@ -20,6 +20,7 @@ from .backup_plan import (
     Space,
     assign_movers,
     build_uri,
+    check_repository,
     choose_due,
     choose_mode,
     find_hindrance,
@@ -97,6 +98,8 @@ class Settings:
                 "give vm_backup_repository, the folder on the data mover with the restore points, in which runs see"
                 " each other"
             )
+        if self.repository:
+            check_repository(self.repository, "vm_backup_repository")
         if not (self.mover and self.task_prefix):
             raise InvalidOptions("vm_backup_mover and vm_backup_task_prefix must not be empty")
         numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}

@@ -13,7 +13,17 @@ from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraE
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
-from .backup_plan import SILENCE, find_other_run, get_volume_uuid, has_session, list_ended, read_infos, replace_address
+from .backup_plan import (
+    SILENCE,
+    check_repository,
+    find_other_run,
+    find_reason,
+    get_volume_uuid,
+    has_session,
+    list_ended,
+    read_infos,
+    replace_address,
+)
 from .backup_report import Made
 from .marks import Mark, Marks
 from .report import Entry, Report
@@ -62,6 +72,7 @@ class Settings:
 
     def check(self) -> None:
         """Raise InvalidOptions for variables that do not fit."""
+        check_repository(self.repository, "vm_backup_restore_repository")
         if self.to_directory and (self.volumes or self.map or self.start or self.stop):
             raise InvalidOptions(
                 "vm_backup_restore_to_directory writes all volumes of the point into files, and does not touch the VM."
@@ -552,9 +563,7 @@ def find_start(site: Site, vm: Record) -> str | None:
 
 def find_failure(result: Record) -> str | None:
     """Return why a task has failed, None if it has not."""
-    if result.get("failed") or result.get("unreachable"):
-        return str(result.get("msg") or "The data mover is unreachable.")
-    return None
+    return find_reason(result, "The data mover is unreachable")
 
 
 def list_volumes(targets: Sequence[Record], results: Sequence[Record], predicts: bool) -> list[Record]:

@@ -969,3 +969,27 @@ def test_which_volumes_a_session_contains() -> None:
     vm = {"all_volumes": [*copied, *others]}
     assert list_copied(vm) == copied
     assert (sum_sizes(vm), sum_sizes({"all_volumes": None})) == (10, 0)
+
+
+@pytest.mark.parametrize("path", ["backups", "./backups", "srv/backups"])
+def test_a_repository_that_depends_on_the_folder_of_the_task(work: WorkflowRunner, path: str) -> None:
+    """One answer, before the data movers are asked."""
+    message = step(work, "select", repository=path).message
+    assert message == f"vm_backup_repository must be an absolute path on the data mover, not {path}"
+    restore = {"vm_backup_restore_vm": "vm-1", "vm_backup_restore_repository": path}
+    message = work("vm_backup_restore", restore, step="select").message
+    assert message == f"vm_backup_restore_repository must be an absolute path on the data mover, not {path}"
+
+
+def test_a_mover_whose_python_fails(service: Simulator, work: WorkflowRunner) -> None:
+    """Core says only that a module has returned no JSON."""
+    broken = {
+        "item": "m1",
+        "failed": True,
+        "msg": "Module failed: No start of json char found\nSee stdout/stderr for the returned output.",
+        "module_stderr": "Traceback (most recent call last):\nImportError: libpython3.9.so: not found\n",
+    }
+    ran = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=["vm-1"])
+    (entry,) = ran.result["next"]["entries"]
+    reason = "its Python has failed: ImportError: libpython3.9.so: not found."
+    assert entry["error"] == f"The data mover m1 cannot be used: {reason}"
