@@ -29,7 +29,7 @@ options:
     type: list
     elements: str
   tags:
-    description: All user tags. Those of C(module_defaults) are only added.
+    description: All user tags but the marks of roles. Those of C(module_defaults) are only added.
     type: list
     elements: str
   tags_mode:

@@ -22,6 +22,7 @@ from chaos.fault_matrix import (
     run_diagonal,
     run_matrix,
 )
+from chaos.marks import kill_controllers, walk_marks
 from chaos.playbook_faults import demo, overload, play_demo_with_random_faults, play_targets_with_random_faults, targets
 from chaos.random_walk import random_walk
 from chaos.report import Report
@@ -74,6 +75,8 @@ SHORT: dict[str, Part] = {
     "a fault on each request of workflows": in_this_process(
         lambda sim, report: run_workflows(sim, report, MAIN_FAULTS, True)
     ),
+    "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 8, 0.5, 1),
+    "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 300, 1)),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 15, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
@@ -90,6 +93,8 @@ LONG: dict[str, Part] = {
     "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
     "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
     "each fault on each request of workflows": lambda sim, report: run_workflows(sim, report, FAULTS),
+    "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 120, 10.0, 1),
+    "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 5000, 1)),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 600, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),
