@@ -186,6 +186,25 @@ def test_all_changes_of_a_poll_are_one_event(crowd: Simulator, tmp_path: Path) -
     assert second.events[0]["shortened"] == 0
 
 
+def test_an_event_has_the_name_in_inventories(sim: Simulator) -> None:
+    """A job that is limited to the name of the object would concern all hosts, several, or none."""
+    uuids = hosts_of(sim)
+    for uuid, name in zip(uuids, ("all", "twin", "twin"), strict=True):
+        sim.change("host", uuid, name=name)
+
+    async def play(rules: Rules) -> None:
+        async with running("resource_changes", args_of(sim, resource_type="host", fields=["state"]), rules):
+            await polls(sim, "QueryHost", 1)
+            for uuid in uuids:
+                sim.change("host", uuid, state="Disabled")
+            await polls(sim, "QueryHost", 2)
+
+    rules = Rules()
+    asyncio.run(play(rules))
+    found = {event["change"]["uuid"]: event["change"]["inventory_hostname"] for event in rules.events}
+    assert found == {uuids[0]: uuids[0], **{uuid: f"twin_{uuid}" for uuid in uuids[1:]}}
+
+
 def test_threshold_has_hysteresis(sim: Simulator) -> None:
     """Low under 10 %, normal from 12 %, and unchanged between both limits."""
     (uuid, *dummy) = sorted(record["uuid"] for record in sim.records("primarystorage"))
