@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,26 @@ def test_a_damaged_base_means_a_full_copy(site: Site, damage: Callable[[Path], N
     assert following.after == site.stamps == [stamp_of(outcome), stamp_of(following)]
 
 
+def test_a_clock_that_was_a_day_ahead(site: Site) -> None:
+    """The point of that night is kept and takes no place, and is the base of none."""
+    site.vm.write(0, 0, 4 * MIB)
+    first, wrong = stamp_of(site.back_up()), stamp_of(site.back_up())
+    future = (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
+    manifest = site.folder.path / wrong / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "point": future}))
+    manifest.parent.rename(site.folder.path / future)
+    (site.moments / wrong).rename(site.moments / future)
+    for mode in ("compared", "incremental"):
+        site.vm.scatter(0, 3)
+        checkpoint = next(each["checkpoint"] for each in list_points(site.repository, None)["checkpoints"])
+        outcome = site.back_up(checkpoint, keep={"last": 1})
+        assert (modes(outcome), stamp_of(outcome) < future) == ([mode], True)
+        assert f"The point {future} is of the future" in outcome.problems[0]
+    assert outcome.retention.kept == [stamp_of(outcome), future]
+    assert outcome.retention.bases[0] == first
+    assert all(site.is_right(stamp) for stamp in site.stamps)
+
+
 def test_a_session_that_lacks_a_volume(new_site: SiteFactory) -> None:
     """There is no point of it, unless the volume is left out on purpose, which the point says."""
     site = new_site(4 * MIB, 4 * MIB)
@@ -355,6 +376,19 @@ def test_a_prediction_writes_nothing(site: Site) -> None:
     assert predicted.point["mode"] == outcome.point["mode"]
     assert predicted.point["volumes"][0].keys() == outcome.point["volumes"][0].keys()
     assert predicted.point["volumes"][0]["bytes_read"] == outcome.point["volumes"][0]["bytes_read"]
+
+
+def test_retention_is_predicted(site: Site) -> None:
+    """The predicted point takes its place as if it were there."""
+    for dummy in range(3):
+        site.vm.scatter(0, 3)
+        site.back_up(wish=Wish("full"))
+    with site.vm.opened() as infos:
+        task = site.make_task(infos, wish=Wish("full"), keep={"last": 2})
+        predicted = back_up(site.repository, task, QEMU, predict=True)
+        outcome = back_up(site.repository, task, QEMU)
+    assert predicted.retention.deleted == outcome.retention.deleted == predicted.before[:2]
+    assert predicted.problems == outcome.problems == []
 
 
 def test_retention_after_a_point(site: Site) -> None:

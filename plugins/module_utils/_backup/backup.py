@@ -78,17 +78,19 @@ class BackupTask:
         if twice := sorted({uuid for uuid in uuids if uuids.count(uuid) > 1}):
             raise BackupFailure(f"volumes has several entries for {', '.join(twice)}")
 
-    def list_left_out(self) -> list[LeftOut]:
-        """Return the volumes of the VM that are not copied on purpose. Raise BackupFailure if others are missing."""
+    def split(self) -> tuple[list[Export], list[LeftOut]]:
+        """Return what is copied, and what is left out on purpose. Raise BackupFailure for a volume that is missing."""
         left_out, missing = split_volumes(self.vm, {export.volume_uuid for export in self.exports}, self.exclude)
         if missing:
             raise BackupFailure(
                 f"the backup session lacks the volumes {', '.join(missing)} of the VM, so there is no point of it. If"
                 " they were detached meanwhile, try again. A volume can be left out by its name or uuid"
             )
-        if {export.volume_uuid for export in self.exports}.issubset(volume.volume_uuid for volume in left_out):
+        skipped = {volume.volume_uuid for volume in left_out}
+        exports = [export for export in self.exports if export.volume_uuid not in skipped]
+        if not exports:
             raise BackupFailure("all volumes of the VM are left out, so there is nothing to copy")
-        return left_out
+        return exports, left_out
 
 
 @dataclass
@@ -155,11 +157,13 @@ def back_up(repository: Repository, task: BackupTask, qemu: QemuImg, predict: bo
             folder.clean()
         history = History.read(folder, datetime.now(timezone.utc))
         outcome = BackupOutcome(folder.list_stamps(), [])
-        if (point := _find_copied(history.points, task.exports)) is None:
+        exports, left_out = task.split()
+        if (point := _find_copied(history.points, exports)) is None:
             # An unreadable point counts here: the new one must not get its name.
             stamps = [stamp for stamp in folder.list_stamps() if not is_future(stamp, history.now)]
             stamp = make_stamp(history.now, max(stamps, default=None))
-            point = _Backup(repository, folder, task, qemu, history, outcome.warnings).make(stamp, predict)
+            backup = _Backup(repository, folder, task, qemu, history, left_out, outcome.warnings)
+            point = backup.make(stamp, exports, predict)
             if predict:
                 history = history.add(point)
         outcome.point = point.describe()
@@ -216,10 +220,10 @@ def _delete(history: History, retention: Retention, outcome: BackupOutcome, pred
 
 def _find_copied(points: Sequence[Point], exports: Sequence[Export]) -> Point | None:
     """Return the point that was made of the same session, if there is one: it has the same new checkpoints."""
-    session = {(export.volume_uuid, export.checkpoint) for export in exports if export.checkpoint}
+    session = {(export.volume_uuid, export.checkpoint) for export in exports}
     for point in reversed(points):
         copied = {(volume.volume_uuid, volume.checkpoint) for volume in point.volumes if volume.checkpoint}
-        if copied and len(copied) == len(point.volumes) and copied.issubset(session):
+        if copied == session:
             return point
     return None
 
@@ -234,18 +238,17 @@ class _Backup:
         task: BackupTask,
         qemu: QemuImg,
         history: History,
+        left_out: Sequence[LeftOut],
         warnings: list[str],
     ) -> None:
         self._repository, self._folder, self._task, self._qemu = repository, folder, task, qemu
         self._history, self._warnings = history, warnings
-        self._left_out = task.list_left_out()
+        self._left_out = left_out
         self._stop = Event()
 
-    def make(self, stamp: str, predict: bool) -> Point:
-        """Return the new point, which is in the repository unless it is only predicted."""
+    def make(self, stamp: str, exports: Sequence[Export], predict: bool) -> Point:
+        """Return the new point of these volumes, which is in the repository unless it is only predicted."""
         with ExitStack() as stack:
-            skipped = {volume.volume_uuid for volume in self._left_out}
-            exports = [export for export in self._task.exports if export.volume_uuid not in skipped]
             volumes = [stack.enter_context(self._open_volume(export)) for export in exports]
             check_space(self._repository.root, self._count_needed(volumes), self._task.min_free_percent)
             if predict:

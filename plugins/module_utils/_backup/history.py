@@ -22,13 +22,15 @@ _WRONG_CHECKSUM = "its checksum is not that of the manifest"
 class History:
     """The points of a VM that can be read, oldest first, and by their names why others cannot be.
 
-    An image that cannot be looked at makes its point unreadable, one that is not there does not.
+    An image that cannot be looked at makes its point unreadable, one that is not there does not. A point that is only
+    ``predicted`` has no files.
     """
 
     folder: VmFolder
     now: datetime
     points: Sequence[Point]
     unreadable: dict[str, str]
+    predicted: Point | None = None
 
     @classmethod
     def read(cls, folder: VmFolder, now: datetime) -> History:
@@ -53,7 +55,7 @@ class History:
 
     def add(self, point: Point) -> History:
         """Return the history with a point that is only predicted."""
-        return replace(self, points=[*self.points, point])
+        return replace(self, points=[*self.points, point], predicted=point)
 
     @property
     def future(self) -> list[str]:
@@ -68,7 +70,7 @@ class History:
     @cached_property
     def problems(self) -> dict[str, list[str]]:
         """What is wrong with the points that cannot be restored completely, by their names."""
-        found = {point.stamp: list(self.list_problems(point)) for point in self.points}
+        found = {point.stamp: self.list_problems(point) for point in self.points if point is not self.predicted}
         return {stamp: problems for stamp, problems in found.items() if problems}
 
     def list_problems(self, point: Point) -> list[str]:
@@ -90,7 +92,9 @@ class History:
         """Return for each volume that a point has the newest point with a whole copy of it, if there is one."""
         newest = {}
         for uuid in {volume.volume_uuid for point in self.points for volume in point.volumes}:
-            if bases := self.list_bases(uuid):
+            if self.predicted and self.predicted.find(uuid):
+                newest[uuid] = self.predicted.stamp
+            elif bases := self.list_bases(uuid):
                 newest[uuid] = bases[0].stamp
         return newest
 

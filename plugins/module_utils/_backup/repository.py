@@ -98,8 +98,12 @@ class Repository:
         return True
 
     def was_restored(self, volume_uuid: str) -> bool:
-        """Return whether a volume was restored after its newest point."""
-        return (self.root / RESTORED / volume_uuid).exists()
+        """Return whether a volume was restored after its newest point. Raise OSError if this cannot be found out."""
+        try:
+            (self.root / RESTORED / volume_uuid).lstat()
+        except FileNotFoundError:
+            return False
+        return True
 
     def forget_restored(self, volume_uuids: Iterable[str]) -> None:
         """Remove the marks of volumes."""

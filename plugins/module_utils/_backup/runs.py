@@ -147,11 +147,20 @@ class Runs:
         return [uuid for uuid in vm_uuids if uuid not in taken], others
 
     def _read(self) -> Iterator[OtherRun]:
-        """Yield all runs. A file that cannot be read belongs to none."""
+        """Yield all runs. Raise BackupFailure for one that cannot be read, because it may have any VM.
+
+        A run that has ended meanwhile has none, and what a power failure left of a file is not one of a run.
+        """
         for path in sorted(self._folder.glob("*.json")):
-            with suppress(OSError, ValueError, KeyError, TypeError):
-                content = json.loads(path.read_text(encoding="utf-8"))
-                silent = max(0, round(time.time() - path.stat().st_mtime))
+            try:
+                text, changed = path.read_text(encoding="utf-8"), path.stat().st_mtime
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise BackupFailure(f"{path} cannot be read, so it is not known what runs: {error.strerror}") from error
+            with suppress(ValueError, KeyError, TypeError):
+                content = json.loads(text)
+                silent = max(0, round(time.time() - changed))
                 if is_uuid(path.stem):
                     yield OtherRun(path.stem, dict(content["owner"]), list(content["vm_uuids"]), silent)
 

@@ -37,18 +37,19 @@ def build_vm(**members: Any) -> dict[str, Any]:
 def test_a_volume_that_the_session_lacks(members: dict[str, Any], exclude: tuple[str, ...], reason: str | None) -> None:
     task = BackupTask(build_vm(**members), [EXPORT], exclude=exclude)
     if reason:
-        (left_out,) = task.list_left_out()
+        exports, (left_out,) = task.split()
+        assert exports == [EXPORT]
         assert (left_out.volume_uuid, left_out.name, left_out.reason) == (DATA, "data-1", reason)
     else:
         with pytest.raises(BackupFailure, match=rf"the backup session lacks the volumes data-1 \({DATA}\)"):
-            task.list_left_out()
+            task.split()
 
 
 def test_a_volume_that_is_excluded_is_not_copied_although_the_session_has_it() -> None:
     left_out, missing = split_volumes(build_vm(), {ROOT, DATA}, ["data-1"])
     assert ([volume.volume_uuid for volume in left_out], missing) == ([DATA], [])
     with pytest.raises(BackupFailure, match="all volumes of the VM are left out"):
-        BackupTask(build_vm(is_shareable=True), [EXPORT], exclude=["*"]).list_left_out()
+        BackupTask(build_vm(is_shareable=True), [EXPORT], exclude=["*"]).split()
 
 
 def test_a_volume_that_was_attached_meanwhile_is_copied() -> None:

@@ -509,6 +509,17 @@ def test_files_of_runs_that_cannot_be_read(repository: Repository) -> None:
     for name in ("2" * 32, "other"):
         (repository.root / ".runs" / f"{name}.json").write_text('{"vm_uuids": ["1"]', encoding="utf-8")
     assert runs.take("3" * 32, {}, [VM], (), predict=False) == ([VM], [])
+    replace_by_circle(repository.root / ".runs" / f"{'3' * 32}.json")
+    with pytest.raises(BackupFailure, match="so it is not known what runs"):
+        runs.take("4" * 32, {}, [VM], (), predict=False)
+
+
+def test_marks_of_restores_that_cannot_be_read(repository: Repository) -> None:
+    """The volume is not taken for one that was not restored: its bitmap would be believed."""
+    assert not repository.was_restored(VOLUME)
+    (repository.root / ".restored").symlink_to(".restored")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        repository.was_restored(VOLUME)
 
 
 def test_a_lock_that_another_process_gives_up(repository: Repository) -> None:
