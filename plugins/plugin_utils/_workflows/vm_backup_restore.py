@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -116,6 +117,8 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     ended = list_ended({"others": listed["runs"]})
     refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
+    if settings.snapshot_first:
+        _refuse_lack_of_room(site, targets, [each for each in listed["points"] if each["vm_uuid"] == point["vm_uuid"]])
     # The point may be that of another VM, whose folder says how far the restore is.
     vms = list(dict.fromkeys((point["vm_uuid"], vm["uuid"])))
     run = {"run": str(uuid4()), "owner": describe_owner(settings.timeout + SILENCE), "vm_uuids": vms, "ended": ended}
@@ -212,10 +215,47 @@ def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record
                 f"the volume {target['name']} ({uuid}) has {target['size']} bytes, and its copy {size}. {NOTHING} A"
                 " volume that is larger is accepted with vm_backup_restore_allow_larger"
             )
-        targets.append({"source": source, "uuid": uuid, "name": target["name"], "size": target["size"]})
+        storage = target.get("primary_storage_uuid")
+        known = {"name": target["name"], "size": target["size"], "storage": storage, "point": point["point"]}
+        targets.append({"source": source, "uuid": uuid, **known})
     if len({target["uuid"] for target in targets}) < len(targets):
         raise InvalidOptions(f"vm_backup_restore_map has several copies for one volume. {NOTHING}")
     return targets
+
+
+def _refuse_lack_of_room(site: Site, targets: Sequence[Record], points: Sequence[Record]) -> None:
+    """Raise InvalidOptions if a primary storage may become full while volumes are written that have a new snapshot.
+
+    What is written is kept beside the snapshot. ``points`` are those of the VM of the point.
+    """
+    try:
+        storages = site.read("primary_storage_info")["primary_storages"]
+    except VirtinfraError as failure:
+        site.warn(f"It is not known whether the primary storages have room for the restore: {failure}")
+        return
+    needed: Counter[str] = Counter()
+    for target in targets:
+        needed[str(target["storage"])] += count_written(target, points)
+    for storage in storages:
+        free, most = storage.get("available_physical_capacity"), needed[str(storage["uuid"])]
+        if free is not None and free < most:
+            raise InvalidOptions(
+                f"the primary storage {storage.get('name')} has {free} bytes free, and up to {most} are written beside"
+                f" the snapshot group. {NOTHING} Free space on it, or set vm_backup_restore_snapshot_first to false"
+            )
+
+
+def count_written(target: Record, points: Sequence[Record]) -> int:
+    """Return how many bytes a restore of a volume writes at most: its size, or what the files of its copy have."""
+    by_stamp = {point["point"]: point for point in points}
+    stamp, total = target["point"], 0
+    while stamp is not None:
+        copies = by_stamp[stamp]["volumes"] if stamp in by_stamp else ()
+        copy = next((each for each in copies if each["volume_uuid"] == target["source"]), {})
+        if copy.get("file_bytes") is None or copy.get("compression") != "none":
+            return int(target["size"])
+        total, stamp = total + int(copy["file_bytes"]), copy["base"]
+    return min(int(target["size"]), total)
 
 
 def describe(vm: Record, point: Record, targets: Sequence[Record]) -> list[str]:

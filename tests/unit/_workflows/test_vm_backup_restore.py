@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import (
     MARK,
+    count_written,
     describe_half,
     match_exports,
 )
@@ -659,6 +660,44 @@ def test_files_that_are_not_written_are_failures(
 def test_a_point_without_volumes_is_refused(service: Simulator, work: WorkflowRunner) -> None:
     message = step(work, "plan", {"listed": list_points(service, volumes=[])}).message
     assert f"the point {STAMP} has no volumes. Nothing was changed." in message
+
+
+def test_a_storage_without_room_beside_the_snapshots(service: Simulator, work: WorkflowRunner) -> None:
+    """Before the VM is stopped. Without snapshots, the volumes are overwritten in place."""
+    vm = service.records("vm")[0]
+    (storage,) = {volume["primaryStorageUuid"] for volume in vm["allVolumes"]}
+    needed = sum(volume["size"] for volume in vm["allVolumes"])
+    service.change("primarystorage", storage, availablePhysicalCapacity=needed)
+    assert "next" in plan(service, work).result
+    service.change("primarystorage", storage, availablePhysicalCapacity=needed - 1)
+    refused = plan(service, work)
+    message = (
+        f"has {needed - 1} bytes free, and up to {needed} are written beside the snapshot group. Nothing was changed"
+    )
+    assert (message in refused.message, refused.calls) == (True, [])
+    assert "next" in plan(service, work, snapshot_first=False).result
+    service.fault("fail", "QueryPrimaryStorage", error={"code": "ID.1002", "details": "not permitted"}, count=None)
+    ran = plan(service, work)
+    assert "next" in ran.result
+    assert "It is not known whether the primary storages have room" in ran.warnings[0]
+
+
+def test_how_much_a_restore_writes_at_most() -> None:
+    """No more than the files of the copy have, which are sparse. Those that are compressed say nothing about it."""
+
+    def point(stamp: str, base: str | None, file_bytes: int | None, compression: str = "none") -> dict[str, Any]:
+        copy = {"volume_uuid": "v", "base": base, "file_bytes": file_bytes, "compression": compression}
+        return {"point": stamp, "volumes": [copy]}
+
+    target = {"source": "v", "point": "2", "size": 100}
+    for base, expected in (
+        (point("1", None, 30), 40),
+        (point("1", None, 300), 100),
+        (point("1", None, 30, "zstd"), 100),
+        (point("1", None, None), 100),
+        (point("0", None, 30), 100),
+    ):
+        assert count_written(target, [base, point("2", "1", 10)]) == expected
 
 
 # ---------------------------------------------------------------------------------------------------------------- mark
