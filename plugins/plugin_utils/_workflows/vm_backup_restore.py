@@ -251,7 +251,7 @@ def count_written(target: Record, points: Sequence[Record]) -> int:
     stamp, total = target["point"], 0
     while stamp is not None:
         copies = by_stamp[stamp]["volumes"] if stamp in by_stamp else ()
-        copy = next((each for each in copies if each["volume_uuid"] == target["source"]), {})
+        copy: Record = next((each for each in copies if each["volume_uuid"] == target["source"]), {})
         if copy.get("file_bytes") is None or copy.get("compression") != "none":
             return int(target["size"])
         total, stamp = total + int(copy["file_bytes"]), copy["base"]
