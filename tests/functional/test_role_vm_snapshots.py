@@ -102,4 +102,4 @@ def test_the_output_counts_changes_and_names_each_failure(service: Simulator, pl
     assert "2 of 3 VMs failed" in run.output
     assert 1 < run.output.count("is not ready") == run.output.count("No such VM") <= 3
     assert "changed: vm-2" in run.output
-    assert len(list(filter(None, run.output.splitlines()))) <= 33
+    assert len(list(filter(None, run.output.splitlines()))) <= 35

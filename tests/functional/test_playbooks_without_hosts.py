@@ -1,0 +1,38 @@
+"""The playbooks for hosts fail if the inventory has none that they select. Ansible itself skips such a play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from simulator.launch import Simulator
+from support.playbook_runner import PlaybookRunner
+
+
+@pytest.mark.parametrize(
+    ("playbook", "arguments", "message"),
+    [
+        ("onboard_hosts", [], "No host was added."),
+        ("onboard_hosts", ["-i", "hosts.ini", "-e", "onboard_hosts_pattern=hots-1"], "No host was added."),
+        ("maintenance_walk", [], "No host was put into maintenance."),
+        ("remove_hosts", ["-e", "remove_hosts_pattern=host-9"], "No host was removed."),
+        (
+            "remove_hosts",
+            ["-i", "hosts.ini", "-e", "remove_hosts_pattern=hots-1"],
+            "no host that remove_hosts_pattern selects (hots-1)",
+        ),
+        ("remove_hosts", ["-i", "hosts.ini"], "Set remove_hosts_pattern"),
+    ],
+)
+def test_nothing_is_done_without_a_word(
+    sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path, playbook: str, arguments: list[str], message: str
+) -> None:
+    inventory = tmp_path / "hosts.ini"
+    inventory.write_text("host-1\n", encoding="utf-8")
+    given = [str(inventory) if argument == inventory.name else argument for argument in arguments]
+    environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+    run = playbook_runner.playbook(f"virtinfra.manager.{playbook}", given, environment)
+    assert run.code == 2, run.output
+    assert message in " ".join(run.output.split())
+    assert not any(played.written for played in run)
