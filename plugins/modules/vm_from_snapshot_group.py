@@ -77,7 +77,7 @@ options:
     type: str
     aliases: [default_l3_network_uuid]
   vm_nic_params:
-    description: Details of the NICs in the service's own format, also as JSON.
+    description: Details of the NICs in the service's own format, a list of mappings, also as JSON.
     type: json
   type:
     description: The type of the VM.

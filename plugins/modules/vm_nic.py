@@ -89,7 +89,8 @@ options:
   vm_nic_params:
     description:
       - Details of the NIC in the service's own format, sent when it is attached or moved. They are not compared.
-      - Write it as a list or a mapping, or as a JSON string.
+      - Write it as a mapping, or as a JSON string. A list with one mapping is sent as the mapping, since services take
+        one object.
     type: json
 seealso:
   - module: virtinfra.manager.vm

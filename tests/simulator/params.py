@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -63,6 +64,17 @@ def trim(value: Any) -> Any:
     return value
 
 
+_JSON_FORMS: dict[str | None, type] = {"VmNicParams": list, "VmNicParam": dict}
+"""What the JSON texts of parameters contain: an operation on one NIC refuses a list, a creation an object."""
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _validate_param(param: Parameter, value: Any) -> None:
     elements = value if isinstance(value, list) else [value]
     if param.schema == "DeleteMode" and value not in param.choices:
@@ -76,6 +88,8 @@ def _validate_param(param: Parameter, value: Any) -> None:
     # Servers check the form of new uuids only; another uuid that is malformed is not found.
     if param.schema == "NewUuid" and not all(re.fullmatch(str(param.pattern), element) for element in elements):
         raise invalid_argument(f"field[{param.name}] must be a version 4 uuid without dashes, but {value!r} found")
+    if param.schema in _JSON_FORMS and not isinstance(_parse_json(value), _JSON_FORMS[param.schema]):
+        raise invalid_argument(f"field[{param.name}] cannot be parsed from {value!r}")
     if param.refuses_empty and not value:
         raise invalid_argument(f"field[{param.name}] cannot be empty")
 

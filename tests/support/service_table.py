@@ -113,9 +113,8 @@ def _build_parameter(described: Described, parameter: Parameter, alias: str) -> 
 
 def type_of(parameter: Parameter) -> str:
     """Return the table's type for a parameter of the description."""
-    return {("int", "int64"): "long", ("str", "json"): "json"}.get(
-        (parameter.type, str(parameter.format)), parameter.type
-    )
+    names = {("int", "int64"): "long", ("str", "json"): "json", ("str", "json-object"): "json_object"}
+    return names.get((parameter.type, str(parameter.format)), parameter.type)
 
 
 def format_table() -> str:

@@ -142,7 +142,8 @@ def _parse_parameter(mark: str) -> Parameter:
     type_name, elements = _TYPES[kind]
     return Parameter(
         name.rstrip("!"),
-        type_name,
+        # A list of NICs, as a JSON text, in all operations of the catalogue.
+        "json" if name == "vmNicParams" else type_name,
         required=name.endswith("!"),
         choices=tuple(choices.split("|")) if choices else (),
         elements=elements,

@@ -33,20 +33,22 @@ _TYPES = {
     "list": check_type_list,
     "dict": check_type_dict,
     "json": check_type_jsonarg,
+    "json_object": check_type_jsonarg,
 }
 
 
 class Parameter(NamedTuple):
     """One parameter of an operation.
 
-    ``type`` is one of Ansible's types (str, int, float, bool, list, dict, json: a JSON text) or long, ``elements`` that
-    of the elements of a list, if they are not all texts. ``required`` follows the document; a required parameter with
-    ``omit_if_unset`` is omitted when it is not given, because servers refuse an empty value. ``since`` is the version
-    that added the parameter. ``alias`` is a second spelling in the document, which is sent too. ``refers_to`` is the
-    type of object whose uuids the value contains. ``field`` is the record's name for the value, if it differs.
-    ``is_compared`` is False if records never show the value: it is only sent with calls that are necessary for another
-    reason, as tags are. One of ``choices`` may be spelt in small or capital letters; it is sent as ``choices`` has it.
-    ``longest`` is the limit of characters of the operation, if it is not the usual one of the name.
+    ``type`` is one of Ansible's types (str, int, float, bool, list, dict) or long, or a JSON text, json of a list of
+    objects and json_object of one, ``elements`` that of the elements of a list, if they are not all texts. ``required``
+    follows the document; a required parameter with ``omit_if_unset`` is omitted when it is not given, because servers
+    refuse an empty value. ``since`` is the version that added the parameter. ``alias`` is a second spelling in the
+    document, which is sent too. ``refers_to`` is the type of object whose uuids the value contains. ``field`` is the
+    record's name for the value, if it differs. ``is_compared`` is False if records never show the value: it is only
+    sent with calls that are necessary for another reason, as tags are. One of ``choices`` may be spelt in small or
+    capital letters; it is sent as ``choices`` has it. ``longest`` is the limit of characters of the operation, if it is
+    not the usual one of the name.
     """
 
     name: str
@@ -74,8 +76,8 @@ class Parameter(NamedTuple):
         except (TypeError, ValueError, OverflowError) as error:
             kind = f"list of {self.elements}" if self.elements else self.type
             raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}") from error
-        if self.type == "json":
-            _check_json(label, value)
+        if self.type.startswith("json"):
+            value = _shape_json(label, value, is_list=self.type == "json")
         if not self.choices:
             return value
         return [self._choose(label, item) for item in value] if isinstance(value, list) else self._choose(label, value)
@@ -105,12 +107,21 @@ def optional(name: str, type: str = "str", **details: Any) -> Parameter:
     return Parameter(name, type, **details)
 
 
-def _check_json(label: str, text: str) -> None:
-    """Raise InvalidOptions when a string is not JSON."""
+def _shape_json(label: str, text: str, is_list: bool) -> str:
+    """Return a JSON text of a list of mappings, or of one mapping: services refuse the other form.
+
+    Raise InvalidOptions when the text is no JSON, or has neither form.
+    """
     try:
-        json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOptions(f"{label} must be JSON: {error}") from None
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, dict) for item in items) or (not is_list and len(items) > 1):
+        raise InvalidOptions(f"{label} must be {'a list of mappings' if is_list else 'one mapping'}, not {text}")
+    if isinstance(value, list) == is_list:
+        return text
+    return json.dumps(items if is_list else next(iter(items), {}))
 
 
 # The value of the option ``state`` for an object that shall not exist.

@@ -81,7 +81,15 @@ _LOGIN = _Form(
 )
 
 _FORMS = (_QUOTED_VALUE, _NAMED_VALUE, _WEBHOOK, _COMMAND, _LOGIN)
-_ALL_HINTS = tuple(dict.fromkeys(hint for form in _FORMS for hint in form.hints))
+# Names of parameters and members that are secret without one of the words of _NAME, in small letters without
+# underscores, and the hints that they contain.
+_SECRET_WORDS = re.compile(
+    r".*(?:authkey|bindpw|bindpwd|community|credentials?|encryptionkey|keypem|privkey)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_SECRET_HINTS = ("bindpw", "communit", "credential")
+
+_ALL_HINTS = tuple(dict.fromkeys([*(hint for form in _FORMS for hint in form.hints), *_SECRET_HINTS]))
 HINTS = tuple(hint for hint in _ALL_HINTS if not any(other in hint for other in _ALL_HINTS if other != hint))
 # Characters of which a string with credentials of a form contains at least one; a backslash may be one that is escaped.
 # A text is searched for them ten times as fast as for words, and lists of records rarely contain them.
@@ -106,7 +114,7 @@ def compile_patterns() -> None:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a member of this name contains a secret: ``password``, ``sshPassword``, ``access_key_secret``."""
-    return _compile(_SECRET_NAME).search(name) is not None
+    return _compile(_SECRET_NAME).search(name) is not None or _SECRET_WORDS.match(name.replace("_", "")) is not None
 
 
 def is_secret_parameter(name: str) -> bool:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import collect_secrets
 from tools.catalogue import TARGET, Fact, format_catalogue, list_variables
 
 from simulator.description import Parameter, operations
 from support.catalogue_server import FACTS, CatalogueServer
+from support.collection import load_spec
 from support.module_runner import ModuleRun, run_module
 
 UUID = "a0000003000040008000000000000001"
@@ -391,3 +393,81 @@ def test_unknown_field_of_a_known_type_is_refused(servers: dict[str, CatalogueSe
     ran = run("resource_info", servers["z"], resource_type="host", fields=["nam"])
     assert ran.message == "fields: the records have no field nam. Did you mean name?"
     assert servers["z"].requests == []
+
+
+# -------------------------------------------------------------------------------------------- what a reply says, or has
+
+REFUSED = {"success": False, "error": {"code": "SYS.1006", "details": "the tag is that of another account"}}
+BATCHES = [
+    ([REFUSED], "1 of 1 items failed", False),
+    ([{"success": True}, REFUSED], "1 of 2 items failed", True),
+]
+
+
+@pytest.mark.parametrize(("results", "message", "changed"), BATCHES)
+def test_job_that_failed_for_its_items_is_a_failure(
+    servers: dict[str, CatalogueServer], results: list[dict[str, Any]], message: str, changed: bool
+) -> None:
+    """Also for job_wait and job_info, which read the job later."""
+    server = servers["z"]
+    server.results["AttachTagToResources"] = {"results": results}
+    params = {"tagUuid": UUID, "resourceUuids": [UUID]}
+    ran = call("AttachTagToResources", server, params=params, wait_interval=0.05)
+    assert (ran.failed, ran.changed, ran["reply"]) == (True, changed, {"results": results})
+    assert message in ran.message
+    assert "AttachTagToResources failed (SYS.1006): the tag is that of another account" in ran.message
+    assert ran["error"]["code"] == "SYS.1006"
+    started = call("AttachTagToResources", server, params=params, wait=False)
+    waited = run("job_wait", server, jobs=[started["job"]], wait_interval=0.05)
+    assert waited.failed
+    assert message in waited.message
+    info = run("job_info", server, jobs=[started["job"]])
+    assert (info["jobs"][0]["state"], info["summary"]["failed"]) == ("failed", 1)
+
+
+def test_items_that_succeeded_are_no_failure(servers: dict[str, CatalogueServer]) -> None:
+    servers["z"].results["AttachTagToResources"] = {"results": [{"success": True, "error": None}]}
+    params = {"tagUuid": UUID, "resourceUuids": [UUID]}
+    assert call("AttachTagToResources", servers["z"], params=params, wait_interval=0.05).changed
+
+
+SECRET = "correct horse battery"
+
+
+@pytest.mark.parametrize("is_hidden", [True, False])
+def test_secrets_of_a_reply_are_for_tasks_that_show_nothing(
+    servers: dict[str, CatalogueServer], is_hidden: bool
+) -> None:
+    server = servers["z"]
+    server.results["CreateAccessKey"] = {"inventory": {"AccessKeyID": "id-1", "AccessKeySecret": SECRET}}
+    options = {"base_url": server.url, "session_id": UUID, "wait_interval": 0.05}
+    params = {"operation": "CreateAccessKey", "params": {"accountUuid": UUID}}
+    outcome = run_module("api", {**options, **params}, is_hidden=is_hidden)
+    assert (outcome.result["reply"]["inventory"]["AccessKeySecret"] == SECRET) == is_hidden
+    server.results["CreateAccessKey"] = {"results": [REFUSED], "AccessKeySecret": SECRET}
+    failed = run_module("api", {**options, **params}, is_hidden=is_hidden)
+    assert SECRET not in str(failed.result)
+
+
+SECRETS = [
+    "community",
+    "readCommunity",
+    "privKey",
+    "bindPw",
+    "authKey",
+    "encryptionKey",
+    "credential",
+    "kmsClientKeyPem",
+]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secret_parameters_are_masked_in_parameters_and_replies(servers: dict[str, CatalogueServer], name: str) -> None:
+    """A service may repeat them in texts, and results of a batch contain the options of each object."""
+    spec = load_spec("api").argument_spec
+    assert SECRET in collect_secrets(spec, {"params": {name: SECRET}})
+    batch = load_spec("batch").argument_spec
+    assert SECRET in collect_secrets(batch, {"objects": [{"operation": "a", "params": {"list": [{name: SECRET}]}}]})
+    servers["z"].results["GetVersion"] = {"inventory": {name: SECRET, "name": "a"}}
+    reply = call("GetVersion", servers["z"])["reply"]["inventory"]
+    assert reply == {name: "********", "name": "a"}

@@ -657,6 +657,16 @@ def test_null_is_omitted_and_empty_is_sent() -> None:
             "vmNicParams of ChangeVmNicNetwork must be JSON",
         ),
         (
+            "ChangeVmNicNetwork",
+            {"vmNicUuid": UUID, "destL3NetworkUuid": UUID, "vmNicParams": [{"ip": "a"}, {"ip": "b"}]},
+            "vmNicParams of ChangeVmNicNetwork must be one mapping",
+        ),
+        (
+            "CreateVmInstanceFromVolumeSnapshotGroup",
+            {"volumeSnapshotGroupUuid": UUID, "name": "a", "vmNicParams": "1"},
+            "vmNicParams of .* must be a list of mappings",
+        ),
+        (
             "ChangeHostState",
             {"uuid": UUID, "stateEvent": "enable", "mode": "x"},
             "ChangeHostState has no parameter mode",

@@ -60,7 +60,10 @@ json_values = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(letters, inner),
     max_leaves=4,
 ).filter(lambda value: isinstance(value, (list, dict)))
-some_json = json_values | json_values.map(json.dumps)
+nic_details = st.dictionaries(words, json_values, max_size=2)
+one_nic = nic_details | nic_details.map(json.dumps)
+several_nics = st.lists(nic_details, max_size=2)
+some_nics = several_nics | several_nics.map(json.dumps)
 ids = st.lists(words.map(str.strip), max_size=3, unique=True)
 addresses = st.integers(100, 250).map("10.102.0.{}".format)
 macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:02x}:{number & 255:02x}")
@@ -265,7 +268,7 @@ ACTING: dict[str, Case] = {
             "memory_size": st.integers(2**20, 2**49),
             "reserved_memory_size": st.just(0) | st.integers(2**20, 2**49),
             "l3_networks": st.lists(spellings(seeded_uuid("l3network", 2)), min_size=1, max_size=1),
-            "vm_nic_params": some_json,
+            "vm_nic_params": some_nics,
             "type": st.sampled_from(["UserVm", "ApplianceVm"]),
             "zone": spellings(seeded_uuid("zone", 1)),
             "cluster": spellings(seeded_uuid("cluster", 1)),
@@ -333,12 +336,12 @@ ACTING: dict[str, Case] = {
     "vm_nic attached": Case(
         "vm_nic",
         ATTACHED,
-        {**TAGS, "static_ip": addresses, "custom_mac": macs, "driver_type": words, "vm_nic_params": some_json},
+        {**TAGS, "static_ip": addresses, "custom_mac": macs, "driver_type": words, "vm_nic_params": one_nic},
     ),
     "vm_nic moved": Case(
         "vm_nic",
         {"uuid": NIC, "l3_network": seeded_uuid("l3network", 2)},
-        {**TAGS, "static_ip": addresses, "vm_nic_params": some_json},
+        {**TAGS, "static_ip": addresses, "vm_nic_params": one_nic},
     ),
     "vm_nic disabled": Case("vm_nic", {"uuid": NIC, "state": "disabled"}, TAGS),
     "vm_nic_qos": Case("vm_nic_qos", {"uuid": NIC, "direction": "in"}, TAGS),

@@ -117,7 +117,7 @@ def expected_type(operation: str, stated: Parameter) -> str:
     if stated.name.lower().endswith("memorysize"):
         return "bytes"
     if stated.type != "list":
-        return "json" if stated.format == "json" else stated.type
+        return "json" if str(stated.format).startswith("json") else stated.type
     words = {"string": "str", "integer": "int", "object": "dict"}
     return f"list of {words.get(element_type(operation, stated.name), 'raw')}"
 

@@ -177,11 +177,12 @@ def test_network_that_is_attached_already(run: ModuleRunner, sim: Simulator, see
 
 
 def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
+    """The details of the NIC as one object, since services refuse a list."""
     address = free_address(sim, desired["l3_network"])
-    options = {"static_ip": address, "custom_mac": "FA:16:3E:00:00:01", "driver_type": "e1000", "vm_nic_params": "[]"}
-    ran = run.twice("vm_nic", {**desired, **options})
-    expected = {"staticIp": address, "customMac": "fa:16:3e:00:00:01", "driverType": "e1000", "vmNicParams": "[]"}
-    assert ran.sent("AttachL3NetworkToVm") == expected
+    options = {"static_ip": address, "custom_mac": "FA:16:3E:00:00:01", "driver_type": "e1000"}
+    ran = run.twice("vm_nic", {**desired, **options, "vm_nic_params": '[{"a": 1}]'})
+    expected = {"staticIp": address, "customMac": "fa:16:3e:00:00:01", "driverType": "e1000"}
+    assert ran.sent("AttachL3NetworkToVm") == {**expected, "vmNicParams": '{"a": 1}'}
     assert (ran["nic"]["ip"], ran["nic"]["driver_type"]) == (address, "e1000")
 
 
@@ -224,7 +225,7 @@ def test_nic_is_moved_to_another_network(run: ModuleRunner, sim: Simulator, seed
     ran = run.twice("vm_nic", options)
     assert ran.calls == ["ChangeVmNicNetwork"]
     assert ran.log[1]["path"].endswith(f"/{options['uuid']}/l3-networks/{options['l3_network']}")
-    assert ran.sent("ChangeVmNicNetwork") == {"vmNicParams": "[]"}
+    assert ran.sent("ChangeVmNicNetwork") == {"vmNicParams": "{}"}
     assert ran["nic"]["ip"] == sim.records("vmnic")[1]["ip"]
 
 

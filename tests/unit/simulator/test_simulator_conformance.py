@@ -267,14 +267,14 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "staticIp": free_address(caller),
         "driverType": "virtio",
         "customMac": "fa:16:3e:00:00:01",
-        "vmNicParams": "[]",
+        "vmNicParams": "{}",
     },
     "ChangeVmNicState": lambda caller: {"vmNicUuid": NIC, "state": "disable"},
     "ChangeVmNicNetwork": lambda caller: {
         "vmNicUuid": NIC,
         "destL3NetworkUuid": OTHER_NETWORK,
         "staticIp": free_address(caller),
-        "vmNicParams": "[]",
+        "vmNicParams": "{}",
     },
     "DeleteNicQos": lambda caller: {"uuid": NIC, "direction": "in"},
     "AddKVMHost": lambda caller: {
