@@ -360,21 +360,12 @@ class _Backup:
         sha256 = threads.submit(hash_file, path, self._stop)
         if self._task.verify in (WRITTEN, ALL):
             with open_image(path) as image:
-                extents = self._list_to_verify(volume, image)
+                extents = _list_to_verify(volume, image, self._task.verify)
                 volume.bytes_verified = count_bytes(extents)
                 self._begin(meter, stamp, volume, "verify", count_bytes(extents))
                 compare(image, volume.source, extents, meter)
             volume.verified = True
         return sha256
-
-    def _list_to_verify(self, volume: _Volume, image: Connection) -> list[Extent]:
-        """Return what of a copy to compare. What both say is zero is not read."""
-        size = volume.source.size
-        if self._task.verify == ALL:
-            return list_non_zero(image, volume.source, size)
-        if volume.plan.mode == FULL:
-            return align(list_data(image), size)
-        return align(volume.counts.extents if volume.plan.mode == COMPARED else volume.extents, size)
 
     @contextmanager
     def _open_volume(self, export: Export) -> Iterator[_Volume]:
@@ -389,12 +380,7 @@ class _Backup:
             # QEMU compresses whole clusters only.
             compression = NONE if source.size % CLUSTER else self._task.compression
             extents = align(_list_extents(export, source, plan), source.size)
-            yield _Volume(export, source, plan, extents, compression, self._is_encrypted(export))
-
-    def _is_encrypted(self, export: Export) -> bool | None:
-        """Return whether the service encrypts a volume, None if the record of the VM does not say it."""
-        records = self._task.vm.get("all_volumes") or ()
-        return next((volume.get("encrypted") for volume in records if volume.get("uuid") == export.volume_uuid), None)
+            yield _Volume(export, source, plan, extents, compression, _is_encrypted(self._task.vm, export))
 
     def _image(self, stamp: str, volume: _Volume) -> Path:
         return self._folder.image(f"{stamp}{PARTIAL}", volume.export.volume_uuid)
@@ -431,3 +417,19 @@ def _list_extents(export: Export, source: Connection, plan: VolumePlan) -> list[
         return [Extent(0, source.size)]
     dirty = list_dirty(source, plan.dirty_context) if plan.dirty_context else decode_bitmap(export.bitmap or "")
     return [*dirty, *cut_before(list_data(source), plan.base_size)]
+
+
+def _list_to_verify(volume: _Volume, image: Connection, verify: str) -> list[Extent]:
+    """Return what of a copy to compare. What both say is zero is not read."""
+    size = volume.source.size
+    if verify == ALL:
+        return list_non_zero(image, volume.source, size)
+    if volume.plan.mode == FULL:
+        return align(list_data(image), size)
+    return align(volume.counts.extents if volume.plan.mode == COMPARED else volume.extents, size)
+
+
+def _is_encrypted(vm: Mapping[str, Any], export: Export) -> bool | None:
+    """Return whether the service encrypts a volume, None if the record of the VM does not say it."""
+    records = vm.get("all_volumes") or ()
+    return next((volume.get("encrypted") for volume in records if volume.get("uuid") == export.volume_uuid), None)
