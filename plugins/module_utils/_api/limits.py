@@ -46,6 +46,7 @@ _NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNOREC
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
 
@@ -115,11 +116,22 @@ def _check_management_address(label: str, value: str) -> None:
             f"{label} must not be {value.strip()!r}, which is the management node: it would become a hypervisor. Give"
             " the address of the host."
         )
+    _check_address(label, value)
+
+
+def _check_address(label: str, value: str) -> None:
+    """Refuse what is neither an address nor a name, such as an address with a port. An empty value is not given."""
     text = value.strip()
     # A value of digits and dots is not a host name.
     is_name = _HOST_NAME.fullmatch(text) and re.search("[^0-9.]", text)
     if text and not is_name and not _is_ip(text):
-        raise InvalidOptions(f"{label} must be an IP address or a host name, not {value!r}")
+        raise InvalidOptions(f"{label} must be an IP address or a host name, without a port, not {value!r}")
+
+
+def _check_url(label: str, value: str) -> None:
+    """Refuse what the service cannot post to. The message does not show the value, which contains a key."""
+    if value.strip() and not _WEB_ADDRESS.fullmatch(value.strip()):
+        raise InvalidOptions(f"{label} must have the form https://chat.example.com/hook")
 
 
 def _is_ip(text: str) -> bool:
@@ -141,5 +153,8 @@ _CHECKS = {
     "customMac": _check_mac,
     "staticIp": _check_ip,
     "managementIp": _check_management_address,
+    "ipmiAddress": _check_address,
+    "snmpAddress": _check_address,
+    "url": _check_url,
     "resourceUuid": _check_new_uuid,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api import record_fields
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.limits import check_value
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import (
     TAG_PARAMS,
     Request,
@@ -741,9 +742,10 @@ LONGEST = [
 
 @pytest.mark.parametrize(("name", "params", "parameter", "longest"), LONGEST)
 def test_texts_that_are_too_long_are_refused(name: str, params: dict[str, Any], parameter: str, longest: int) -> None:
-    get_operation(name).request({**params, parameter: f"  {'x' * longest}  "})
+    text = ("https://" if parameter == "url" else "").ljust(longest, "x")
+    get_operation(name).request({**params, parameter: f"  {text}  "})
     with pytest.raises(InvalidOptions) as caught:
-        get_operation(name).request({**params, parameter: "x" * (longest + 1)})
+        get_operation(name).request({**params, parameter: f"{text}x"})
     assert str(caught.value) == f"{parameter} of {name} must have at most {longest} characters, not {longest + 1}"
 
 
@@ -757,7 +759,7 @@ def test_texts_that_are_too_long_are_refused(name: str, params: dict[str, Any], 
 )
 def test_texts_in_lists_and_maps_that_are_too_long_are_refused(persons: dict[str, Any], longest: int) -> None:
     with pytest.raises(InvalidOptions, match=f"must have at most {longest} characters, not {longest + 1}"):
-        get_operation("CreateSNSWorkchatEndpoint").request({"name": "n", "url": "u", **persons})
+        get_operation("CreateSNSWorkchatEndpoint").request({"name": "n", "url": "https://u", **persons})
 
 
 @pytest.mark.parametrize("bandwidth", [8191, 32212254721])
@@ -891,3 +893,32 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
     request = OPERATIONS["SetServiceTypeOnHostNetworkInterface"].request(params)
     (sent,) = (request.body or {}).values()
     assert sent["serviceTypes"] == ["StorageNetwork", "ManagementNetwork"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "refusal"),
+    [
+        ("snmpAddress", "192.0.2.5:162", "an IP address or a host name, without a port, not '192.0.2.5:162'"),
+        ("snmpAddress", "not an address", "an IP address or a host name"),
+        ("snmpAddress", "192.0.2", "an IP address or a host name"),
+        ("snmpAddress", " fd00::5 ", None),
+        ("snmpAddress", "trap.example.com", None),
+        ("ipmiAddress", "10.0.0.999", "an IP address or a host name"),
+        ("ipmiAddress", "https://10.0.0.9", "an IP address or a host name"),
+        ("ipmiAddress", "10.0.0.9", None),
+        # Hosts without a controller.
+        ("ipmiAddress", "", None),
+        ("url", "c.example.com/secret", "the form https://chat.example.com/hook"),
+        ("url", "ftp://c.example.com/secret", "the form https://chat.example.com/hook"),
+        ("url", "https://c.example.com/secret", None),
+        ("url", "HTTP://c.example.com:8080", None),
+    ],
+)
+def test_addresses(name: str, value: str, refusal: str | None) -> None:
+    """The message about a URL does not show its key."""
+    if refusal is None:
+        check_value(name, name, value)
+        return
+    with pytest.raises(InvalidOptions, match=f"^{name} must (be|have) {re.escape(refusal)}") as refused:
+        check_value(name, name, value)
+    assert "secret" not in str(refused.value)

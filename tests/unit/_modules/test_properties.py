@@ -36,6 +36,8 @@ FEW = settings(max_examples=count_examples(2), suppress_health_check=[HealthChec
 
 letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).filter(str.strip)
 words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from(["", " ", "\t"])).map("".join)
+addresses = st.sampled_from(["10.9.9.9", "fd00::9", "node-9.example.com", " 10.9.9.10\n"])
+urls = st.sampled_from(["https://chat.example.com/9", "http://chat.example.com:8080", "\nhttps://10.9.9.9/a?b=c "])
 # The modules of the objects whose creation takes user tags.
 TAGGED_AT_CREATION = ("kvm_host", "vm_from_snapshot_group")
 some_words = st.lists(words, max_size=3)
@@ -177,7 +179,7 @@ ACTING: dict[str, Case] = {
         {"uuid": seeded_uuid("host", 1), "ipmi_username": "operator", "ipmi_password": "new", "ipmi_port": 6623},
         {
             **SYSTEM_TAGS,
-            "ipmi_address": words,
+            "ipmi_address": addresses,
             "ipmi_username": words,
         },
     ),
@@ -192,7 +194,7 @@ ACTING: dict[str, Case] = {
             "at_all": truth,
             "at_person_user_ids": ids,
             "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=3),
-            "url": words,
+            "url": urls,
             "name": words,
         },
     ),
@@ -237,7 +239,7 @@ ACTING: dict[str, Case] = {
     "sns_snmp_platform": Case(
         "sns_snmp_platform",
         {"uuid": PLATFORM, "snmp_port": 1},
-        {**SYSTEM_TAGS, "name": words, "description": words, "snmp_address": words},
+        {**SYSTEM_TAGS, "name": words, "description": words, "snmp_address": addresses},
     ),
     "sns_snmp_test": Case(
         "sns_snmp_test",
@@ -718,7 +720,7 @@ EXISTING: dict[str, ExistingObject] = {
         CHAT,
         "endpoint",
         "SNSWorkchatEndpointInventory",
-        {"url": words, "at_all": truth},
+        {"url": urls, "at_all": truth},
         update="UpdateSNSWeComEndpoint",
     ),
     "chat room of an endpoint of any type": ExistingObject(
@@ -726,7 +728,7 @@ EXISTING: dict[str, ExistingObject] = {
         {"type": "any", "uuid": seeded_uuid("endpoint", 2)},
         "endpoint",
         "SNSApplicationEndpointInventory",
-        {"url": words, "at_all": truth},
+        {"url": urls, "at_all": truth},
         update="UpdateSNSFeiShuEndpoint",
     ),
     "snmp endpoint": ExistingObject(
@@ -746,7 +748,7 @@ EXISTING: dict[str, ExistingObject] = {
             **SYSTEM_TAGS,
             "name": words,
             "description": words,
-            "snmp_address": words,
+            "snmp_address": addresses,
             "snmp_port": st.one_of(st.just(162), st.integers(1, 65535)),
         },
         update="UpdateSNSSnmpPlatform",
