@@ -616,10 +616,12 @@ def version(session: nox.Session) -> None:
 
 
 def make_repository_to_release(folder: Path) -> None:
-    """Make a folder a repository with one commit and one changelog fragment."""
+    """Make a folder a repository with one commit, one changelog fragment, and addresses that are no placeholders."""
     fragment = folder / "changelogs" / "fragments" / "trial.yml"
     fragment.parent.mkdir(exist_ok=True)
     fragment.write_text("---\nminor_changes:\n  - trial - released.\n", encoding="utf-8")
+    galaxy = folder / "galaxy.yml"
+    galaxy.write_text(galaxy.read_text(encoding="utf-8").replace(".example.com", ".trial.test"), encoding="utf-8")
     for command in (
         ("init", "--quiet"),
         ("config", "user.name", "trial"),
@@ -636,7 +638,7 @@ def format_code(session: nox.Session) -> None:
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
     for name in ("service_table", "return_docs", "short_examples", "guide_tables", "query_fields", "plugin_connection"):
         session.run("python", "-m", f"support.{name}", env=linked_collection())
-    for name in ("badges", "catalogue"):
+    for name in ("addresses", "badges", "catalogue"):
         session.run("python", f"tests/tools/{name}.py")
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")

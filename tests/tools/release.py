@@ -13,6 +13,8 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -22,6 +24,12 @@ FRAGMENTS = Path("changelogs", "fragments")
 
 # What a user may have to adapt to: only a new major version can contain it.
 BREAKING = ("breaking_changes", "removed_features")
+
+# The addresses in galaxy.yml.
+ADDRESSES = ("repository", "documentation", "homepage", "issues")
+
+# Hosts that nobody can own (RFC 2606).
+_PLACEHOLDER = re.compile(r"(^|\.)example(\.(com|net|org))?$")
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
@@ -47,6 +55,12 @@ def find_problems(version: str, released: Iterable[str], tags: Iterable[str], fr
     elif sections.intersection(BREAKING) and number[1:] != (0, 0):
         problems.append(f"the fragments announce breaking changes: release {last[0] + 1}.0.0")
     return problems
+
+
+def find_placeholders(galaxy: dict[str, Any]) -> list[str]:
+    """Return the keys with an address that reaches nobody."""
+    hosts = {key: urlsplit(str(galaxy.get(key) or "")).hostname or "example" for key in ADDRESSES}
+    return [key for key, host in hosts.items() if _PLACEHOLDER.search(host)]
 
 
 def read_sections() -> list[str]:
@@ -89,10 +103,14 @@ def main() -> None:
         raise SystemExit("The repository has uncommitted changes")
     released = yaml.safe_load(CHANGELOG.read_text(encoding="utf-8"))["releases"]
     tags = run_git("tag", "--list", "v*").split()
-    if problems := find_problems(options.version, released, tags, read_sections()):
+    problems = find_problems(options.version, released, tags, read_sections())
+    if placeholders := find_placeholders(yaml.safe_load(GALAXY.read_text(encoding="utf-8"))):
+        problems.append(f"{GALAXY} has placeholders: set {', '.join(placeholders)}, and run nox -s format")
+    if problems:
         raise SystemExit("\n".join(problems))
     write_version(options.version)
-    subprocess.run((sys.executable, "tests/tools/badges.py"), check=True)
+    for name in ("addresses", "badges"):
+        subprocess.run((sys.executable, f"tests/tools/{name}.py"), check=True)
     command = ["antsibull-changelog", "release", "--version", options.version, "--reload-plugins", "--update-existing"]
     subprocess.run(command, check=True)
     run_git("add", "--all")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tools.release import CHANGELOG, GALAXY, find_problems, parse_version
+from tools.addresses import build_files
+from tools.release import CHANGELOG, GALAXY, find_placeholders, find_problems, parse_version
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +33,25 @@ def test_a_release_is_refused_for_what_is_wrong_with_it() -> None:
     ]
     for version, released, tags, sections, problem in cases:
         assert find_problems(version, released, tags, sections) == ([problem] if problem else []), version
+
+
+@pytest.mark.parametrize(
+    ("address", "is_placeholder"),
+    [
+        ("https://git.example.com/virtinfra/manager", True),
+        ("https://example.org", True),
+        ("", True),
+        ("https://git.virtinfra.io/example.com", False),
+        ("https://myexample.com/virtinfra", False),
+    ],
+)
+def test_placeholders_are_refused(address: str, is_placeholder: bool) -> None:
+    galaxy = dict.fromkeys(("repository", "documentation", "homepage"), "https://git.virtinfra.io/a")
+    assert find_placeholders({**galaxy, "issues": address}) == (["issues"] if is_placeholder else [])
+
+
+def test_addresses_are_those_of_galaxy_yml() -> None:
+    assert [str(path) for path, text in build_files(ROOT) if path.read_text(encoding="utf-8") != text] == []
 
 
 @pytest.mark.parametrize("text", ["1.0", "v1.0.0", "1.0.0-rc1", "01.0.0", "latest"])
