@@ -35,7 +35,7 @@ def build_files(root: Path) -> Iterator[tuple[Path, str]]:
     for key, pattern, names in PLACES:
         for path in (root / name for name in names):
             text = texts.get(path) or path.read_text(encoding="utf-8")
-            texts[path], number = re.subn(pattern, lambda dummy, key=key: str(galaxy[key]), text)
+            texts[path], number = re.subn(pattern, galaxy[key], text)
             if not number:
                 raise SystemExit(f"{path} no longer names the {key}: correct PLACES in {Path(__file__).name}")
     yield from texts.items()
