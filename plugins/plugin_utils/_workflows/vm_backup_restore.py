@@ -331,7 +331,10 @@ class _VmMark:
     def __init__(self, site: Site, planned: Record) -> None:
         self._site, self._uuid = site, str(planned["vm"]["uuid"])
         self._marks = Marks(site, "vm_backup_restore", planned["point"]["point"].lower(), "VmInstanceVO", 1)
-        self._found: list[Mark] = [mark for mark in self._marks.find() if mark.object_uuid == self._uuid]
+        self._found = self._find()
+
+    def _find(self) -> list[Mark]:
+        return [mark for mark in self._marks.find() if mark.object_uuid == self._uuid]
 
     @property
     def says_writing(self) -> bool:
@@ -366,10 +369,11 @@ class _VmMark:
             return f"the service does not show that it is {state}"
         return str(result["msg"]) if result["failed"] else None
 
-    def take_off(self) -> None:
-        """Take the mark off. Warn if it remains."""
-        for reason in self._marks.take_off(self._found).values():
-            self._site.warn(f"The tag {self.texts} of the VM could not be removed: {reason}. Remove it")
+    def take_off(self) -> list[str]:
+        """Take off the mark, and one that a later mark could not replace. Return why a mark remains."""
+        self._found = self._find()
+        reasons = self._marks.take_off(self._found).values()
+        return [f"The tag {self.texts} of the VM could not be removed: {reason}. Remove it" for reason in reasons]
 
 
 def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> list[Record]:
@@ -556,7 +560,7 @@ def _finish(site: Site, settings: Settings, done: _Restored) -> None:
             if may_be_half or remains:
                 problems.append(f"It has the tag {mark.texts} until a restore has succeeded")
             else:
-                mark.take_off()
+                problems += mark.take_off()
     except VirtinfraError as failure:
         problems.append(f"The mark of the VM could not be changed, so it was not started: {failure}")
 
@@ -583,7 +587,7 @@ def _leave(mark: _VmMark, is_started: bool, settings: Settings, problems: list[s
             return
         if problems:
             problems.append("The VM runs, as before")
-    mark.take_off()
+    problems += mark.take_off()
 
 
 def find_start(site: Site, vm: Record) -> str | None:

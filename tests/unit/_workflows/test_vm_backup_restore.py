@@ -800,5 +800,5 @@ def test_a_mark_that_cannot_be_changed_starts_no_vm(service: Simulator, work: Wo
     assert "The mark of the VM could not be changed, so it was not started" in ended.report[0]["error"]
     service.fault("fail", "DeleteTag", error={"code": "SYS.1000", "details": "no database"})
     ended = step(work, "end", given)
-    assert set(ended.outcomes) == {"changed"}
-    assert "The tag 'virtinfra.manager vm_backup_restore" in ended.warnings[0]
+    assert set(ended.outcomes) == {"failed"}
+    assert "The tag 'virtinfra.manager vm_backup_restore" in ended.report[0]["error"]
