@@ -31,6 +31,7 @@ HOST = seeded_uuid("host", 1)
 GROUP = seeded_uuid("snapshotgroup", 1)
 
 GROUPS = [{"name": "web", "vms": ["vm-1", "vm-3"]}, {"name": "db", "vms": ["vm-5", "vm-2"]}]
+SHUTDOWN = {"groups": GROUPS, "exclude_hosts": ["host-2"]}
 RESTORED = {
     "vms": [
         {"name": "vm-1", "snapshot_group": GROUP, "l3_networks": ["l3-1"]},
@@ -109,7 +110,9 @@ WORKS = (
     Work("vm_restore", {**RESTORED, "state": "absent", "expunge": True}, {"vms": 3, "snapshot_groups": 1}, RESTORED),
     Work("vm_power", {"state": "stopped", "groups": GROUPS}, {"vms": 5}),
     Work("vm_power", {"state": "running", "groups": GROUPS}, {"vms": 5}, {"state": "stopped", "groups": GROUPS}),
-    Work("site_shutdown", {"state": "stopped", "groups": GROUPS, "exclude_hosts": ["host-2"]}, {"vms": 5}),
+    Work("vm_power", {"state": "restored"}, {"vms": 5}, {"state": "stopped", "groups": GROUPS}),
+    Work("site_shutdown", {"state": "stopped", **SHUTDOWN}, {"vms": 5}),
+    Work("site_shutdown", {"state": "running", **SHUTDOWN}, {"vms": 5}, {"state": "stopped", **SHUTDOWN}),
     Work("notifications", NOTIFICATIONS, {}),
     Work("notifications", {**NOTIFICATIONS, "state": "absent", "force": True}, {}, NOTIFICATIONS),
     Work("host_evacuation", {"hosts": ["host-1"]}, DRAINED, chosen=CHOSEN_HOSTS),

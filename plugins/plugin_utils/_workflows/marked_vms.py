@@ -10,6 +10,7 @@ from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks, format_place
 from .power import NOT_RUNNING, PAUSED, RUNNING, SKIPPED, PoweredVm, start
+from .report import name_some
 from .site import GONE, Site
 from .window import Window
 from .wish import Wish, index
@@ -147,6 +148,12 @@ def restore(
             start(site, due, concurrency, timeout, window)
         has_failed |= any(vm.outcome.error is not None and vm.state not in GONE for vm in members)
         take_off(marks, found, [vm for vm in members if vm.state in GONE or vm.outcome.reason is None])
+
+
+def warn_of_others(site: Site, marks: Marks, found: Iterable[Mark]) -> None:
+    """Name the labels of other runs, whose VMs or hosts stay off."""
+    if others := sorted({mark.label for mark in found} - {marks.label}):
+        site.warn(f"What has marks with other labels than {marks.label} stays as it is: {name_some(others)}")
 
 
 def take_off(marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .marked_vms import ask_for_state, find_marked, mark_vms, restore
+from .marked_vms import ask_for_state, find_marked, mark_vms, restore, warn_of_others
 from .marks import Mark, Marks
 from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .report import Entry, Outcome, Report, name_some
@@ -287,10 +287,7 @@ def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     found_vms, found_hosts = marks.vms.find(), marks.hosts.find()
     hosts = _switch_on(site, marks.hosts, found_hosts, settings)
     vms = find_marked(site, marks.vms, marks.vms.list_own(found_vms), settings.start_timeout)
-    if not (hosts or vms) and (others := sorted({mark.label for mark in (*found_vms, *found_hosts)})):
-        site.warn(
-            f"Nothing has a mark with the label {settings.label}. There are marks with these: {name_some(others)}"
-        )
+    warn_of_others(site, marks.vms, [*found_vms, *found_hosts])
     site.ask(ask_for_state(site, {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in vms}, is_stop=False))
     if site.check_mode and any(host.outcome.is_changed for host in hosts):
         # Check mode switches no host on, so the module would find none for the VMs.

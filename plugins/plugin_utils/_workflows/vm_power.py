@@ -8,10 +8,10 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .marked_vms import ask_for_state, await_others, find_marked, mark_vms, release, restore, take_off
+from .marked_vms import ask_for_state, await_others, find_marked, mark_vms, release, restore, take_off, warn_of_others
 from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
-from .report import Entry, Outcome, Report, name_some
+from .report import Entry, Outcome, Report
 from .site import Site
 from .window import Window
 
@@ -110,8 +110,7 @@ def _restore(
     window: Window,
 ) -> Report:
     """Put back the VMs with marks of the label."""
-    if not vms and (others := sorted({mark.label for mark in found})):
-        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {name_some(others)}")
+    warn_of_others(site, marks, found)
     site.ask(ask_for_state(site, _name(vms), is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout, window)
     return _report_marked(marks, vms)

@@ -274,7 +274,7 @@ def test_other_labels_are_left_alone(site: Site) -> None:
     site.run(label="west")
     ran = site.run(state="running")
     assert (ran.report, site.list_running()) == ([], [])
-    assert ran.warnings == ["Nothing has a mark with the label default. There are marks with these: west"]
+    assert ran.warnings == ["What has marks with other labels than default stays as it is: west"]
 
 
 def test_a_shutdown_with_a_failure_is_continued(site: Site) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -186,13 +188,27 @@ def test_done_is_what_a_read_after_the_last_action_shows(site: Site, monkeypatch
     ]
 
 
+def test_two_controllers_at_the_same_time(site: Site) -> None:
+    """Each VM is stopped and started, and has one mark in between."""
+    for latency in (0.0, 0.01):
+        site.begin(seconds=latency)
+        for state in ("stopped", "restored"):
+            run = partial(site.run, state, timeout=100000, grace_timeout=100000)
+            with ThreadPoolExecutor(2) as pool:
+                ran = [future.result() for future in (pool.submit(run), pool.submit(run))]
+            assert [each.result["failed_count"] for each in ran] == [0, 0], [each.message for each in ran]
+            if state == "stopped":
+                assert (set(site.states.values()), len(site.tags)) == ({"Stopped"}, 4)
+        assert (site.states, site.tags) == (ALL_RUN, {})
+
+
 def test_runs_with_other_labels_restore_only_what_they_have_stopped(site: Site) -> None:
     site.run("stopped", label="night", groups=GROUPS[:1])
     site.run("stopped", label="disks")
     assert [site.tags["web-1"].split()[2], site.tags["db-1"].split()[2]] == ["night", "disks"]
     none = site.run("restored", label="patch")
     assert (none.report, len(none.warnings)) == ([], 1)
-    assert none.warnings[0] == "No VM has a mark with the label patch. There are marks with these: disks, night"
+    assert none.warnings[0] == "What has marks with other labels than patch stays as it is: disks, night"
     assert [entry["vm"] for entry in site.run("restored", label="disks").report] == ["db-1"]
     assert site.states["web-1"] == "Stopped"
     site.run("restored", label="night")
