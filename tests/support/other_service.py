@@ -17,13 +17,17 @@ POLLS = f"{ROOT}api-jobs/"
 
 
 class OtherService(StubServer):
-    """The service. ``records`` are the objects by their collection and uuid, ``lost`` how many answers to lose."""
+    """The service. ``records`` are the objects by their collection and uuid, ``lost`` how many answers to lose.
+
+    It has nothing at the paths in ``missing``.
+    """
 
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.records: dict[str, dict[str, dict[str, Any]]] = {}
         self.performed: list[str] = []
         self.lost = 0
+        self.missing: tuple[str, ...] = ()
         self._jobs: dict[str, StubResponse] = {}
         self._polled: set[str] = set()
 
@@ -37,6 +41,8 @@ class OtherService(StubServer):
         path = request.path.removeprefix(ROOT)
         if request.path.startswith(POLLS):
             return self._poll(path.rpartition("/")[2])
+        if path in self.missing:
+            return StubResponse(404, b"Not Found")
         if request.method == "GET":
             return self._list(path, request.query)
         job = request.headers.get("X-Job-UUID", uuid4().hex)

@@ -110,13 +110,22 @@ def _explain_missing_login(client: Client, refusal: Unsupported) -> Unsupported:
     return Unsupported(f"{refusal.reason}. {remedy}", doubts_prefix=refusal.doubts_prefix, **refusal.result)
 
 
-def find_prefix_error(client: Client) -> Unsupported | None:
-    """Return the failure of a task whose path prefix is wrong, which explains all others; None if it may be right."""
+def explain_refusal(client: Client, message: str) -> Unsupported | None:
+    """Return the failure of a task with this message that may be due to the path prefix; None if nothing shows it.
+
+    A wrong prefix explains all failures. If it is right, the message has no doubt about it.
+    """
     refusal = client.prefix.refusal
-    if refusal is None or client.prefix.is_known or _is_prefix_right(client) is not False:
+    is_right = _is_prefix_right(client) if refusal and not client.prefix.is_known else None
+    if refusal is None or is_right is None:
         return None
-    prefix, operation = client.connection.path_prefix, get_operation(str(refusal.result["operation"]))
-    request = f"HTTP status {refusal.result['status']} for {operation.method} {operation.build_path(prefix)}"
+    prefix, status = client.connection.path_prefix, refusal.result["status"]
+    operation = get_operation(str(refusal.result["operation"]))
+    if is_right:
+        doubt, certain = (build_unsupported_error(operation, prefix, status, is_known) for is_known in (False, True))
+        text = message.replace(doubt.message, certain.message).replace(doubt.reason, certain.reason)
+        return Unsupported(text, **refusal.result)
+    request = f"HTTP status {status} for {operation.method} {operation.build_path(prefix)}"
     reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
     return Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
 

@@ -99,7 +99,7 @@ def _run(task: Task, hooks: Hooks) -> ModuleResult:
             if _is_due_to_outdated_name(outcome, task.params, client):
                 client.names.forget()
                 outcome = _run_with_client(task, client)
-            outcome = _explain_wrong_prefix(outcome, client)
+            outcome = _explain_prefix(outcome, client)
             outcome.warnings.extend(client.prefix.warnings)
         return outcome
     except VirtinfraError as failure:
@@ -108,15 +108,18 @@ def _run(task: Task, hooks: Hooks) -> ModuleResult:
         return _build_failure(None, _describe_mistake(mistake))
 
 
-def _explain_wrong_prefix(outcome: ModuleResult, client: Client) -> ModuleResult:
-    """Return the outcome; if the path prefix is wrong, its message says only this, because nothing else would help."""
+def _explain_prefix(outcome: ModuleResult, client: Client) -> ModuleResult:
+    """Return the outcome; if the path prefix is wrong, its message says only this, because nothing else would help.
+
+    If the prefix is right, the message does not doubt it.
+    """
     is_unsupported = outcome.result.get("failed") and outcome.result["error"]["code"] == Unsupported.code
     if not (is_unsupported and client.prefix.refusal) or client.prefix.is_known:
         return outcome
     # A module process whose task succeeds does not load the code for sessions.
-    from .._client.sessions import find_prefix_error
+    from .._client.sessions import explain_refusal
 
-    failure = find_prefix_error(client)
+    failure = explain_refusal(client, outcome.result["msg"])
     if failure is None:
         return outcome
     result = {**outcome.result, "msg": str(failure), "error": failure.error, **failure.result}

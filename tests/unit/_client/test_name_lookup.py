@@ -334,7 +334,7 @@ def test_failure_of_a_name_lookup_suggests_the_uuid(sim: Simulator, run: ModuleR
     options = {"name": "n", "task_type": "full", "vms": ["vm-5"]}
     ran = run("cbt_task", options, check=check, api_token=None)
     assert ran.message == (
-        "vms: cannot look up the name 'vm-5': the service does not offer QueryVmInstance, or path_prefix is wrong"
+        "vms: cannot look up the name 'vm-5': the service does not offer QueryVmInstance"
         " (HTTP status 404 for GET /service/v1/vm-instances); CursorQuery needs api_token (or VIRTINFRA_API_TOKEN"
         " in the environment). Give the uuid."
     )

@@ -115,6 +115,20 @@ def test_refused_before_sending(run: ModuleRunner, sim: Simulator, options: dict
     assert ran.log == []
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_unknown_path_does_not_blame_a_prefix_that_is_right(
+    run: ModuleRunner, other: OtherService, method: str
+) -> None:
+    """A read below the prefix succeeds, so only the operation is missing."""
+    other.records["primary-storage"] = {}
+    other.missing = ("licenses/mine",)
+    ran = call(run, other, method, "v1/licenses/mine", trust_path=True)
+    assert ran.message.endswith(
+        f"the service does not offer {method} licenses/mine (HTTP status 404 for {method} /service/v1/licenses/mine)."
+        " Check the version and edition of the service."
+    )
+
+
 def test_any_collection_is_listed_whole(run: ModuleRunner, other: OtherService) -> None:
     for number in range(1200):
         other.add(

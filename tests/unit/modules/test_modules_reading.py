@@ -379,7 +379,7 @@ def test_neither_query_nor_cursor(run: ModuleRunner, sim: Simulator) -> None:
     sim.configure(companions="404")
     ran = run("vm_info", {}, api_token=None)
     assert ran.message == (
-        "the service does not offer QueryVmInstance, or path_prefix is wrong (HTTP status 404 for GET"
+        "the service does not offer QueryVmInstance (HTTP status 404 for GET"
         " /service/v1/vm-instances);"
         " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
     )
@@ -451,7 +451,7 @@ def test_resources_are_listed_by_a_cursor_where_a_service_lacks_the_query(
     refused = run("resource_info", {"resource_type": resource_type}, api_token=None)
     assert refused["error"]["code"] == "UNSUPPORTED"
     assert re.fullmatch(
-        r"the service does not offer Query\w+, or path_prefix is wrong \(HTTP status 404 for GET /service/v1/[\w/-]+\);"
+        r"the service does not offer Query\w+ \(HTTP status 404 for GET /service/v1/[\w/-]+\);"
         r" CursorQuery needs"
         r" api_token \(or VIRTINFRA_API_TOKEN in the environment\)",
         refused.message,
