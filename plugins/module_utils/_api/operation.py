@@ -171,20 +171,17 @@ class Operation:
     answers without a job. ``path_params`` are sent in the path, ``params`` in the query or the body. ``result`` names
     the members of the reply that contain the result, ``record`` the type of the records in them. ``alternatives`` maps
     a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
-    second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success, by the
-    document or on real servers. ``duplicate_codes`` are the codes of the errors with which the service refuses a second
-    call whose effect exists already. ``replaces_values`` is True if the call removes the values that it does not name.
-    ``keeps_names`` is True if a write changes the state of an object only: it creates, renames and removes none.
-    ``always_sent`` are the values of parameters that are sent if none is given, because services differ in theirs.
-    ``failure_effect`` says what a call that fails may have changed nevertheless. ``target`` names the parameter with
-    the object of the call, if the object exists already and is not in the path.
+    second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success.
+    ``duplicate_codes`` are the codes of the errors with which the service refuses a second call whose effect exists
+    already. ``replaces_values`` is True if the call removes the values that it does not name, ``keeps_names`` if a write
+    changes the state of an object only: it creates, renames and removes none. ``always_sent`` has values of parameters
+    for calls that give none. ``failure_effect`` says what a call that fails may have changed nevertheless. ``target``
+    names the parameter with the object of the call, if the object is not in the path.
 
-    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``, because the document lists that
-    path, or because servers are known to offer this read. If a path has only one operation, servers ignore the verb, so
-    on any other collection this GET may delete the object; there the uuid is sent as a condition.
+    ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``. If a path has only one operation,
+    servers ignore the verb, so elsewhere this GET may delete the object; there the uuid is sent as a condition.
 
-    ``substitute`` is the companion with the same parameters and result that some servers have in its place. The client
-    finds out which of both a server has.
+    ``substitute`` is the companion with the same parameters and result that some servers have in its place.
     """
 
     name: str
@@ -325,8 +322,8 @@ class Operation:
         Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
         unknown or when a value is not allowed.
         """
-        given = {name: value for name, value in params.items() if value is not None}
-        values = {name: self._coerce(name, value) for name, value in {**(self.always_sent or {}), **given}.items()}
+        given = {**(self.always_sent or {}), **{name: value for name, value in params.items() if value is not None}}
+        values = {name: self._coerce(name, value) for name, value in given.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
         path = self.build_path(prefix)

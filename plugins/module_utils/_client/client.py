@@ -67,9 +67,6 @@ SESSION_EXPIRED = "ID.1001"
 # The fact with which code the service answers the poll of an id that it does not know; NO_CODE without an ErrorCode.
 UNKNOWN_JOB, NO_CODE = "unknown_job", "none"
 
-# A session that no service has created.
-UNKNOWN_SESSION = "0" * 32
-
 TOKEN_OPTION = "api_token (or VIRTINFRA_API_TOKEN in the environment)"
 
 SESSION_OPTIONS = (
@@ -324,6 +321,18 @@ def _send(
     """Send a request and return the response; with an access key, in the time zone that the service accepts."""
     send = partial(client.transport.send, request, label, headers=headers or {}, limits=client.limits, is_poll=is_poll)
     return send_in_any_zone(send, auth, client.facts) if isinstance(auth, AccessKey) else send(auth=auth)
+
+
+def get_without_credentials(client: Client, name: str, params: Params) -> dict[str, Any]:
+    """Call a reading operation without credentials: a service that has it refuses the call with an ApiError.
+
+    Raise Unsupported when the service does not have it.
+    """
+    operation, connection = get_operation(name), client.connection
+    request = _encode(connection, operation, params)
+    response = _send(client, request, name, None)
+    kind = client.sessions.credential
+    return extract_reply(operation, request, response, connection.path_prefix, client.prefix.is_known, kind)
 
 
 def _encode(connection: ConnectionOptions, operation: Operation, params: Mapping[str, Any]) -> Request:

@@ -26,7 +26,7 @@ from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
-from .client import READ_AND_MASK, UNKNOWN_SESSION, CallOptions, Client, create_client, open_session_client
+from .client import CallOptions, Client, create_client, get_without_credentials, open_session_client
 from .replies import build_unsupported_error
 from .waiting import wait_for_job
 
@@ -39,6 +39,9 @@ LOGIN_BACKOFF = 0.3
 # elapsed time after which the login is tried again: sessions of other runs end.
 _TOO_MANY_SESSIONS = "ID.1006"
 _LOGIN_RATIO = 0.5
+
+# A read that each service has.
+COMMON_READ = "QueryPrimaryStorage"
 
 # The timeout, in seconds, of a logout whose result is ignored.
 LOGOUT_TIMEOUT = 5.0
@@ -133,18 +136,16 @@ def explain_refusal(client: Client, message: str) -> Unsupported | None:
 def _is_prefix_right(client: Client) -> bool | None:
     """Return whether the service has operations below the prefix, None if no response arrives.
 
-    If it has, it refuses an unknown session.
+    If it has, it refuses a read without credentials. A session that it does not know would count as a failed login.
     """
-    connection = replace(client.connection, session_id=UNKNOWN_SESSION, request_retries=0)
-    with open_session_client(connection, READ_AND_MASK, client.hooks) as probe:
-        try:
-            probe.get("QueryPrimaryStorage", {"limit": 1})
-        except TransportError as failure:
-            return False if failure.status else None
-        except Unsupported:
-            return False
-        except VirtinfraError:
-            return True
+    try:
+        get_without_credentials(client.with_retries(0), COMMON_READ, {"limit": 1})
+    except TransportError as failure:
+        return False if failure.status else None
+    except Unsupported:
+        return False
+    except VirtinfraError:
+        return True
     return True
 
 

@@ -16,7 +16,8 @@ from .._api.operation import parse_version
 from .._api.operations import get_operation
 from .._api.records import Record
 from .._api.resource_types import RESOURCE_TYPES
-from .._client.client import SESSION_OPTIONS, UNKNOWN_SESSION, Client
+from .._client.client import SESSION_OPTIONS, Client, get_without_credentials
+from .._client.sessions import COMMON_READ
 from .._engine.context import ModuleContext
 from .._http.connection import read_tls_state
 from .spec import ModuleSpec
@@ -79,10 +80,9 @@ class Diagnosis:
     def _check_credential(self) -> bool | None:
         """Return whether the service accepts the session, account or access key; None if that cannot be checked."""
         if self._connection.can_query:
-            return self._probe("credential", "QueryPrimaryStorage", {"limit": 1})
+            return self._probe("credential", COMMON_READ, {"limit": 1})
         if not self._connection.api_token:
-            # A service that does not know the session has been reached.
-            self._probe("connection", "ValidateSession", {"sessionUuid": UNKNOWN_SESSION})
+            self._reach()
             self.problems["credential"] = InvalidOptions(f"there are no credentials. Give {SESSION_OPTIONS}.")
         return None
 
@@ -110,6 +110,19 @@ class Diagnosis:
             return False
         self._has_answered = True
         return True
+
+    def _reach(self) -> None:
+        """Find out whether there is a service at the path prefix: it refuses a read without credentials."""
+        try:
+            get_without_credentials(self._client, COMMON_READ, {"limit": 1})
+        except TransportError as failure:
+            self.problems["connection"] = failure
+            return
+        except Unsupported as lack:
+            self.problems["path_prefix" if lack.doubts_prefix else "operation"] = lack
+        except VirtinfraError:
+            pass
+        self._has_answered = True
 
     def _list_offered(self) -> list[str]:
         """Return those of the probes that the service offers, also if the account may not use them."""

@@ -190,6 +190,36 @@ def test_a_wrong_path_prefix_is_the_only_reason(
     )
 
 
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        {"session_id": "simulator-session"},
+        {"account": "admin", "account_password": "simulator-password"},
+        {"access_key_id": "simulator-key-id", "access_key_secret": "simulator-key-secret"},
+        {},
+    ],
+)
+@pytest.mark.parametrize("module", ["host_info", "service_info", "kvm_host"])
+def test_no_service_sees_a_session_that_it_did_not_create(
+    sim: Simulator, run: ModuleRunner, credentials: dict[str, str], module: str
+) -> None:
+    """It would count it as a failed login."""
+    sent: list[StubRequest] = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        sent.append(request)
+        return forward(sim.port, request)
+
+    none = {"session_id": None, "api_token": None}
+    options = {"name": "host-1", "state": "disabled"} if module == "kvm_host" else {}
+    with StubServer(answer) as service:
+        run(module, options, **{**none, **credentials, "base_url": service.url, "path_prefix": "elsewhere"})
+    created = credentials.get("session_id", "")
+    seen = {request.headers.get("Authorization", "") for request in sent}
+    assert {text for text in seen if text.startswith("OAuth")} <= {f"OAuth {created}"}
+    assert not any("sessions" in request.path for request in sent)
+
+
 def test_a_right_path_prefix_is_not_blamed_alone(sim: Simulator, run: ModuleRunner) -> None:
     sim.configure(missing_operations=["QueryHost"])
     ran = run("kvm_host", {"name": "host-1", "state": "disabled"}, api_token=None)
