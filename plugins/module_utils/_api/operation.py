@@ -173,7 +173,7 @@ class Operation:
     a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
     second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success.
     ``duplicate_codes`` are the codes of the errors with which the service refuses a second call whose effect exists
-    already. ``replaces_values`` is True if the call removes the values that it does not name, ``keeps_names`` if a write
+    already. ``replaces_values`` is True if the call removes values that it does not name, ``keeps_names`` if a write
     changes the state of an object only: it creates, renames and removes none. ``always_sent`` has values of parameters
     for calls that give none. ``failure_effect`` says what a call that fails may have changed nevertheless. ``target``
     names the parameter with the object of the call, if the object is not in the path.

@@ -27,6 +27,9 @@ _PERSONS = "QuerySNSTeamchatAtPerson"
 
 _PLATFORM_ADDRESS = ("snmpAddress", "snmpPort")
 
+# Parts of the types of endpoints that mention no persons, or persons of another kind. The types are not documented.
+_OTHER_TYPES = ("snmp", "http", "mail", "microsoft", "dingtalk", "wecom", "workchat")
+
 # The options that the change of a person needs if the service does not show the person.
 _NEEDED_UNREAD = {"endpointUuid": "endpoint", "remark": "remark"}
 
@@ -179,8 +182,15 @@ def plan_person(resource: ResourceSpec, state: str, desired: Record, current: Cu
 
 
 def find_person_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
-    """Return the failure that the endpoint of a person has another person with the user ID."""
+    """Return the failure that an endpoint mentions no such persons, or has another one with the user ID."""
     user, endpoint = (str(call.params.get(name) or "") for name in ("userId", "endpointUuid"))
+    for found in get_by_uuid(client, "QuerySNSApplicationEndpoint", endpoint) if endpoint and not record else ():
+        kind = str(found.get("type") or "")
+        if any(other in kind.casefold() for other in _OTHER_TYPES):
+            return Unchangeable(
+                f"the endpoint {found.get('name')!r} ({endpoint}) is of the type {kind}, and only teamchat endpoints"
+                " mention these persons. Give another endpoint."
+            )
     for person in find_by_attribute(client, _PERSONS, "userId", user) if user and endpoint else ():
         if person.get("endpointUuid") == endpoint and person.get("uuid") != (record or {}).get("uuid"):
             return Unchangeable(

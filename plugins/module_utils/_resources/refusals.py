@@ -70,6 +70,9 @@ def find_new_vm_refusal(client: Client, call: PlannedCall, dummy: Record | None)
     if call.operation != _CREATE_VM:
         return None
     networks, default = call.params.get("l3NetworkUuids") or [], call.params.get("defaultL3NetworkUuid")
+    for network in dict.fromkeys(networks):
+        if refusal := _refuse_networks(get_by_uuid(client, L3_NETWORK.query, network)):
+            return refusal
     if default is None and len(set(networks)) > 1:
         return Unchangeable("a VM with several l3_networks needs default_l3_network. Give one of them.")
     if default is not None and default not in networks:
@@ -135,10 +138,28 @@ def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -
         vm = nic.get("vm") or _read_vm(client, params.get("vmInstanceUuid") or nic.get("vmInstanceUuid"))
         if refusal := _refuse_state(call.operation, vm):
             return refusal
-    network = params.get("destL3NetworkUuid") or params.get("l3NetworkUuid")
-    if network and params.get("staticIp"):
-        return _refuse_address(client, network, params["staticIp"]) or _refuse_mac(client, params.get("customMac"))
+    uuid = params.get("destL3NetworkUuid") or params.get("l3NetworkUuid")
+    networks = get_by_uuid(client, L3_NETWORK.query, uuid) if uuid else []
+    if refusal := _refuse_networks(networks):
+        return refusal
+    if uuid and params.get("staticIp"):
+        return _refuse_address(client, networks, uuid, params["staticIp"]) or _refuse_mac(
+            client, params.get("customMac")
+        )
     return _refuse_mac(client, params.get("customMac"))
+
+
+def _refuse_networks(networks: Sequence[Record]) -> Unchangeable | None:
+    """Return the failure that a network gets no NICs of VMs. One whose addresses others assign needs no ranges."""
+    for network in networks:
+        label = f"the L3 network {network.get('name')}"
+        if network.get("state") == "Disabled":
+            return Unchangeable(f"{label} is Disabled, so no NICs can be attached to it. Enable it first.")
+        if network.get("category") == "System" or network.get("system") is True:
+            return Unchangeable(f"{label} is a system network, which only the service uses. Give another network.")
+        if network.get("ipRanges") == [] and network.get("enableIPAM") is not False:
+            return Unchangeable(f"{label} has no IP range, so a NIC would get no address. Add a range first.")
+    return None
 
 
 def _read_vm(client: Client, uuid: str | None) -> Record:
@@ -146,9 +167,9 @@ def _read_vm(client: Client, uuid: str | None) -> Record:
     return vms[0] if vms else {}
 
 
-def _refuse_address(client: Client, network: str, text: str) -> Unchangeable | None:
+def _refuse_address(client: Client, networks: Sequence[Record], network: str, text: str) -> Unchangeable | None:
     """Return the failure that an address is in no range of a network, or is that of another NIC in it."""
-    for record in get_by_uuid(client, L3_NETWORK.query, network):
+    for record in networks:
         ranges = [each for each in record.get("ipRanges") or () if each.get("startIp") and each.get("endIp")]
         if ranges and not any(_contains(each, text) for each in ranges):
             names = ", ".join(f"{each['startIp']} to {each['endIp']}" for each in ranges)

@@ -304,11 +304,11 @@ def _plan_running(resource: ResourceSpec, state: str, desired: Record, current: 
 
 
 def _needs_start(resource: ResourceSpec, state: str, current: Current) -> bool:
-    """Return whether a VM has to be started to reach a state. The restart of a crashed VM starts it."""
+    """Return whether a VM has to be started to reach a state. The restart of a crashed VM, or in NoState, starts it."""
     vm_state = (current.record or {}).get("state")
-    if not _must_run(resource, state) or vm_state in (_RUNNING, "NoState", _PAUSED):
+    if not _must_run(resource, state) or vm_state in (_RUNNING, _PAUSED):
         return False
-    return resource.transitions[state].is_visible or vm_state != "Crashed"
+    return resource.transitions[state].is_visible or vm_state not in ("Crashed", "NoState")
 
 
 def _require_proof(desired: Record, current: Current) -> None:

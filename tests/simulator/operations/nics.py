@@ -27,6 +27,17 @@ def new_nic(store: Store, vm_uuid: str, network: Record, device: int, options: d
     return record_builders.build_nic(identity, network, address, store.generate_uuid(), store.dates())
 
 
+def require_usable(network: Record) -> None:
+    """Raise OperationError if a network gets no NICs of VMs."""
+    label = f"l3Network[uuid: {network['uuid']}]"
+    if network["state"] == "Disabled":
+        raise operation_refused(f"{label} is Disabled")
+    if network["category"] == "System":
+        raise operation_refused(f"{label} is a system network")
+    if not network["ipRanges"]:
+        raise operation_refused(f"{label} has no ip range")
+
+
 def allocate_address(store: Store, network: Record, requested: str | None) -> str:
     """Return the requested address, or the first free one of the network."""
     used = {nic["ip"] for nic in store.records("vmnic")[1] if nic["l3NetworkUuid"] == network["uuid"]}
@@ -81,6 +92,7 @@ def attach_l3_network(call: Call) -> Reply:
     vm, network = store["vm"].get(call["vmInstanceUuid"]), store["l3network"].get(call["l3NetworkUuid"])
     if vm["state"] not in ATTACHABLE:
         raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, not Running or Stopped")
+    require_usable(network)
     attached = any(nic["l3NetworkUuid"] == network["uuid"] for nic in vm["vmNics"])
     if attached and call.switches.attach_duplicates == "refuse":
         raise operation_refused(f"l3Network[uuid: {network['uuid']}] is already attached to vm[uuid: {vm['uuid']}]")
@@ -113,6 +125,7 @@ def change_vm_nic_network(call: Call) -> Reply:
     store = call.store
     nic, vm = store.find_nic(call["vmNicUuid"])
     network = store["l3network"].get(call["destL3NetworkUuid"])
+    require_usable(network)
     if nic["uuid"] in call.switches.nic_services:
         raise operation_refused(f"vmNic[uuid: {nic['uuid']}] has network services attached")
     ip = allocate_address(store, network, call.get("staticIp"))

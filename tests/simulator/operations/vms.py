@@ -9,7 +9,7 @@ from ..registry import Call, Reply, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
 from . import creation
-from .nics import new_nic
+from .nics import new_nic, require_usable
 
 REFERENCES = {
     "instanceOfferingUuid": "instanceoffering",
@@ -31,6 +31,8 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
         if name in call.params:
             store[kind].get(call[name])
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
+    for network in networks:
+        require_usable(network)
     default = _default_network(call, networks)
     _check_name(call)
     uuid = creation.generate_uuid(call, "vm")

@@ -219,6 +219,7 @@ def test_objects_with_the_same_target_are_refused(
 
 
 def test_objects_with_other_targets_are_none_of_the_same_target(sim: Simulator) -> None:
+    sim.change("endpoint", "a000000d000040008000000000000001", type="TeamChat")
     persons = [{"user_id": "x", "endpoint": endpoint} for endpoint in ("teamchat-endpoint-1", "snmp-endpoint-1")]
     assert run_batch(sim, persons, True, "sns_teamchat_person").result["counts"]["changed"] == 2
     nic = "a0000006000040008000000000000001"

@@ -210,10 +210,10 @@ def test_no_service_sees_a_session_that_it_did_not_create(
         sent.append(request)
         return forward(sim.port, request)
 
-    none = {"session_id": None, "api_token": None}
     options = {"name": "host-1", "state": "disabled"} if module == "kvm_host" else {}
     with StubServer(answer) as service:
-        run(module, options, **{**none, **credentials, "base_url": service.url, "path_prefix": "elsewhere"})
+        connection: dict[str, Any] = {"session_id": None, "api_token": None, **credentials, "base_url": service.url}
+        run(module, options, path_prefix="elsewhere", **connection)
     created = credentials.get("session_id", "")
     seen = {request.headers.get("Authorization", "") for request in sent}
     assert {text for text in seen if text.startswith("OAuth")} <= {f"OAuth {created}"}

@@ -83,6 +83,11 @@ def test_options_of_new_objects_are_predicted(run: ModuleRunner, sim: Simulator)
 
 NIC, NIC_OF_STOPPED = seeded_uuid("vmnic", 1), seeded_uuid("vmnic", 2)
 ATTACHED = {"vm": STOPPED, "l3_network": NETWORK}
+UNUSABLE_NETWORKS = (
+    ({"state": "Disabled"}, "is Disabled, so no NICs can be attached to it. Enable it first."),
+    ({"category": "System"}, "is a system network, which only the service uses. Give another network."),
+    ({"ipRanges": []}, "has no IP range, so a NIC would get no address. Add a range first."),
+)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +97,27 @@ ATTACHED = {"vm": STOPPED, "l3_network": NETWORK}
         ("vm_nic", {"uuid": NIC, "static_ip": "10.101.0.12"}, {}, "static_ip 10.101.0.12 is that of the NIC"),
         ("vm_nic", {"uuid": NIC, "l3_network": NETWORK, "static_ip": "10.101.0.11"}, {}, "is in no IP range of the"),
         ("vm_nic", {**ATTACHED, "custom_mac": "FA:00:00:00:00:01"}, {}, "is that of the NIC"),
+        *(
+            (module, options, {("l3network", NETWORK): network}, message)
+            for network, message in UNUSABLE_NETWORKS
+            for module, options in (
+                ("vm_nic", ATTACHED),
+                ("vm_nic", {"uuid": NIC, "l3_network": NETWORK}),
+                ("vm_from_snapshot_group", {"name": "new", "snapshot_group": GROUP, "l3_networks": [NETWORK]}),
+            )
+        ),
+        (
+            "vm",
+            {"uuid": VM, "state": "running"},
+            {("vm", VM): {"state": "NoState"}},
+            "is NoState, and StartVmInstance needs a VM that is Running, Created, Stopped or Crashed",
+        ),
+        (
+            "sns_teamchat_person",
+            {"endpoint": seeded_uuid("endpoint", 1), "user_id": "user-9"},
+            {},
+            "is of the type Snmp, and only teamchat endpoints mention these persons",
+        ),
         ("vm_nic", ATTACHED, {("vm", STOPPED): {"state": "Paused"}}, "the VM vm-2 is Paused, and AttachL3NetworkToVm"),
         (
             "vm_nic",
