@@ -83,7 +83,7 @@ def test_options_of_new_objects_are_predicted(run: ModuleRunner, sim: Simulator)
 
 NIC, NIC_OF_STOPPED = seeded_uuid("vmnic", 1), seeded_uuid("vmnic", 2)
 ATTACHED = {"vm": STOPPED, "l3_network": NETWORK}
-UNUSABLE_NETWORKS = (
+UNUSABLE_NETWORKS: tuple[tuple[dict[str, Any], str], ...] = (
     ({"state": "Disabled"}, "is Disabled, so no NICs can be attached to it. Enable it first."),
     ({"category": "System"}, "is a system network, which only the service uses. Give another network."),
     ({"ipRanges": []}, "has no IP range, so a NIC would get no address. Add a range first."),
