@@ -40,7 +40,7 @@ CONNECTING = ("host", HOST, {"status": "Connecting"})
 LOOKUPS = 40
 NOT_COMPARED = (
     f"The state of the cbt task {CREATED_TASK} is not known, so nothing is compared: the service does not offer"
-    " QueryCbtTask, which needs version 4.10.10 or newer (HTTP status 404 for GET"
+    " QueryCbtTask, which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404 for GET"
     " /service/v1/cbt-task)."
 )
 LOST_HOST = {"uuid": "f" * 32, "name": "host-91", "managementIp": "10.0.0.91", "status": "Disconnected"}
@@ -221,7 +221,7 @@ CASES = {
         "cbt_task",
         DELETED_TASK,
         "cbt task cbt-task-1: cannot check whether the object exists: the service does not offer QueryCbtTask,"
-        " which needs version 4.10.10 or newer, or path_prefix is wrong (HTTP status 404 for GET"
+        " which needs version 4.10.10 or newer (HTTP status 404 for GET"
         " /service/v1/cbt-task). Give uuid.",
         changed=False,
         faults=(("status", "QueryCbtTask", NO_ROW),),
