@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Any
 from uuid import uuid4
 
@@ -124,7 +125,7 @@ class Settings:
     @property
     def description(self) -> str:
         """The description of new CBT tasks. Runs with another repository see in it that this one has the VM."""
-        return f"{MARK} It copies to {self.repository} on {', '.join(sorted(self.mover))}."
+        return f"{MARK} It copies to {normpath(str(self.repository))} on {', '.join(sorted(self.mover))}."
 
     def find_other_repository(self, task: Record) -> str | None:
         """Return where the sessions of a task of the role are copied to, None if runs there and here see each other.
@@ -134,7 +135,8 @@ class Settings:
         found = _DESCRIPTION.fullmatch(str(task["description"]))
         if found is None or self.repository is None or not self.is_ours(task):
             return None
-        is_here = found["folder"] == self.repository and not set(self.mover).isdisjoint(found["movers"].split(", "))
+        is_same = found["folder"] == normpath(self.repository)
+        is_here = is_same and not set(self.mover).isdisjoint(found["movers"].split(", "))
         return None if is_here else f"{found['folder']} on {found['movers']}"
 
     def find_task(self, tasks: Iterable[Record], vm_uuid: str) -> Record | None:
