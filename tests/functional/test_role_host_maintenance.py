@@ -89,9 +89,15 @@ def test_the_walk_stops_at_the_first_failure(walk: Walk, serial: int) -> None:
     assert {name: report["outcome"] for name, report in reports.items()} == {"host-1": "done", "host-2": "failed"}
     assert walk.states == ["Enabled", "Maintenance", "Enabled"]
     error = reports["host-2"]["error"]
-    assert error.startswith(f"host host-2 stays in maintenance. {walk.tasks} failed: Update the firmware ")
+    assert error.startswith(f"host host-2 stays in maintenance. {walk.tasks} failed: Update the firmware: ")
     assert run.output.count("host host-2 stays in maintenance") <= 3
     assert error.rstrip(".") in run.results[-1]["msg"]
+
+
+def test_a_task_without_a_name_is_named_by_its_action(walk: Walk) -> None:
+    walk.write({"ansible.builtin.fail": {"msg": "boom"}})
+    dummy, reports = walk()
+    assert "tasks.json failed: a task without a name (ansible.builtin.fail): boom" in reports["host-1"]["error"]
 
 
 @pytest.mark.parametrize("serial", [1, 2])

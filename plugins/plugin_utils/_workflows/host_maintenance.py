@@ -384,7 +384,11 @@ def describe_cause(tasks: str, failure: Record) -> str:
 
     Neither is known if the file itself cannot be included and, before core 2.19, if it was a handler.
     """
-    return join(f"{tasks} failed: {failure['task'] or 'it cannot be included, or a handler failed'}", failure["msg"])
+    action = failure.get("action")
+    task = failure["task"] or (
+        f"a task without a name ({action})" if action else "it cannot be included, or a handler failed"
+    )
+    return ": ".join(filter(None, (f"{tasks} failed", task, failure["msg"])))
 
 
 def start_vms(site: Site, work: Maintenance, settings: Settings) -> Starts:

@@ -134,7 +134,7 @@ def test_a_disabled_host_stays_disabled(shared: Simulator, role: Role) -> None:
     assert state_of(shared, "host-3") == "Disabled"
     ran = role("host-3", failure=FAILURE, on_failure="restore")
     assert ran.error.startswith("host host-3 was returned to its previous state. /")
-    assert ran.error.endswith("tasks.yml failed: Update the firmware broken")
+    assert ran.error.endswith("tasks.yml failed: Update the firmware: broken")
     assert (state_of(shared, "host-3"), ran.report["previous_state"]) == ("Disabled", "Disabled")
 
 
@@ -509,7 +509,9 @@ def test_messages_about_stopped_vms() -> None:
 
 
 def test_causes() -> None:
-    assert describe_cause("/t.yml", FAILURE) == "/t.yml failed: Update the firmware broken"
+    assert describe_cause("/t.yml", FAILURE) == "/t.yml failed: Update the firmware: broken"
+    unnamed = {"task": "", "action": "ansible.builtin.fail", "msg": "boom"}
+    assert describe_cause("/t.yml", unnamed) == "/t.yml failed: a task without a name (ansible.builtin.fail): boom"
     assert (
         describe_cause("/t.yml", {"task": "", "msg": ""}) == "/t.yml failed: it cannot be included, or a handler failed"
     )
