@@ -24,25 +24,26 @@ CHECKED: set[str] = set()
 
 def refuse_repeated_run(task: Any, task_vars: Mapping[str, Any]) -> None:
     """Raise InvalidOptions if the strategy ignores run_once, so that each host would process all objects."""
-    if task.run_once and len(task_vars.get("ansible_play_batch", ())) > 1:
-        strategy = str(task.get_play().strategy)
-        if strategy.endswith(STRATEGIES_WITHOUT_RUN_ONCE):
-            raise InvalidOptions(
-                f"strategy {strategy} ignores run_once, so each host of the play would process all objects. Use the"
-                " strategy linear"
-            )
+    if task.run_once and len(task_vars.get("ansible_play_batch", ())) > 1 and _ignores_run_once(task):
+        raise InvalidOptions(
+            f"strategy {task.get_play().strategy} ignores run_once, so each host of the play would process all objects."
+            " Use the strategy linear"
+        )
+
+
+def _ignores_run_once(task: Any) -> bool:
+    """Return whether the strategy of the play runs the task for each host all the same."""
+    return str(task.get_play().strategy).endswith(STRATEGIES_WITHOUT_RUN_ONCE)
 
 
 def require_one_service(task: Any, groups: Iterable[str], templar: Any, task_vars: Mapping[str, Any]) -> None:
     """Raise InvalidOptions if the hosts for which a task runs once have different connections.
 
     Ansible evaluates the options of the task for the first host only, so the objects of all hosts would be those of its
-    service.
-
-    ``groups`` are the names in C(module_defaults) whose defaults the task has.
+    service. ``groups`` are the names in C(module_defaults) whose defaults the task has.
     """
     hosts = task_vars.get("ansible_play_batch", ())
-    if not task.run_once or len(hosts) < 2 or task._uuid in CHECKED:
+    if not task.run_once or len(hosts) < 2 or task._uuid in CHECKED or _ignores_run_once(task):
         return
     CHECKED.add(task._uuid)
     sources = [*_list_sources(task, groups)]
