@@ -113,24 +113,29 @@ def _explain_missing_login(client: Client, refusal: Unsupported) -> Unsupported:
     return Unsupported(f"{refusal.reason}. {remedy}", doubts_prefix=refusal.doubts_prefix, **refusal.result)
 
 
-def explain_refusal(client: Client, message: str) -> Unsupported | None:
-    """Return the failure of a task with this message that may be due to the path prefix; None if nothing shows it.
+def explain_refusal(client: Client, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the result of a task that failed, perhaps due to the path prefix, with what is known about the prefix.
 
-    A wrong prefix explains all failures. If it is right, the message has no doubt about it.
+    A wrong prefix explains all failures. If it is right, the result does not doubt it.
     """
     refusal = client.prefix.refusal
-    is_right = _is_prefix_right(client) if refusal and not client.prefix.is_known else None
+    is_right = client.prefix.is_known or (_is_prefix_right(client) if refusal else None)
     if refusal is None or is_right is None:
-        return None
+        return result
     prefix, status = client.connection.path_prefix, refusal.result["status"]
     operation = get_operation(str(refusal.result["operation"]))
-    if is_right:
-        doubt, certain = (build_unsupported_error(operation, prefix, status, is_known) for is_known in (False, True))
-        text = message.replace(doubt.message, certain.message).replace(doubt.reason, certain.reason)
-        return Unsupported(text, **refusal.result)
-    request = f"HTTP status {status} for {operation.method} {operation.build_path(prefix)}"
-    reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
-    return Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
+    if not is_right:
+        request = f"HTTP status {status} for {operation.method} {operation.build_path(prefix)}"
+        reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
+        failure = Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
+        return {**result, "msg": str(failure), "error": failure.error, **failure.result}
+    doubt, certain = (build_unsupported_error(operation, prefix, status, is_known) for is_known in (False, True))
+
+    def drop_doubt(text: str) -> str:
+        return text.replace(doubt.message, certain.message).replace(doubt.reason, certain.reason)
+
+    error = result["error"]
+    return {**result, "msg": drop_doubt(result["msg"]), "error": {**error, "details": drop_doubt(error["details"])}}
 
 
 def _is_prefix_right(client: Client) -> bool | None:

@@ -114,16 +114,12 @@ def _explain_prefix(outcome: ModuleResult, client: Client) -> ModuleResult:
     If the prefix is right, the message does not doubt it.
     """
     is_unsupported = outcome.result.get("failed") and outcome.result["error"]["code"] == Unsupported.code
-    if not (is_unsupported and client.prefix.refusal) or client.prefix.is_known:
+    if not (is_unsupported and client.prefix.refusal):
         return outcome
     # A module process whose task succeeds does not load the code for sessions.
     from .._client.sessions import explain_refusal
 
-    failure = explain_refusal(client, outcome.result["msg"])
-    if failure is None:
-        return outcome
-    result = {**outcome.result, "msg": str(failure), "error": failure.error, **failure.result}
-    return ModuleResult(result, outcome.warnings)
+    return outcome._replace(result=dict(explain_refusal(client, outcome.result)))
 
 
 def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:
