@@ -21,6 +21,7 @@ options:
   _input:
     description:
       - The report, a list of entries with V(outcome), V(error), and V(vm) or V(name), and optionally V(kind).
+      - C(remains) of an entry says in words what is left otherwise than it may seem, and has a line of its own.
       - Members that are lists or booleans, such as V(stopped_vms) or V(powered_off), are counted over all entries.
     type: list
     elements: dict
@@ -89,6 +90,7 @@ def format_table(
     lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
     lines += _name_first("changed", map(_label, (entry for entry in entries if entry["outcome"] in CHANGED)))
     lines += [line for label, names in lists.items() for line in _name_first(label, map(str, names))]
+    lines += [f"remains: {_label(entry)}: {entry['remains']}" for entry in entries if entry.get("remains")]
     lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
     lines += [
         f"note: {entry.get('vm') or entry.get('name')}: {note}" for entry in entries for note in entry.get("notes", ())

@@ -133,6 +133,25 @@ def run_for_host(
     ``variables`` have no prefix; the default of ``uuid`` is that of the host with this name in the simulator, and
     ``batch`` has the variables of further hosts of the batch, ``hostvars`` those of the inventory.
     """
+    play = create_play_of_host(work, role, host, variables, batch, hostvars)
+    return work(role, play, check, **options)
+
+
+def kill_for_host(work: WorkflowRunner, after: int, host: str, variables: Mapping[str, Any], **options: Any) -> bool:
+    """Kill a step of the role host_maintenance after so many requests, as `WorkflowRunner.kill` does."""
+    role = "host_maintenance"
+    return work.kill(after, role, create_play_of_host(work, role, host, variables), **options)
+
+
+def create_play_of_host(
+    work: WorkflowRunner,
+    role: str,
+    host: str,
+    variables: Mapping[str, Any],
+    batch: Mapping[str, Mapping[str, Any]] | None = None,
+    hostvars: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the variables of a task of a role that runs for each host of the play, see `run_for_host`."""
     uuids = {record["name"]: record["uuid"] for record in work.sim.records("host")}
     given = {f"{role}_{name}": value for name, value in {"uuid": uuids.get(host), **variables}.items()}
     all_hosts = {host: hostvars or {}, **(batch or {})}
@@ -143,4 +162,4 @@ def run_for_host(
         "hostvars": all_hosts,
         "playbook_dir": "/nowhere",
     }
-    return work(role, {**play, **given}, check, **options)
+    return {**play, **given}

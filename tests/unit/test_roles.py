@@ -33,9 +33,6 @@ COLLECTING = {"host_onboarding"}
 # The variables that a role sets for the tasks of its user.
 FOR_USERS = {"vm_backup": {"vm_backup_session"}}
 
-# The facts of other roles that a role sets, because it does their work.
-OTHER_FACTS = {"host_maintenance": {"host_evacuation_report"}}
-
 # The modules that run on a data mover.
 ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore", "backup_run")}
 
@@ -219,7 +216,7 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
-    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ()), *OTHER_FACTS.get(role, ())}
+    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ())}
     # The only way to exclude a default of the inventory.
     allowed.add("ansible_become")
     assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
@@ -314,19 +311,22 @@ def test_summary_counts_outcomes_and_explains_failures() -> None:
         {"vm": "vm-4", "outcome": "skipped", "error": "is not running", "stopped_vms": None},
         {"kind": "test", "name": "web\x1b[2J\n", "outcome": "failed", "error": "no answer"},
         {"name": "host-1", "outcome": "failed", "error": "host host-1: is full"},
+        {"name": "host-2", "outcome": "unneeded", "error": None, "remains": "It stays in maintenance."},
     ]
     assert format_table(entries, "VMs", {"later": 4, "not reached": ["host-2"]}, "the fact x_report") == [
-        "VMs               6",
+        "VMs               7",
         "changed           2",
         "unchanged         1",
         "skipped           1",
         "failed            2",
+        "unneeded          1",
         "stopped VMs       3",
         "powered off       2",
         "later             4",
         "not reached       1",
         "changed: vm-1, vm-2",
         "not reached: host-2",
+        "remains: host-2: It stays in maintenance.",
         "skipped: vm-4: is not running",
         "failed: test web\\x1b[2J\\n: no answer",
         "failed: host host-1: is full",

@@ -1,9 +1,10 @@
-"""Migrate all VMs of hosts to other hosts, and prove that none is left."""
+"""Migrate all VMs of hosts to other hosts, and prove that none is left; or migrate them back."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +12,11 @@ from ...module_utils._api.errors import InvalidOptions, SeveralFailed, Virtinfra
 from ...module_utils._api.records import Record
 from ...module_utils._client.lists import extract_records
 from ...module_utils._masking.terminal import escape_controls
-from .report import Entry, Outcome, Report
-from .site import Site, select
-from .wish import Wish
+from .marked_vms import REMOVED, read_vms
+from .marks import Mark, Marks
+from .report import Entry, Outcome, Report, name_some
+from .site import GONE, Site, select
+from .wish import Wish, index
 
 # The states of VMs that are on no host, or will soon be on none.
 IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging")
@@ -33,44 +36,39 @@ QUESTIONS = 20
 class Settings:
     """The variables of the role."""
 
+    state: str
+    label: str
     hosts: list[str]
     targets: list[str]
     unmovable: str
     concurrency: int
     timeout: int
-    undo: list[Record] | None = None
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        if not self.hosts and self.undo is None:
+        if not self.hosts and self.state == "evacuated":
             raise InvalidOptions("No VM was migrated. Give host_evacuation_hosts")
         if self.concurrency < 1:
             raise InvalidOptions(
                 f"No VM was migrated. host_evacuation_concurrency must be at least 1, not {self.concurrency}"
             )
-        members = {"vm_uuid", "from_uuid", "outcome"}
-        if not all(members <= entry.keys() for entry in self.undo or ()):
-            raise InvalidOptions(
-                "No VM was migrated. host_evacuation_undo must be the host_evacuation_report of an earlier run"
-            )
-
-    @property
-    def moved(self) -> dict[str, str]:
-        """The hosts on which the VMs ran that an earlier run has migrated, by the uuids of the VMs."""
-        return {entry["vm_uuid"]: entry["from_uuid"] for entry in self.undo or () if entry["outcome"] == "changed"}
 
 
 @dataclass
 class Migration:
-    """A VM, the host on which it runs, the one that was chosen for it, and what becomes of it."""
+    """A VM, the host on which it runs, the one that was chosen for it, and what becomes of it.
+
+    ``mark`` says in the service on which host it ran before it was migrated.
+    """
 
     vm: str
     vm_uuid: str
     from_name: str | None
-    from_uuid: str
+    from_uuid: str | None
     to_name: str | None = None
     to_uuid: str | None = None
     obstacle: str | None = None
+    mark: Mark | None = None
     outcome: Outcome = field(default_factory=Outcome)
 
     @property
@@ -101,20 +99,179 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Migrate the VMs, and return what became of each of them."""
     settings = Settings(**options)
     settings.check()
+    marks = Marks(site, "host_evacuation", settings.label, "VmInstanceVO", settings.concurrency)
     records = site.read("host_info")["hosts"]
-    evacuated = [] if settings.undo is not None else find_hosts(records, settings.hosts)
-    allowed = [] if settings.undo is not None or not settings.targets else find_hosts(records, settings.targets)
-    vms = choose_vms(_read_vms(site, evacuated), evacuated, settings)
+    if settings.state == "evacuated":
+        migrations = _evacuate(site, marks, records, settings)
+    elif settings.state == "restored":
+        migrations = _restore(site, marks, records, settings)
+    else:
+        migrations = _unmark(site, marks, records)
+    moves = [each.describe_move() for each in migrations if each.to_name]
+    return Report("VMs", [each.build_entry() for each in migrations], next={"moves": moves})
+
+
+def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
+    """Migrate the VMs of the hosts, each marked before with its host, and prove that none is left."""
+    evacuated = find_hosts(records, settings.hosts)
+    allowed = find_hosts(records, settings.targets) if settings.targets else []
+    found = marks.find()
+    vms = choose_vms(_read_vms(site, evacuated), evacuated)
+    # A migration of an earlier run may end later than the one that would begin now.
+    problems = marks.settle(_list_marks(found, vms), settings.timeout)
+    if found and vms:
+        vms = choose_vms(_read_vms(site, evacuated), evacuated)
     site.ask(Wish({vm["uuid"]: {"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in vms}))
     answers, local_storages = _ask(site, vms)
-    limits = Limits(allowed, evacuated, None if settings.undo is None else settings.moved)
-    migrations = plan_migrations(vms, records, answers, limits, local_storages)
+    migrations = plan_migrations(vms, records, answers, Limits(allowed, evacuated), local_storages)
+    for each in migrations:
+        if each.vm_uuid in problems:
+            each.outcome.fail(problems[each.vm_uuid])
     refuse(migrations, settings)
-    _migrate(site, [each for each in migrations if each.to_uuid], settings)
-    if settings.undo is None and not site.check_mode:
+    due = [each for each in migrations if each.to_uuid and each.outcome.error is None]
+    _mark(marks, found, due)
+    _migrate(site, marks, [each for each in due if each.outcome.error is None], settings)
+    if not site.check_mode:
         migrations += _prove(site, migrations, evacuated, {host["uuid"]: host["name"] for host in records})
-    entries = [each.build_entry() for each in migrations]
-    return Report("VMs", entries, next={"moves": [each.describe_move() for each in migrations if each.to_name]})
+        _release(site, marks, migrations)
+    return migrations
+
+
+def _restore(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
+    """Migrate the marked VMs back, and take off the marks of those that are back. Names and reports do not matter."""
+    found = marks.find()
+    own = marks.list_own(found)
+    if not own and found:
+        labels = name_some(sorted({mark.label for mark in found}))
+        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {labels}")
+    problems = marks.settle(own, settings.timeout)
+    vms = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
+    site.ask(Wish({mark.object_uuid: name_marked(mark, vms) for mark in own}))
+    known = Hosts(records)
+    others = [judge_marked(mark, vms.get(mark.object_uuid), known, problems.get(mark.object_uuid)) for mark in own]
+    due = [vms[mark.object_uuid] for mark, each in zip(own, others, strict=True) if each is None]
+    answers, local_storages = _ask(site, due)
+    wanted = {mark.object_uuid: mark.was for mark in own}
+    migrations = plan_migrations(due, records, answers, Limits(wanted=wanted), local_storages)
+    judged = [each for each in others if each]
+    _take_off(marks, [each for each in judged if each.outcome.error is None or each.from_uuid is None])
+    refuse(migrations, settings)
+    by_vm = {mark.object_uuid: mark for mark in own}
+    for each in migrations:
+        each.mark = by_vm[each.vm_uuid]
+    _migrate(site, marks, [each for each in migrations if each.to_uuid], settings)
+    if not site.check_mode:
+        _prove_return(site, marks, [each for each in migrations if each.outcome.is_settled], known)
+    return [*migrations, *judged]
+
+
+def name_marked(mark: Mark, vms: Mapping[str, Record]) -> Record:
+    """Return the members that name a marked VM in the report."""
+    return {"vm": vms.get(mark.object_uuid, {}).get("name", REMOVED), "vm_uuid": mark.object_uuid}
+
+
+def judge_marked(mark: Mark, vm: Record | None, hosts: Hosts, problem: str | None) -> Migration | None:
+    """Return what became of a marked VM that is not to be migrated, None for one that is."""
+    host = vm["host_uuid"] if vm else None
+    name = vm["name"] if vm else REMOVED
+    each = Migration(name, mark.object_uuid, hosts.get_name(host) if host else None, host, mark=mark)
+    if problem is not None:
+        each.outcome.fail(problem)
+    elif vm is None or vm["state"] in GONE:
+        each.from_uuid = None
+        each.outcome.fail("it was destroyed meanwhile. Its mark was taken off")
+    elif host != mark.was and (vm["state"] in IDLE or not host):
+        each.outcome.skipped = f"it is {vm['state']}, so it is on no host. Its mark was taken off"
+    elif host != mark.was:
+        return None
+    return each
+
+
+def _unmark(site: Site, marks: Marks, records: Sequence[Record]) -> list[Migration]:
+    """Take the marks of the label off, wherever the VMs are."""
+    own = marks.list_own(marks.find())
+    vms = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
+    known = Hosts(records)
+    migrations = []
+    for mark in own:
+        host = vms.get(mark.object_uuid, {}).get("host_uuid")
+        name = name_marked(mark, vms)["vm"]
+        outcome = Outcome(is_changed=True)
+        migrations.append(
+            Migration(name, mark.object_uuid, known.get_name(host) if host else None, host, mark=mark, outcome=outcome)
+        )
+    _take_off(marks, migrations)
+    return migrations
+
+
+def _list_marks(found: Iterable[Mark], vms: Iterable[Record]) -> list[Mark]:
+    uuids = {vm["uuid"] for vm in vms}
+    return [mark for mark in found if mark.object_uuid in uuids]
+
+
+def choose_marks(found: Iterable[Mark], origins: Mapping[str, str]) -> dict[str, str]:
+    """Return the host with which each VM is to be marked, by the uuids of the VMs. ``origins`` are where they are now.
+
+    A VM that an earlier run has migrated to a host that is evacuated now keeps its mark, of whatever label: it returns
+    to the first host. A mark with the host on which the VM is now is one of this run, or stale.
+    """
+    kept = {mark.object_uuid for mark in found if origins.get(mark.object_uuid) not in (None, mark.was)}
+    return {vm: host for vm, host in origins.items() if vm not in kept}
+
+
+def _mark(marks: Marks, found: Sequence[Mark], migrations: Sequence[Migration]) -> None:
+    """Mark the VMs before the first of them migrates. One that cannot be marked has failed."""
+    origins = {each.vm_uuid: str(each.from_uuid) for each in migrations}
+    wanted = choose_marks(found, origins)
+    marking = marks.set(wanted, found)
+    kept = {mark.object_uuid: mark for mark in found if mark.object_uuid in origins.keys() - wanted.keys()}
+    for each in migrations:
+        each.mark = marking.marks.get(each.vm_uuid) or kept.get(each.vm_uuid)
+        if each.vm_uuid in marking.problems:
+            each.outcome.fail(f"it was not migrated, because it cannot be marked: {marking.problems[each.vm_uuid]}")
+
+
+def _release(site: Site, marks: Marks, migrations: Iterable[Migration]) -> None:
+    """Take the marks off VMs that have not left their hosts after all, unless a migration may be in flight."""
+    failed = [each for each in migrations if each.mark and each.outcome.error is not None]
+    # Without an answer the marks stay, which is the safe side.
+    with suppress(VirtinfraError):
+        problems = marks.settle([each.mark for each in failed if each.mark], 0)
+        vms = index(read_vms(site, [each.vm_uuid for each in failed])) if failed else {}
+        left = [
+            each
+            for each in failed
+            if each.mark
+            and each.vm_uuid not in problems
+            and vms.get(each.vm_uuid, {}).get("host_uuid") == each.mark.was
+        ]
+        _take_off(marks, left)
+
+
+def _prove_return(site: Site, marks: Marks, migrations: Sequence[Migration], hosts: Hosts) -> None:
+    """Take the marks off VMs that are back, and fail the others."""
+    if not migrations:
+        return
+    try:
+        vms = index(read_vms(site, [each.vm_uuid for each in migrations]))
+    except VirtinfraError as failure:
+        for each in migrations:
+            each.outcome.fail(f"It could not be read again. Its mark remains. {failure}")
+        return
+    for each in migrations:
+        host = vms.get(each.vm_uuid, {}).get("host_uuid")
+        if each.mark and host != each.mark.was:
+            each.outcome.fail(
+                f"It is on {hosts.get_name(str(host))}, and not back. Its mark remains. Run the role again."
+            )
+    _take_off(marks, [each for each in migrations if each.outcome.error is None])
+
+
+def _take_off(marks: Marks, migrations: Iterable[Migration]) -> None:
+    """Take the marks off VMs. One whose mark remains has failed, because a later run would migrate it."""
+    by_vm = {each.vm_uuid: each for each in migrations if each.mark}
+    for uuid, problem in marks.take_off([each.mark for each in by_vm.values() if each.mark]).items():
+        by_vm[uuid].outcome.fail(f"its mark remains: {problem}")
 
 
 def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str]:
@@ -130,18 +287,14 @@ def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str
 
 
 def _read_vms(site: Site, hosts: Sequence[str]) -> list[Record]:
-    """Return the VMs of hosts, all VMs without hosts."""
-    vms: list[Record] = site.read("vm_info", query=[f"hostUuid?={','.join(hosts)}"] if hosts else [])["vms"]
+    """Return the VMs of hosts."""
+    vms: list[Record] = site.read("vm_info", query=[f"hostUuid?={','.join(hosts)}"])["vms"]
     return vms
 
 
-def choose_vms(vms: Iterable[Record], hosts: Collection[str], settings: Settings) -> list[Record]:
-    """Return the VMs to migrate: those on the hosts, or those that are not back on the hosts on which they ran."""
-    present = [vm for vm in vms if vm["host_uuid"] and vm["state"] not in IDLE]
-    if settings.undo is None:
-        return [vm for vm in present if vm["host_uuid"] in hosts]
-    moved = settings.moved
-    return [vm for vm in present if vm["uuid"] in moved and vm["host_uuid"] != moved[vm["uuid"]]]
+def choose_vms(vms: Iterable[Record], hosts: Collection[str]) -> list[Record]:
+    """Return the VMs to migrate: those on the hosts."""
+    return [vm for vm in vms if vm["host_uuid"] in hosts and vm["state"] not in IDLE]
 
 
 def _ask(site: Site, vms: Sequence[Record]) -> tuple[dict[str, Record], set[str]]:
@@ -284,10 +437,11 @@ def refuse(migrations: Sequence[Migration], settings: Settings) -> None:
 # ---------------------------------------------------------------------------------------------------------- migrations
 
 
-def _migrate(site: Site, migrations: Sequence[Migration], settings: Settings) -> None:
-    """Migrate the VMs."""
+def _migrate(site: Site, marks: Marks, migrations: Sequence[Migration], settings: Settings) -> None:
+    """Migrate the VMs, with the job ids of their marks, by which the next run finds a migration in flight."""
     objects = [{"uuid": each.vm_uuid, "host": each.to_uuid} for each in migrations]
-    results = site.batch("vm", objects, settings.concurrency, wait_timeout=settings.timeout)
+    jobs = marks.choose_jobs([each.mark for each in migrations if each.mark])
+    results = site.batch("vm", objects, settings.concurrency, jobs, wait_timeout=settings.timeout)
     for each, result in zip(migrations, results, strict=True):
         each.outcome.note(result)
 

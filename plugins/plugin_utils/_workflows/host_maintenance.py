@@ -14,8 +14,9 @@ from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._masking.terminal import escape_controls
 from .host_evacuation import REMEDY
 from .host_evacuation import run as evacuate
-from .play_host import find_host, find_lack, name_variables, read_available
-from .power import RUNNING
+from .maintenance_marks import MaintenanceMarks
+from .play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
+from .power import PAUSED, RUNNING
 from .report import Entry, Outcome, Report
 from .site import Site
 from .variables import Play
@@ -36,10 +37,8 @@ class Settings:
     """The variables of the role."""
 
     uuid: str | None
-    tasks: str
+    tasks: str | None
     state: str
-    restored_state: str
-    stopped_vms: list[Record] | None
     needed: bool
     least_available: int
     running_vms: str
@@ -51,13 +50,16 @@ class Settings:
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        if not all(isinstance(vm, Mapping) and vm.get("uuid") for vm in self.stopped_vms or ()):
-            raise InvalidOptions("host_maintenance_stopped_vms must be a list of VMs, each with uuid and name")
+        if self.state == "present" and not self.tasks:
+            raise InvalidOptions("Give host_maintenance_tasks, the file with the tasks to run in maintenance")
 
 
 @dataclass
 class Maintenance:
-    """A host and what becomes of it, in the form of the report. Its name has no control characters."""
+    """A host and what becomes of it, in the form of the report. Its name has no control characters.
+
+    ``remains`` is what the run leaves otherwise than it may seem, although it has not failed.
+    """
 
     name: str
     uuid: str
@@ -66,7 +68,12 @@ class Maintenance:
     migrated_vms: list[Record] = field(default_factory=list)
     stopped_vms: list[Record] = field(default_factory=list)
     started_vms: list[Record] = field(default_factory=list)
+    remains: str | None = None
     error: str | None = None
+
+    def skip(self, reason: str) -> None:
+        """Note why the role has left the host as it is."""
+        self.outcome, self.error = "skipped", reason
 
     def fail(self, reason: str) -> None:
         """Note why the role has failed for the host."""
@@ -75,8 +82,12 @@ class Maintenance:
     @property
     def state(self) -> str:
         """The previous state, as the option state of the module kvm_host has it."""
-        previous = str(self.previous_state)
-        return MAINTENANCE if "Maintenance" in previous else previous.lower()
+        return name_state(str(self.previous_state))
+
+
+def name_state(state: str) -> str:
+    """Return a state of the service as the option state of the module kvm_host has it."""
+    return MAINTENANCE if "Maintenance" in state else state.lower()
 
 
 @dataclass(frozen=True)
@@ -108,7 +119,7 @@ def check(dummy_site: Site, options: Mapping[str, Any], dummy_given: Record) -> 
 def enter(site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report:
     """Put the host into maintenance, and return the file with the tasks to run, None if there are none to run.
 
-    The report of the evacuation is None if there was none. A failure is in the result, because the report of the host
+    A failure is in the result, because the report of the host
     follows: a task that fails would end the play, perhaps while other hosts are in maintenance.
     """
     settings = Settings(**options)
@@ -119,7 +130,7 @@ def enter(site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report
             tasks = entry.run()
         except VirtinfraError as failure:
             entry.work.fail(str(failure))
-    following = {"maintenance": asdict(entry.work), "tasks": tasks, "evacuation": entry.evacuation}
+    following = {"maintenance": asdict(entry.work), "tasks": tasks}
     return Report("hosts", next=following, has_changed=entry.has_changed)
 
 
@@ -128,8 +139,8 @@ class Entrance:
 
     def __init__(self, site: Site, settings: Settings, work: Maintenance) -> None:
         self._site, self._settings, self.work = site, settings, work
-        self.evacuation: list[Record] | None = None
         self.has_changed = False
+        self._marks: MaintenanceMarks
 
     def run(self) -> str | None:
         """Return the file with the tasks to run in maintenance, None if the host is skipped. Raise VirtinfraError."""
@@ -138,16 +149,14 @@ class Entrance:
         if not window.is_open():
             raise VirtinfraError(f"host {work.name} was not put into maintenance. {window.reason}")
         uuid = require_uuid(settings, work.name, "put into")
-        tasks = find_tasks(self._site.play, settings.tasks)
+        tasks = find_tasks(self._site.play, str(settings.tasks))
         host = read_existing(self._site, uuid, work)
-        if work.state == MAINTENANCE and settings.already == "skip":
-            work.outcome = "skipped"
-            return None
-        if work.state == MAINTENANCE and settings.already == "fail":
-            raise VirtinfraError(
-                f"host {work.name} is already in {work.previous_state}, perhaps for other work. Enable it, or set"
-                " host_maintenance_already to skip or use."
-            )
+        self._marks = MaintenanceMarks(self._site, ROLE, work.uuid, settings.timeout)
+        if self._marks.host:
+            self._marks.settle()
+            host = read_existing(self._site, uuid, work)
+        if work.state == MAINTENANCE:
+            return self._use(tasks)
         available = read_available(self._site, ROLE, host)
         if lack := find_lack(ROLE, available, settings.least_available):
             raise VirtinfraError(f"host {work.name} was not put into maintenance: {lack}")
@@ -156,9 +165,29 @@ class Entrance:
         self._enter()
         return tasks
 
+    def _use(self, tasks: str) -> str | None:
+        """Return the tasks to run on a host that is in maintenance already. Raise VirtinfraError."""
+        work, mark = self.work, self._marks.host
+        origin = "in which an earlier run of the role has left it" if mark else "perhaps for other work"
+        if self._settings.already == "skip":
+            work.skip(f"It is already in {work.previous_state}, {origin}.")
+            return None
+        if self._settings.already == "fail":
+            remedy = "Run the role with host_maintenance_state=absent" if mark else "Enable it"
+            raise VirtinfraError(
+                f"host {work.name} is already in {work.previous_state}, {origin}. {remedy}, or set"
+                " host_maintenance_already to skip or use."
+            )
+        if mark is None:
+            work.remains = "It was in maintenance before the run, and stays in it."
+        else:
+            work.previous_state = mark.was
+        self._change()
+        return tasks
+
     def _evacuate(self, targets: Sequence[str]) -> None:
         """Migrate the VMs to other hosts of the cluster. Raise VirtinfraError if one of them is not migrated."""
-        work, self.evacuation = self.work, []
+        work = self.work
         options = {
             **self._site.play.read("host_evacuation"),
             "hosts": [work.uuid],
@@ -166,7 +195,7 @@ class Entrance:
             "targets": targets or [work.uuid],
             "unmovable": "fail" if self._settings.running_vms == "migrate" else "keep",
             "timeout": self._settings.timeout,
-            "undo": None,
+            "state": "evacuated",
         }
         refusal = f"host {work.name} was not put into maintenance."
         try:
@@ -175,13 +204,32 @@ class Entrance:
             reason = str(failure).replace(REMEDY, "Set host_maintenance_running_vms to stop to stop them.")
             raise VirtinfraError(f"{refusal} {reason}") from failure
         self.has_changed |= report.is_changed
-        self.evacuation = [entry.members for entry in report.entries]
-        work.migrated_vms = list_migrated(self.evacuation)
+        work.migrated_vms = list_migrated(entry.members for entry in report.entries)
         if report.failed_count:
             raise VirtinfraError(f"{refusal} {report.describe()}.")
 
     def _enter(self) -> None:
-        """Put the host into maintenance. Raise VirtinfraError, after the maintenance was cancelled."""
+        """Put the host into maintenance, marked before. Raise VirtinfraError, after the maintenance was cancelled."""
+        # The evacuation took time, in which a person may have changed the host.
+        read_existing(self._site, self.work.uuid, self.work)
+        if self.work.state == MAINTENANCE:
+            raise VirtinfraError(f"host {self.work.name} was put into maintenance by somebody else meanwhile.")
+        self._mark()
+        self._change()
+
+    def _mark(self) -> None:
+        """Mark the host and the VMs on it. Raise VirtinfraError if that is not possible."""
+        work = self.work
+        vms = self._site.read("vm_info", query=[f"hostUuid={work.uuid}"])["vms"]
+        try:
+            self._marks.set(str(work.previous_state), vms)
+        except VirtinfraError as failure:
+            self._marks.find_down()
+            self._marks.take_off_host()
+            raise VirtinfraError(f"host {work.name} was not put into maintenance. {failure}") from failure
+
+    def _change(self) -> None:
+        """Change the state of the host, and note what becomes of its VMs. Raise VirtinfraError."""
         work, result = self.work, self._change_state()
         self.has_changed |= result["changed"]
         # Check mode has migrated none, and predicts them here once more.
@@ -193,12 +241,16 @@ class Entrance:
             raise VirtinfraError(self._cancel(reason) if result["changed"] else self._return(reason))
         if "Maintenance" not in (result.get("host") or {}).get("state", ""):
             raise VirtinfraError(f"host {work.name} is not known to be in maintenance. Run the role again.")
+        if not self._site.check_mode:
+            work.stopped_vms = [drop_was(vm) for vm in self._marks.find_down()]
 
     def _change_state(self) -> Record:
         """Return the result of the module kvm_host."""
-        options = {"running_vms": self._settings.running_vms, "wait_timeout": self._settings.timeout}
+        options: dict[str, Any] = {"running_vms": self._settings.running_vms, "wait_timeout": self._settings.timeout}
         try:
-            return self._site.change("kvm_host", {"uuid": self.work.uuid}, state=MAINTENANCE, **options)
+            given = [{"uuid": self.work.uuid}]
+            (result,) = self._site.batch("kvm_host", given, 1, self._marks.choose_jobs(), state=MAINTENANCE, **options)
+            return result
         except TaskInterrupted as stop:
             if isinstance(stop.__cause__, KeyboardInterrupt):
                 raise
@@ -232,7 +284,7 @@ class Entrance:
     def _return(self, reason: str) -> str:
         """Start the VMs again on a host that has its previous state, and return what has failed."""
         work = self.work
-        starts = start_vms(self._site, work, self._settings)
+        starts = start_vms(self._site, work, self._settings, self._marks)
         failure = f"host {work.name} did not enter maintenance, and is {work.state} as before. {reason}"
         return join(failure, describe_down(work.name, starts))
 
@@ -299,9 +351,11 @@ def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
             exit_.leave(exit_.work.state)
     except VirtinfraError as failure:
         exit_.work.fail(str(failure))
-    outcome = Outcome(is_changed=exit_.has_changed, error=exit_.work.error)
+    reason = "skipped" if exit_.work.outcome == "skipped" else "error"
+    outcome = Outcome(is_changed=exit_.has_changed, **{reason: exit_.work.error})
     entry = Entry(outcome, exit_.work.name, asdict(exit_.work), str(entered["maintenance"]["uuid"]))
-    return Report("hosts", [entry], next={"unreached": site.play.list_unreached(f"{ROLE}_report")})
+    following = {"unreached": site.play.list_unreached(f"{ROLE}_report"), "left": exit_.name_others()}
+    return Report("hosts", [entry], next=following)
 
 
 class Exit:
@@ -310,7 +364,21 @@ class Exit:
     def __init__(self, site: Site, settings: Settings, work: Maintenance) -> None:
         self._site, self._settings, self.work = site, settings, work
         self.has_changed = False
+        self._was_in_maintenance = False
         self._state: str | None = None
+        self._marks: MaintenanceMarks | None = None
+
+    @property
+    def marks(self) -> MaintenanceMarks:
+        """The marks of the host and its VMs, as they are now."""
+        if self._marks is None:
+            self._marks = MaintenanceMarks(self._site, ROLE, self.work.uuid, self._settings.timeout)
+        return self._marks
+
+    def name_others(self) -> list[str]:
+        """Return the names of further hosts that the role has left in maintenance, as far as this run has seen."""
+        play = self._site.play
+        return self._marks.name_others(play.read_batch(f"{ROLE}_uuid", UUID)) if self._marks else []
 
     def read(self) -> dict[str, Record]:
         """Return the host, with the VMs that were started again. Raise VirtinfraError."""
@@ -330,33 +398,44 @@ class Exit:
         state = Maintenance(work.name, work.uuid, host["state"]).state if host else "unknown"
         if host is None or state != self._state:
             return f"host {work.name} is {state} in the end, and not {self._state}."
-        down = [vm for vm in work.started_vms if host["vms"].get(vm["uuid"], {}).get("state") != RUNNING]
+        states = {uuid: vm["state"] for uuid, vm in host["vms"].items()}
+        down = [vm for vm in work.started_vms if states.get(vm["uuid"]) not in (RUNNING, PAUSED)]
         return describe_down(work.name, Starts([], down)) or None
 
     def take_out(self) -> None:
         """Take the host out of a maintenance in which an earlier run has left it. Raise VirtinfraError.
 
-        If it is not in maintenance, it was not left in it by this role, so it and its VMs are not changed.
+        A host in maintenance without a mark is that of a person, and stays as it is.
         """
         work, settings = self.work, self._settings
-        read_existing(self._site, require_uuid(settings, work.name, "taken out of"), work)
-        if work.state == MAINTENANCE:
-            work.stopped_vms = settings.stopped_vms or []
-            self.leave(settings.restored_state)
+        uuid = require_uuid(settings, work.name, "taken out of")
+        read_existing(self._site, uuid, work)
+        if self.marks.host is None and work.state == MAINTENANCE:
+            work.skip("It is in maintenance, and has no mark of the role: somebody else has put it there.")
+        elif self.marks.host or self.marks.vms:
+            self.marks.settle()
+            read_existing(self._site, uuid, work)
+            work.stopped_vms = [drop_was(vm) for vm in self.marks.find_down()]
+            self.leave(name_state(self.marks.host.was) if self.marks.host else work.state)
+            if not (work.started_vms or self._was_in_maintenance):
+                work.outcome = "unneeded"
 
     def leave(self, state: str) -> None:
         """Change the state of the host, and start its VMs. Raise VirtinfraError."""
-        work = self.work
+        work, state = self.work, self._choose_state(state)
         result = self._change_state(state)
         if result["failed"]:
             raise VirtinfraError(join(str(result["msg"]), describe_down(work.name, Starts([], work.stopped_vms))))
         work.outcome, self._state = "done", state
-        starts = start_vms(self._site, work, self._settings)
+        starts = start_vms(self._site, work, self._settings, self.marks)
         self.has_changed |= bool(work.started_vms)
         if problem := describe_down(work.name, starts):
             if starts.is_offered:
                 raise VirtinfraError(problem)
             self._site.warn(problem)
+        if self.marks.problems:
+            reason = next(iter(self.marks.problems.values()))
+            raise VirtinfraError(f"host {work.name} is {state}, but marks remain: {reason}. Run the role again.")
 
     def end(self, cause: str) -> None:
         """Do with the host what the role does after a task of the user has failed. Raise VirtinfraError."""
@@ -364,17 +443,30 @@ class Exit:
         if self._settings.on_failure == "keep":
             stopped = describe_down(work.name, Starts([], work.stopped_vms))
             raise VirtinfraError(join(f"host {work.name} stays in maintenance. {cause}", stopped))
-        result = self._change_state(work.state)
+        result = self._change_state(self._choose_state(work.state))
         if result["failed"]:
             failure = f"host {work.name} was not returned to its previous state. {cause}"
             raise VirtinfraError(join(failure, result["msg"], describe_down(work.name, Starts([], work.stopped_vms))))
-        problem = describe_down(work.name, start_vms(self._site, work, self._settings))
+        problem = describe_down(work.name, start_vms(self._site, work, self._settings, self.marks))
         self.has_changed |= bool(work.started_vms)
         raise VirtinfraError(join(f"host {work.name} was returned to its previous state. {cause}", problem))
 
+    def _choose_state(self, state: str) -> str:
+        """Return the state to put back: that which a person has chosen meanwhile, if one has. Raise VirtinfraError."""
+        work, host = self.work, read_host(self._site, self.work.uuid)
+        if host is None:
+            raise VirtinfraError(f"host {work.name} was removed meanwhile.")
+        now = name_state(host["state"])
+        self._was_in_maintenance = now == MAINTENANCE
+        if self._was_in_maintenance or self._site.check_mode or now == state:
+            return state
+        work.remains = f"Somebody has changed its state to {host['state']} meanwhile, so it is not {state}."
+        return now
+
     def _change_state(self, state: str) -> Record:
-        options = {"state": state, "wait_timeout": self._settings.timeout}
-        result = self._site.change("kvm_host", {"uuid": self.work.uuid}, **options)
+        options: dict[str, Any] = {"state": state, "wait_timeout": self._settings.timeout}
+        jobs = self.marks.choose_jobs()
+        (result,) = self._site.batch("kvm_host", [{"uuid": self.work.uuid}], 1, jobs, **options)
         self.has_changed |= result["changed"]
         return result
 
@@ -391,14 +483,29 @@ def describe_cause(tasks: str, failure: Record) -> str:
     return ": ".join(filter(None, (f"{tasks} failed", task, failure["msg"])))
 
 
-def start_vms(site: Site, work: Maintenance, settings: Settings) -> Starts:
-    """Start the VMs that the maintenance stopped, and note which have started."""
-    vms = list({vm["uuid"]: vm for vm in work.stopped_vms}.values())
-    objects = [{"uuid": vm["uuid"]} for vm in vms]
-    results = site.batch("vm", objects, STARTS, state="running", wait_timeout=settings.timeout)
+def start_vms(site: Site, work: Maintenance, settings: Settings, marks: MaintenanceMarks) -> Starts:
+    """Put back the VMs that the maintenance stopped, note which have started, and take the marks off, last the host's.
+
+    Their marks say which these are; check mode predicts further ones.
+    """
+    known = {vm["uuid"]: vm for vm in (work.stopped_vms if site.check_mode else ())}
+    known |= {vm["uuid"]: vm for vm in marks.find_down()}
+    vms = [drop_was(vm) for vm in known.values()]
+    work.stopped_vms = list({vm["uuid"]: vm for vm in (*work.stopped_vms, *vms)}.values())
+    objects = [
+        {"uuid": uuid, "state": "paused" if vm.get("was") == PAUSED else "running"} for uuid, vm in known.items()
+    ]
+    results = site.batch("vm", objects, STARTS, wait_timeout=settings.timeout)
     starts = judge_starts(vms, results, site.check_mode)
     work.started_vms = starts.started
+    marks.take_off_vms([vm["uuid"] for vm in starts.started])
+    marks.take_off_host()
     return starts
+
+
+def drop_was(vm: Record) -> Record:
+    """Return a VM as it is in the report."""
+    return {"uuid": vm["uuid"], "name": vm["name"]}
 
 
 def judge_starts(vms: Sequence[Record], results: Sequence[Record], is_prediction: bool = False) -> Starts:

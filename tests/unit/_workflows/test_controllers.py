@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_re
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.workflow_runner import WorkflowRun, WorkflowRunner
+from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host
 
 CREATE = "CreateVmInstanceFromVolumeSnapshotGroup"
 
@@ -25,6 +31,115 @@ def restore(work: WorkflowRunner, **variables: Any) -> WorkflowRun:
 def find_drill(sim: Simulator) -> list[dict[str, Any]]:
     """Return the VMs of the drill."""
     return [vm for vm in sim.records("vm") if vm["name"] == "a-drill"]
+
+
+def evacuate(work: WorkflowRunner, **variables: Any) -> WorkflowRun:
+    """Evacuate the first host, or restore its VMs."""
+    given = {"hosts": ["host-1"], **variables}
+    return work("host_evacuation", {f"host_evacuation_{name}": value for name, value in given.items()})
+
+
+def test_a_migration_that_ends_after_the_timeout_is_found(sim: Simulator, work: WorkflowRunner) -> None:
+    """While it runs, its mark stays. The VM was never moved back."""
+    sim.reset(clusters=1, hosts=3, vms=7, local_storages=0, user_tags=0, latencies={"MigrateVm": 4.0})
+    before = {vm["uuid"]: vm["hostUuid"] for vm in sim.records("vm")}
+    late = evacuate(work, timeout=1)
+    assert (late.outcomes, len(sim.records("usertag"))) == (["failed"] * 2, 2)
+    early = evacuate(work, state="restored", timeout=1)
+    assert (early.outcomes, len(sim.records("usertag"))) == (["failed"] * 2, 2)
+    assert "an action of an earlier run is still in flight (job " in early.message
+    assert evacuate(work, state="restored").outcomes == ["changed"] * 2
+    assert {vm["uuid"]: vm["hostUuid"] for vm in sim.records("vm")} == before
+    assert sim.records("usertag") == []
+
+
+def maintain(
+    work: WorkflowRunner, tasks: Path, kills: int | None = None, host: str = "host-1", **variables: Any
+) -> WorkflowRun | None:
+    """Run the role host_maintenance for a host; None if it is killed after so many requests of the step enter."""
+    given: dict[str, Any] = {"tasks": str(tasks), "running_vms": "stop", **variables}
+    run = partial(run_for_host, work, "host_maintenance", host, given)
+    checked = run(step="check").result["next"]
+    if kills is not None:
+        assert kill_for_host(work, kills, host, given, step="enter", given=checked)
+        return None
+    entered = run(step="enter", given=checked).result["next"]
+    return run(step="leave", given={**checked, "entered": entered, "failure": None})
+
+
+def test_a_maintenance_in_flight_is_found(sim: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
+    """The host looked as before, the marks were taken off, and then the host went into maintenance with its VMs off."""
+    tasks = tmp_path / "tasks.yml"
+    tasks.write_text("[]\n", encoding="utf-8")
+    sim.reset(clusters=1, hosts=3, local_storages=2, user_tags=0, latencies={"ChangeHostState": 4.0})
+    before = states_of(sim)
+    kills = find_call(sim, work, tasks)
+    sim.reset(clusters=1, hosts=3, local_storages=2, user_tags=0, latencies={"ChangeHostState": 4.0})
+    maintain(work, tasks, kills)
+    early = maintain(work, tasks, state="absent", timeout=1)
+    assert early is not None
+    assert "an action of an earlier run is still in flight (job " in early.message
+    late = maintain(work, tasks, state="absent")
+    assert late is not None
+    assert late.outcomes == ["done"]
+    assert (states_of(sim), sim.records("usertag")) == (before, [])
+
+
+def find_call(sim: Simulator, work: WorkflowRunner, tasks: Path) -> int:
+    """Return after how many requests of the step enter the service has begun with the maintenance."""
+    for kills in itertools.count(8):
+        sim.reset(clusters=1, hosts=3, local_storages=2, user_tags=0, latencies={"ChangeHostState": 4.0})
+        maintain(work, tasks, kills)
+        if any(entry["operation"] == "ChangeHostState" for entry in sim.log()):
+            return kills
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_controllers_and_a_person(sim: Simulator, work: WorkflowRunner, tmp_path: Path, seed: int) -> None:
+    """Whatever they do at the same time, all can be put back afterwards, and no mark is left."""
+    tasks, rng = tmp_path / "tasks.yml", random.Random(seed)
+    tasks.write_text("[]\n", encoding="utf-8")
+    slow = {"ChangeHostState": 0.2, "MigrateVm": 0.2, "StopVmInstance": 0.2}
+    sim.reset(clusters=1, hosts=4, vms=8, local_storages=0, user_tags=0, latencies=slow)
+    hosts = [host["name"] for host in sim.records("host")]
+    before = states_of(sim)
+
+    def control(number: int) -> list[str]:
+        own = random.Random(f"{seed} {number}")
+        return [act(WorkflowRunner(sim), tasks, own, hosts) for dummy in range(4)]
+
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(control, number) for number in range(2)]
+        for dummy in range(6):
+            vm = rng.choice(sim.records("vm"))
+            sim.change("vm", vm["uuid"], name=f"renamed-{rng.random():.3f}")
+            time.sleep(0.2)
+        problems = [problem for future in futures for problem in future.result() if problem]
+    assert problems == []
+    sim.settle()
+    for host in hosts:
+        assert maintain(work, tasks, host=host, state="absent") is not None
+    assert evacuate(work, state="restored", unmovable="keep").result["failed_count"] == 0
+    assert (states_of(sim), sim.records("usertag")) == (before, [])
+
+
+def states_of(sim: Simulator) -> dict[str, str]:
+    """Return the states of all hosts and VMs."""
+    return {each["uuid"]: each["state"] for kind in ("host", "vm") for each in sim.records(kind)}
+
+
+def act(work: WorkflowRunner, tasks: Path, rng: random.Random, hosts: list[str]) -> str:
+    """Run a role at random, and return what is wrong with its result, an empty text if nothing is."""
+    host = rng.choice(hosts)
+    actions: list[Callable[[], WorkflowRun | None]] = [
+        lambda: maintain(work, tasks, host=host),
+        lambda: maintain(work, tasks, host=host, state="absent"),
+        lambda: evacuate(work, hosts=[host], unmovable="keep"),
+        lambda: evacuate(work, state="restored", unmovable="keep"),
+    ]
+    ran = rng.choice(actions)()
+    return ran.message if ran and "bug" in ran.message else ""
 
 
 @pytest.mark.parametrize("is_first_killed", [True, False])

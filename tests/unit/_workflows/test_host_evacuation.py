@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -14,7 +15,10 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 
 from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
 from support.workflow_runner import WorkflowRun, WorkflowRunner
+
+HOST = seeded_uuid("host", 1)
 
 
 def running_vm(name: str, memory: int = 1, **members: Any) -> dict[str, Any]:
@@ -130,8 +134,20 @@ def test_choice_of_the_host_is_limited(options: dict[str, Any]) -> None:
 @pytest.fixture
 def service(sim: Simulator) -> Simulator:
     """A simulator with three hosts in one cluster with shared storage."""
-    sim.reset(clusters=1, hosts=3, vms=13, local_storages=0)
+    sim.reset(clusters=1, hosts=3, vms=13, local_storages=0, user_tags=0)
     return sim
+
+
+def hosts_of(service: Simulator) -> dict[str, str]:
+    """Return the hosts of all VMs."""
+    return {vm["uuid"]: vm["hostUuid"] for vm in service.records("vm")}
+
+
+def tags_of(service: Simulator) -> dict[str, str]:
+    """Return the user tags of all objects. The test fails if an object has several."""
+    tags = [(tag["resourceUuid"], tag["tag"]) for tag in service.records("usertag")]
+    assert len(dict(tags)) == len(tags)
+    return dict(tags)
 
 
 def run(work: WorkflowRunner, check: bool = False, **variables: Any) -> WorkflowRun:
@@ -148,10 +164,99 @@ def test_hosts_are_evacuated_and_the_vms_return(service: Simulator, work: Workfl
     assert ran.outcomes == ["changed"] * 3
     again = run(work, hosts="host-1")
     assert (again.report, again.calls) == ([], [])
-    back = run(work, undo=ran.report, targets=["host-2"])
+    assert set(tags_of(service).values()) == {f"virtinfra.manager host_evacuation default {HOST}"}
+    service.change("vm", ran.report[0]["vm_uuid"], name="renamed")
+    predicted, back = run(work, check=True, state="restored"), run(work, state="restored", targets=["host-2"])
+    assert (predicted.calls, predicted.report) == ([], back.report)
     assert back.outcomes == ["changed"] * 3
     assert {vm["uuid"]: vm["hostUuid"] for vm in service.records("vm")} == before
-    assert run(work, undo=ran.report).report == []
+    assert tags_of(service) == {}
+    assert run(work, state="restored").report == []
+
+
+@pytest.fixture(params=[[], ["CreateUserTag"]], ids=["adds tags", "attaches patterns"])
+def tagging(request: pytest.FixtureRequest, service: Simulator) -> Simulator:
+    """The service in both kinds, which add user tags or attach tag patterns."""
+    service.reset(
+        clusters=1, hosts=3, vms=13, local_storages=0, user_tags=0, missing_operations=request.param, latency=0.0
+    )
+    return service
+
+
+@pytest.mark.parametrize("state", ["evacuated", "restored"])
+def test_what_was_killed_is_put_back_by_another_controller(
+    tagging: Simulator, work: WorkflowRunner, state: str
+) -> None:
+    """After whichever request. It knew only what the report of the first run called changed."""
+    before = hosts_of(tagging)
+    was_killed = True
+    for after in itertools.count(1, 7):
+        if state == "restored":
+            assert run(work, hosts=["host-1"]).result["failed_count"] == 0
+        given = {"host_evacuation_state": state, "host_evacuation_hosts": ["host-1"]}
+        was_killed = work.kill(after, "host_evacuation", given)
+        tagging.settle()
+        again = run(work, state="restored")
+        assert again.result["failed_count"] == 0, (after, again.message)
+        assert (hosts_of(tagging), tags_of(tagging)) == (before, {}), after
+        if not was_killed:
+            break
+
+
+def test_a_service_that_permits_no_marks(service: Simulator, work: WorkflowRunner) -> None:
+    before = hosts_of(service)
+    refusal = {"code": "SYS.1019", "details": "no permission"}
+    for operation in ("CreateUserTag", "AttachTagToResources"):
+        service.fault("fail", operation=operation, error=refusal, count=None)
+    ran = run(work, hosts=["host-1"])
+    assert "Nothing was changed, because no object could be marked" in ran.message
+    assert (hosts_of(service), "MigrateVm" in ran.calls) == (before, False)
+
+
+def test_a_vm_that_cannot_be_marked_is_not_migrated(service: Simulator, work: WorkflowRunner) -> None:
+    """The others are."""
+    service.fault("fail", operation="CreateUserTag", skip=1, error={"code": "SYS.1006", "details": "20 tags"})
+    ran = run(work, hosts=["host-1"])
+    assert sorted(ran.outcomes) == ["changed", "changed", "failed"]
+    assert "it was not migrated, because it cannot be marked" in ran.message
+    assert run(work, state="restored").outcomes == ["changed"] * 2
+
+
+def test_what_persons_change_meanwhile_wins(service: Simulator, work: WorkflowRunner) -> None:
+    """Also what is gone is named. No mark is left."""
+    ran = run(work, hosts=["host-1"])
+    back, stopped, destroyed = (entry["vm_uuid"] for entry in ran.report)
+    service.change("vm", back, hostUuid=HOST)
+    service.change("vm", stopped, hostUuid=None, state="Stopped")
+    service.change("vm", destroyed, hostUuid=None, state="Destroyed")
+    restored = run(work, state="restored")
+    outcomes = {entry["vm_uuid"]: (entry["outcome"], entry["error"]) for entry in restored.report}
+    assert outcomes == {
+        back: ("unchanged", None),
+        stopped: ("skipped", "it is Stopped, so it is on no host. Its mark was taken off"),
+        destroyed: ("failed", "it was destroyed meanwhile. Its mark was taken off"),
+    }
+    assert ("MigrateVm" in restored.calls, tags_of(service)) == (False, {})
+
+
+def test_a_vm_returns_to_its_first_host(service: Simulator, work: WorkflowRunner) -> None:
+    """After the evacuation of several hosts, one after the other, with other labels, too."""
+    before = hosts_of(service)
+    for label, host in (("a", "host-1"), ("b", "host-2"), ("a", "host-3")):
+        assert run(work, hosts=[host], label=label, unmovable="keep").result["failed_count"] == 0
+    for label in ("a", "b"):
+        assert run(work, state="restored", label=label).result["failed_count"] == 0
+    assert (hosts_of(service), tags_of(service)) == (before, {})
+
+
+def test_marks_of_another_label(service: Simulator, work: WorkflowRunner) -> None:
+    run(work, hosts=["host-1"], label="rack-7")
+    other = run(work, state="restored")
+    assert (other.report, other.calls) == ([], [])
+    assert other.warnings == ["No VM has a mark with the label default. There are marks with these: rack-7"]
+    moved = hosts_of(service)
+    assert run(work, state="unmarked", label="rack-7").outcomes == ["changed"] * 3
+    assert (hosts_of(service), tags_of(service)) == (moved, {})
 
 
 def test_vms_with_local_storage_stay(sim: Simulator, work: WorkflowRunner) -> None:
@@ -268,7 +373,8 @@ def test_vms_that_cannot_be_read_again(
     [
         ({}, "Give host_evacuation_hosts"),
         ({"hosts": ["host-1"], "concurrency": 0}, "host_evacuation_concurrency must be at least 1"),
-        ({"undo": [{"vm": "vm-1"}]}, "host_evacuation_undo must be the host_evacuation_report of an earlier run"),
+        ({"undo": []}, "the role host_evacuation has no variable host_evacuation_undo"),
+        ({"hosts": "host-1", "label": "Rack 7"}, "host_evacuation_label must have at most 40 of the characters"),
         ({"hosts": "host-1,host-99"}, "have these names: host-99. Check them"),
         ({"hosts": "host-1", "targets": "host-98"}, "have these names: host-98. Check them"),
     ],

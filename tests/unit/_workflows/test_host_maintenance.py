@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,10 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.variables import Play
 
 from simulator.launch import Simulator
-from support.workflow_runner import WorkflowRun, WorkflowRunner, keep_value, run_for_host
+from support.workflow_runner import WorkflowRun, WorkflowRunner, keep_value, kill_for_host, run_for_host
+
+# The calls that mark hosts and VMs.
+TAGGING = ("CreateUserTag", "DeleteTag")
 
 FAILURE = {"task": "Update the firmware", "msg": "broken"}
 
@@ -63,7 +67,8 @@ class Role:
         assert "next" in entered.result, entered.message
         given = {**checked.result["next"], "entered": entered.result["next"], "failure": failure}
         left = step("leave", given)
-        return Ran(left.report[0], [*entered.calls, *left.calls], entered, left)
+        calls = [call for call in (*entered.calls, *left.calls) if call not in TAGGING]
+        return Ran(left.report[0], calls, entered, left)
 
 
 @pytest.fixture
@@ -77,14 +82,14 @@ def role(work: WorkflowRunner, tmp_path: Path) -> Role:
 @pytest.fixture
 def shared(sim: Simulator) -> Simulator:
     """A simulator with three hosts in one cluster with shared storage."""
-    sim.reset(clusters=1, hosts=3, vms=7, local_storages=0, latency=0.0)
+    sim.reset(clusters=1, hosts=3, vms=7, local_storages=0, latency=0.0, user_tags=0)
     return sim
 
 
 @pytest.fixture
 def local(sim: Simulator) -> Simulator:
     """A simulator with three hosts in one cluster, whose VMs have local storage and cannot migrate."""
-    sim.reset(clusters=1, hosts=3, local_storages=2, latency=0.0)
+    sim.reset(clusters=1, hosts=3, local_storages=2, latency=0.0, user_tags=0)
     return sim
 
 
@@ -122,9 +127,10 @@ def test_a_host_is_maintained(shared: Simulator, role: Role) -> None:
         "outcome": "done",
         "stopped_vms": [],
         "started_vms": [],
+        "remains": None,
         "error": None,
     }
-    assert state_of(shared, "host-1") == "Enabled"
+    assert (state_of(shared, "host-1"), shared.records("usertag")) == ("Enabled", [])
 
 
 def test_a_disabled_host_stays_disabled(shared: Simulator, role: Role) -> None:
@@ -162,12 +168,18 @@ def test_a_host_in_maintenance(shared: Simulator, role: Role, state: str) -> Non
         " or use."
     )
     skipped = role("host-2", already="skip", least_available=9)
-    assert (skipped.report["outcome"], skipped.report["error"]) == ("skipped", None)
+    reason = f"It is already in {state}, perhaps for other work."
+    assert (skipped.report["outcome"], skipped.report["error"]) == ("skipped", reason)
+    assert skipped.left.result["failed_count"] == 0
     assert refused.calls == skipped.calls == []
     assert skipped.entered.result["next"]["tasks"] is None
     if state == "Maintenance":
         used = role("host-2", already="use")
         assert (used.report["outcome"], used.calls, state_of(shared, "host-2")) == ("done", [], "Maintenance")
+        assert used.report["remains"] == "It was in maintenance before the run, and stays in it."
+        gone = role("host-2", state="absent")
+        assert (gone.report["outcome"], gone.calls, state_of(shared, "host-2")) == ("skipped", [], "Maintenance")
+        assert "has no mark of the role: somebody else has put it there" in gone.report["error"]
 
 
 def test_hosts_that_the_cluster_cannot_spare(shared: Simulator, role: Role) -> None:
@@ -206,11 +218,10 @@ def test_each_check_has_its_message(role: Role, variables: dict[str, Any], messa
     assert ran.calls == []
 
 
-@pytest.mark.parametrize("vms", [["vm-1"], [{"name": "vm-1"}]])
-def test_vms_to_start_have_a_uuid(work: WorkflowRunner, vms: list[Any]) -> None:
-    variables = {"tasks": "unused.yml", "stopped_vms": vms}
-    ran = run_for_host(work, "host_maintenance", "host-1", variables, step="check")
-    assert ran.message == "host_maintenance_stopped_vms must be a list of VMs, each with uuid and name"
+def test_only_a_maintenance_needs_tasks(work: WorkflowRunner) -> None:
+    ran = run_for_host(work, "host_maintenance", "host-1", {}, step="check")
+    assert "Give host_maintenance_tasks" in ran.message
+    assert "next" in run_for_host(work, "host_maintenance", "host-1", {"state": "absent"}, step="check").result
 
 
 @pytest.mark.parametrize(
@@ -238,7 +249,7 @@ def test_variables_do_not_change_during_the_maintenance(work: WorkflowRunner) ->
     """Tasks of the user may change facts that variables use. The host must leave its maintenance even then."""
     checked = run_for_host(work, "host_maintenance", "host-1", {"tasks": "unused.yml", "timeout": 7}, step="check")
     variables = checked.result["next"]["variables"]
-    assert (variables["timeout"], variables["on_failure"], variables["stopped_vms"]) == (7, "keep", None)
+    assert (variables["timeout"], variables["on_failure"]) == (7, "keep")
     entered = {"maintenance": {"name": "host-1", "uuid": "x"}, "tasks": None}
     given = {"variables": variables, "entered": entered}
     ran = run_for_host(work, "host_maintenance", "host-1", {"needed": "{{ gone }}"}, step="leave", given=given)
@@ -311,15 +322,15 @@ def test_a_task_that_is_stopped(
     shared: Simulator, role: Role, monkeypatch: pytest.MonkeyPatch, cause: BaseException
 ) -> None:
     """The keyword timeout cancels the maintenance, too. After a signal, nothing more is sent."""
-    change = Site.change
+    batch = Site.batch
 
-    def stop(self: Site, module: str, given: dict[str, Any], **common: Any) -> dict[str, Any]:
+    def stop(self: Site, *arguments: Any, **common: Any) -> list[dict[str, Any]]:
+        results = batch(self, *arguments, **common)
         if common.get("state") == "maintenance":
-            change(self, module, given, **common)
             raise TaskInterrupted("1 call may still be running.", Masker()) from cause
-        return change(self, module, given, **common)
+        return results
 
-    monkeypatch.setattr(Site, "change", stop)
+    monkeypatch.setattr(Site, "batch", stop)
     if isinstance(cause, KeyboardInterrupt):
         with pytest.raises(TaskInterrupted):
             role()
@@ -346,12 +357,6 @@ def test_a_host_is_evacuated_before_its_maintenance(shared: Simulator, role: Rol
     assert (predicted.calls, predicted.report["migrated_vms"]) == ([], ran.report["migrated_vms"])
     assert ran.calls == ["MigrateVm", "MigrateVm", "ChangeHostState", "ChangeHostState"]
     assert (ran.report["outcome"], names_of(ran.report["migrated_vms"])) == ("done", ["vm-1", "vm-7"])
-    evacuation = ran.entered.result["next"]["evacuation"]
-    assert [(entry["vm"], entry["from"], entry["outcome"]) for entry in evacuation] == [
-        ("vm-1", "host-1", "changed"),
-        ("vm-7", "host-1", "changed"),
-    ]
-    assert role().entered.result["next"]["evacuation"] is None
 
 
 def test_vms_are_evacuated_to_available_hosts_only(shared: Simulator, role: Role) -> None:
@@ -364,7 +369,7 @@ def test_vms_are_evacuated_to_available_hosts_only(shared: Simulator, role: Role
     )
     assert "Set host_maintenance_running_vms to stop" in ran.error
     assert "host_evacuation_unmovable" not in ran.error
-    assert (ran.calls, ran.entered.result["next"]["evacuation"]) == ([], [])
+    assert ran.calls == []
 
 
 def test_an_evacuation_that_fails(shared: Simulator, role: Role) -> None:
@@ -375,7 +380,6 @@ def test_an_evacuation_that_fails(shared: Simulator, role: Role) -> None:
     assert "dirty pages" in ran.error
     assert ran.calls == ["MigrateVm", "MigrateVm"]
     assert (len(ran.report["migrated_vms"]), ran.entered.result["changed"]) == (1, True)
-    assert sorted(entry["outcome"] for entry in ran.entered.result["next"]["evacuation"]) == ["changed", "failed"]
 
 
 def test_a_vm_that_cannot_be_evacuated_is_left_to_the_maintenance(shared: Simulator, role: Role) -> None:
@@ -415,11 +419,7 @@ def test_stopped_vms_after_a_failure(local: Simulator, role: Role) -> None:
         "broken The maintenance of host host-1 stopped VMs that still do not run. Start them: vm-1"
         " a0000004000040008000000000000001."
     )
-    undo: dict[str, Any] = {
-        "state": "absent",
-        "stopped_vms": kept.report["stopped_vms"] * 2,
-        "restored_state": "enabled",
-    }
+    undo: dict[str, Any] = {"state": "absent"}
     predicted, ran = role(check=True, **undo), role(**undo)
     assert (predicted.calls, predicted.report) == ([], ran.report)
     assert (ran.report["outcome"], names_of(ran.report["started_vms"])) == ("done", ["vm-1"])
@@ -437,8 +437,7 @@ def test_a_host_that_does_not_leave_its_maintenance(local: Simulator, role: Role
     assert ran.error.startswith("host host-1 was not returned to its previous state. /")
     assert ran.error.index("Update the firmware broken") < ran.error.index("no agent") < ran.error.index(start)
     assert (state_of(local, "host-1"), ran.report["started_vms"]) == ("Maintenance", [])
-    undo: dict[str, Any] = {"stopped_vms": ran.report["stopped_vms"], "restored_state": "enabled"}
-    assert role(state="absent", **undo).report["outcome"] == "done"
+    assert role(state="absent").report["outcome"] == "done"
     local.fault("fail", "ChangeHostState", skip=1, error=refusal)
     ran = role(running_vms="stop")
     assert ("no agent" in ran.error, ran.error.endswith(start)) == (True, True)
@@ -448,23 +447,23 @@ def test_hosts_that_take_too_long(local: Simulator, role: Role) -> None:
     """The limit is that of the role, also for the way out of maintenance and for the VMs."""
     local.configure(latencies={"StartVmInstance": 3600})
     assert "after 7 s" in role(running_vms="stop", timeout=7).error
-    set_host(local, "host-1", state="Maintenance")
+    assert "stays in maintenance" in role("host-2", running_vms="stop", failure=FAILURE).error
     local.configure(latencies={"ChangeHostState": 3600})
-    assert "after 7 s" in role(state="absent", restored_state="enabled", timeout=7).error
+    assert "after 7 s" in role("host-2", state="absent", timeout=7).error
 
 
 def test_hosts_that_are_not_taken_out_of_maintenance(local: Simulator, role: Role) -> None:
-    """The report keeps the VMs to start, for the next run."""
+    """The marks keep the VMs to start, for the next run."""
     vms = [{"uuid": "a0000004000040008000000000000001", "name": "vm-1"}]
-    undo: dict[str, Any] = {"state": "absent", "stopped_vms": vms, "restored_state": "disabled"}
-    set_host(local, "host-1", state="Maintenance")
+    undo: dict[str, Any] = {"state": "absent"}
+    role(running_vms="stop", failure=FAILURE)
     local.fault("fail", "ChangeHostState", error={"code": "HOST.1001", "details": "no agent"})
     ran = role(**undo)
     assert "no agent" in ran.error
     assert "Start them: vm-1 a0000004000040008000000000000001." in ran.error
     assert (ran.report["stopped_vms"], ran.report["started_vms"]) == (vms, [])
-    assert role(**undo).report["outcome"] == "done"
-    assert state_of(local, "host-1") == "Disabled"
+    assert role(**undo).report["started_vms"] == vms
+    assert (state_of(local, "host-1"), local.records("usertag")) == ("Enabled", [])
 
 
 def test_a_stopped_vm_that_does_not_start(local: Simulator, role: Role) -> None:
@@ -478,8 +477,8 @@ def test_a_stopped_vm_that_does_not_start(local: Simulator, role: Role) -> None:
 
 
 def test_a_service_that_starts_no_vms(local: Simulator, role: Role) -> None:
-    """A warning names the VMs."""
-    local.configure(all_companions=False)
+    """A warning names the VMs, which keep their marks."""
+    local.reset(clusters=1, hosts=3, local_storages=2, latency=0.0, user_tags=0, missing_operations=["StartVmInstance"])
     ran = role(running_vms="stop")
     assert (ran.report["outcome"], ran.report["started_vms"]) == ("done", [])
     (warning,) = [text for text in ran.left.warnings if "do not run" in text]
@@ -534,3 +533,140 @@ def test_messages_name_variables_of_the_role() -> None:
     message = "Set enabled: true to move them. If this is acceptable, set running_vms: stop."
     expected = "Set enabled: true to move them. If this is acceptable, set host_maintenance_running_vms: stop."
     assert name_variables("host_maintenance", message) == expected
+
+
+# --------------------------------------------------------------------------------------------------------------- marks
+
+
+def states_of(service: Simulator) -> dict[str, str]:
+    """Return the states of all hosts and VMs."""
+    return {each["name"]: each["state"] for kind in ("host", "vm") for each in service.records(kind)}
+
+
+def tags_of(service: Simulator) -> dict[str, str]:
+    """Return the user tags of all objects by their uuids. The test fails if an object has several."""
+    tags = [(tag["resourceUuid"], tag["tag"]) for tag in service.records("usertag")]
+    assert len(dict(tags)) == len(tags)
+    return dict(tags)
+
+
+@pytest.mark.parametrize("variables", [{"already": "use"}, {"state": "absent"}])
+def test_a_maintenance_that_was_interrupted_is_finished(
+    local: Simulator, role: Role, variables: dict[str, str]
+) -> None:
+    """By the next run, of another controller. It ended with "done", and the VMs stayed off, unnamed."""
+    before = states_of(local)
+    assert role(running_vms="stop", failure=FAILURE).report["outcome"] == "failed"
+    vm = "a0000004000040008000000000000001"
+    host = "a0000003000040008000000000000001"
+    assert tags_of(local) == {
+        host: "virtinfra.manager host_maintenance default Enabled",
+        vm: f"virtinfra.manager host_maintenance default {host} Running",
+    }
+    local.change("vm", vm, name="renamed")
+    again = role(**variables)
+    assert (again.report["outcome"], names_of(again.report["started_vms"])) == ("done", ["renamed"])
+    local.change("vm", vm, name="vm-1")
+    assert (states_of(local), tags_of(local)) == (before, {})
+    assert role(state="absent").report["outcome"] == "unneeded"
+
+
+def test_a_host_that_an_earlier_run_has_left_is_named(shared: Simulator, role: Role) -> None:
+    """In each run that sees its mark, also one for other hosts, and one that does not use it."""
+    role("host-2", failure=FAILURE)
+    refused = role("host-2")
+    assert "already in Maintenance, in which an earlier run of the role has left it" in refused.error
+    assert "Run the role with host_maintenance_state=absent, or set host_maintenance_already" in refused.error
+    assert role("host-1").left.result["next"]["left"] == ["host-2"]
+    skipped = role("host-2", already="skip")
+    assert skipped.report["error"] == "It is already in Maintenance, in which an earlier run of the role has left it."
+    assert role("host-2", already="use").left.result["next"]["left"] == []
+    assert (state_of(shared, "host-2"), tags_of(shared)) == ("Enabled", {})
+
+
+def test_a_walk_that_fails_is_resumed(sim: Simulator, role: Role) -> None:
+    """The host that was repaired stayed in maintenance, and nothing said so."""
+    sim.reset(clusters=1, hosts=60, vms=60, local_storages=0, latency=0.0, user_tags=0)
+    for number in (29, 30, 31):
+        ran = role(f"host-{number}", failure=FAILURE if number == 31 else None)
+    assert "host host-31 stays in maintenance" in ran.error
+    for number in (31, 32):
+        assert role(f"host-{number}", already="use").report["outcome"] == "done"
+    assert {host["state"] for host in sim.records("host")} == {"Enabled"}
+    assert tags_of(sim) == {}
+
+
+def test_a_person_who_disables_a_host_during_its_maintenance_wins(shared: Simulator, role: Role) -> None:
+    """It was enabled, and nothing said so."""
+    role("host-1", failure=FAILURE)
+    set_host(shared, "host-1", state="Disabled")
+    ran = role("host-1", state="absent")
+    assert ran.report["remains"] == "Somebody has changed its state to Disabled meanwhile, so it is not enabled."
+    assert (ran.left.result["failed_count"], state_of(shared, "host-1"), tags_of(shared)) == (0, "Disabled", {})
+
+
+def test_a_person_who_disables_a_host_during_its_evacuation_wins(
+    shared: Simulator, role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = Site.batch
+
+    def disable(self: Site, module: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:
+        if module == "vm":
+            set_host(shared, "host-1", state="Disabled")
+        return batch(self, module, *arguments, **options)
+
+    monkeypatch.setattr(Site, "batch", disable)
+    ran = role("host-1", evacuate=True)
+    assert (ran.report["outcome"], ran.report["previous_state"]) == ("done", "Disabled")
+    assert state_of(shared, "host-1") == "Disabled"
+
+
+@pytest.mark.parametrize("of_a_vm", [False, True])
+def test_what_cannot_be_marked_is_not_maintained(local: Simulator, role: Role, of_a_vm: bool) -> None:
+    """Nothing is stopped, and no mark is left."""
+    before, refusal = states_of(local), {"code": "SYS.1019", "details": "no permission"}
+    local.fault("fail", operation="CreateUserTag", count=None, skip=int(of_a_vm), error=refusal)
+    ran = role(running_vms="stop")
+    assert "host host-1 was not put into maintenance. " in ran.error
+    assert "could be marked" in ran.error
+    assert (ran.calls, states_of(local), tags_of(local)) == ([], before, {})
+
+
+def test_a_vm_that_was_destroyed_meanwhile_is_named(local: Simulator, role: Role) -> None:
+    role(running_vms="stop", failure=FAILURE)
+    local.change("vm", "a0000004000040008000000000000001", state="Destroyed")
+    ran = role(state="absent")
+    assert (ran.report["outcome"], tags_of(local)) == ("done", {})
+    assert "VMs that the maintenance stopped were destroyed meanwhile: vm-1" in ran.left.warnings
+
+
+@pytest.mark.parametrize("missing", [[], ["CreateUserTag"]], ids=["adds tags", "attaches patterns"])
+@pytest.mark.parametrize("name", ["enter", "leave", "absent"])
+def test_a_killed_maintenance_converges(
+    sim: Simulator, role: Role, work: WorkflowRunner, name: str, missing: list[str]
+) -> None:
+    """After whichever request its controller is killed, the next run of another one puts everything back."""
+    variables = {"tasks": str(role.tasks), "running_vms": "stop"}
+    for after in itertools.count(1, 2):
+        sim.reset(clusters=1, hosts=3, local_storages=2, latency=0.0, user_tags=0, missing_operations=missing)
+        before = states_of(sim)
+
+        def step(step: str, given: dict[str, Any], **options: Any) -> WorkflowRun:
+            return run_for_host(work, "host_maintenance", "host-1", variables | options, step=step, given=given)
+
+        given = step("check", {}).result["next"]
+        if name == "enter":
+            was_killed = kill_for_host(work, after, "host-1", variables, step="enter", given=given)
+        else:
+            if name == "absent":
+                role(running_vms="stop", failure=FAILURE)
+                given = step("check", {}, state="absent").result["next"]
+            entered = step("enter", given).result["next"]
+            left = {**given, "entered": entered, "failure": None}
+            was_killed = kill_for_host(work, after, "host-1", variables, step="leave", given=left)
+        sim.settle()
+        again = role(state="absent")
+        assert again.report["outcome"] in ("done", "unneeded"), (after, again.report)
+        assert (states_of(sim), tags_of(sim)) == (before, {}), after
+        if not was_killed:
+            break
