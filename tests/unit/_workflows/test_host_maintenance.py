@@ -551,9 +551,7 @@ def tags_of(service: Simulator) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("variables", [{"already": "use"}, {"state": "absent"}])
-def test_a_maintenance_that_was_interrupted_is_finished(
-    local: Simulator, role: Role, variables: dict[str, str]
-) -> None:
+def test_an_interrupted_maintenance_is_finished(local: Simulator, role: Role, variables: dict[str, Any]) -> None:
     """By the next run, of another controller. It ended with "done", and the VMs stayed off, unnamed."""
     before = states_of(local)
     assert role(running_vms="stop", failure=FAILURE).report["outcome"] == "failed"
