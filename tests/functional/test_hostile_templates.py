@@ -13,6 +13,7 @@ import pytest
 from simulator.launch import Simulator
 from support.hostile_texts import evaluated, hostile_texts
 from support.playbook_runner import PlaybookRunner, Run, Task
+from support.repositories import make_repository
 from support.stub_server import StubResponse, StubServer
 
 HOST = "a0000003000040008000000000000001"
@@ -205,7 +206,7 @@ def test_roles_evaluate_nothing(
             sim.fault("fail", method=method, error={"code": "HOST.1001", "details": text})
     window = [{"name": "Fail", "ansible.builtin.fail": {"msg": "{{ hostvars[inventory_hostname] }}"}}]
     (tmp_path / "tasks.yml").write_text(json.dumps(window), encoding="utf-8")
-    given = json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(tmp_path)))
+    given = json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(make_repository(tmp_path))))
     report = f"{role}_report"
     use: list[Task] = [
         {"ansible.builtin.debug": {"msg": "{{ ansible_failed_result | default }}"}},
@@ -239,7 +240,7 @@ def test_roles_show_no_controls_of_names(
         for record in sim.records(kind):
             sim.change(kind, record["uuid"], name=FORGED)
     (tmp_path / "tasks.yml").write_text('[{"name": "Fail", "ansible.builtin.command": "false"}]', encoding="utf-8")
-    given = {**json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(tmp_path))), **options}
+    given = {**json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(make_repository(tmp_path)))), **options}
     include: Task = {"ansible.builtin.include_role": {"name": f"virtinfra.manager.{role}"}}
     run = playbook_runner.play(include, vars=given, ignore_errors=False, connection="local")
     assert run.tasks[-1].status == "failed", run.output
