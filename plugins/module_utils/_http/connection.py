@@ -59,6 +59,8 @@ class ConnectionOptions:
                 " VIRTINFRA_BASE_URL in the environment)"
             )
         self._check_line_ends()
+        if self.base_url != self.base_url.strip():
+            raise InvalidOptions("base_url begins or ends with a blank. Remove it")
         try:
             parts = urlsplit(self.base_url)
             # urlsplit accepts an invalid port, and a host name that cannot be encoded; reading the port or encoding the

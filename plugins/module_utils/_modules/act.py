@@ -335,6 +335,13 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
     """
     if isinstance(item, str):
         return {"uuid": item}
+    if isinstance(item, Mapping) and "ansible_job_id" in item:
+        raise InvalidOptions(
+            "an item of jobs is the result of a task with async, which is no job of the service. Wait for it with"
+            " ansible.builtin.async_status"
+        )
+    if isinstance(item, Mapping) and _is_of_loop(item.get("results")):
+        raise InvalidOptions("an item of jobs is the result of a loop. Pass its results, for example started.results")
     if isinstance(item, Mapping) and isinstance(item.get("job"), Mapping):
         item = item["job"]
     elif isinstance(item, Mapping) and "changed" in item:
@@ -351,6 +358,13 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
         )
     handle: Mapping[str, Any] = item
     return handle
+
+
+def _is_of_loop(results: Any) -> bool:
+    """Return whether the results in the result of a task are those of its loop."""
+    return isinstance(results, list) and any(
+        isinstance(each, Mapping) and "ansible_loop_var" in each for each in results
+    )
 
 
 def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = False) -> Job:

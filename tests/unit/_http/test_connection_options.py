@@ -35,6 +35,10 @@ LINE_BREAK = "ends with a line break. Remove it, for example with the filter tri
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"base_url": ""}, REQUIRED),
     *(({"base_url": url}, FORM) for url in ("manager.example.com", "ftp://manager.example.com", "https://")),
+    *(
+        ({"base_url": url}, "base_url begins or ends with a blank. Remove it")
+        for url in ("https://manager.example.com:8080 ", " https://manager.example.com")
+    ),
     *(({"base_url": url}, FORM) for url in ("https://manager.example.com /", "https://*.example.com", "https://:8080")),
     ({"base_url": f"{URL}/service/v1/hosts"}, f"{ONLY} {PREFIX} Set base_url to {URL}"),
     ({"base_url": f"{URL}/X"}, f"{ONLY} {PREFIX} Set base_url to {URL}"),

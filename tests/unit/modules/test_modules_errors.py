@@ -181,6 +181,14 @@ def test_jobs_are_given_in_any_form(run: ModuleRunner, sim: Simulator, module: s
     assert [job["uuid"] for job in ended["jobs"]] == [*(ran["job"]["uuid"] for ran in started), handle["uuid"]]
     assert run(module, {"jobs": handle["uuid"]})["jobs"][0]["uuid"] == handle["uuid"]
     assert run(module, {"jobs": [unchanged.result]})["jobs"] == []
+    loop = {
+        "changed": True,
+        "results": [{**started[0].result, "ansible_loop_var": "item"}],
+        "msg": "All items completed",
+    }
+    assert "Pass its results, for example started.results" in run(module, {"jobs": [loop]}).message
+    in_background = {"changed": True, "started": 1, "finished": 0, "ansible_job_id": "j1.2", "results_file": "/a"}
+    assert "Wait for it with ansible.builtin.async_status" in run(module, {"jobs": [in_background]}).message
     refused = [run(module, {"jobs": [item]}).message for item in (5, None, [handle], {"location": 5})]
     assert {message.partition(". ")[0] for message in refused} == {
         "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task"
