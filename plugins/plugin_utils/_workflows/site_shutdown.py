@@ -288,7 +288,8 @@ def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     hosts = _switch_on(site, marks.hosts, found_hosts, settings)
     vms = find_marked(site, marks.vms, marks.vms.list_own(found_vms), settings.start_timeout)
     warn_of_others(site, marks.vms, [*found_vms, *found_hosts])
-    site.ask(ask_for_state(site, {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in vms}, is_stop=False))
+    asked = {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in vms}
+    site.ask(ask_for_state(site, vms, asked, is_stop=False))
     if site.check_mode and any(host.outcome.is_changed for host in hosts):
         # Check mode switches no host on, so the module would find none for the VMs.
         for vm in vms:

@@ -53,7 +53,8 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
-    site.ask(ask_for_state(site, _name(vm for members in chosen for vm in members), settings.state == "stopped"))
+    vms = [vm for members in chosen for vm in members]
+    site.ask(ask_for_state(site, vms, _name(vms), settings.state == "stopped"))
     if settings.state == "stopped":
         _stop(site, marks, chosen, settings, window)
     else:
@@ -111,7 +112,7 @@ def _restore(
 ) -> Report:
     """Put back the VMs with marks of the label."""
     warn_of_others(site, marks, found)
-    site.ask(ask_for_state(site, _name(vms), is_stop=False))
+    site.ask(ask_for_state(site, vms, _name(vms), is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout, window)
     return _report_marked(marks, vms)
 
