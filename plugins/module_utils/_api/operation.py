@@ -218,6 +218,11 @@ class Operation:
         return tuple(parameter.name for parameter in self.path_params) or ((self.target,) if self.target else ())
 
     @property
+    def has_known_limits(self) -> bool:
+        """Whether its parameters have the limits of `check_value`."""
+        return True
+
+    @property
     def has_job(self) -> bool:
         """Whether the service answers a call with a job."""
         return self.is_write
@@ -360,7 +365,7 @@ class Operation:
         value = parameter.coerce(self.name, value)
         if (parameter in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
             raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")
-        if self.is_write:
+        if self.is_write and self.has_known_limits:
             parameter.check_bounds(self.name, value)
         return value
 

@@ -26,8 +26,13 @@ VALUES: dict[str, Any] = {
     "list of int": [1],
     "list of dict": [{"a": "b"}],
 }
-# Numbers that have a least value.
-SIZES = {"memorySize": 1 << 30, "outboundBandwidth": 8192, "inboundBandwidth": 8192}
+# Values with limits that the table knows.
+LIMITED = {
+    "memorySize": 1 << 30,
+    "outboundBandwidth": 8192,
+    "inboundBandwidth": 8192,
+    "url": "https://chat.example.com/a",
+}
 OF_SESSIONS = [name for name in FACTS if re.match("LogIn|LogOut|RenewSession|ValidateSession", name)]
 CALLABLE = [fact for name, fact in FACTS.items() if name not in OF_SESSIONS]
 # Parameters that all operations of a kind have.
@@ -95,7 +100,7 @@ def _choose_value(name: str, kind: str, choices: tuple[str, ...]) -> Any:
         return [choices[0]] if kind.startswith("list") else choices[0]
     if re.search("[uU]uids?$", name):
         return [UUID] if kind.startswith("list") else UUID
-    return SIZES.get(name, VALUES[kind])
+    return LIMITED.get(name, VALUES[kind])
 
 
 # ------------------------------------------------------------------------------------------------------------ the file
@@ -471,3 +476,10 @@ def test_secret_parameters_are_masked_in_parameters_and_replies(servers: dict[st
     servers["z"].results["GetVersion"] = {"inventory": {name: SECRET, "name": "a"}}
     reply = call("GetVersion", servers["z"])["reply"]["inventory"]
     assert reply == {name: "********", "name": "a"}
+
+
+def test_limits_are_those_of_operations_in_the_table(servers: dict[str, CatalogueServer]) -> None:
+    """The URL of a storage is no web address, as that of a chat is."""
+    params = {"name": "nfs-1", "url": "192.0.2.1:/export", "zoneUuid": UUID}
+    ran = call("AddNfsPrimaryStorage", servers["z"], check=True, params=params)
+    assert ran.changed, ran.message
