@@ -155,9 +155,9 @@ class Receiver:
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._full.wait(), seconds)
         for collected in collect(self._spool.read(), shorten_result):
+            self._report_shortened(collected)
             await deliver_event(queue, build_list_event(collected.members, collected.shortened))
             self._spool.remove(collected.keys)
-            self._report_shortened(collected)
 
     def _check_whether_full(self) -> None:
         """End the wait for further results when an event has no room for more, or the buffer."""
