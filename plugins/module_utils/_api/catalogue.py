@@ -52,11 +52,6 @@ class CataloguedOperation(UnlistedOperation):
     has_job: bool = True
 
     @property
-    def has_known_limits(self) -> bool:
-        """Whether its parameters have known limits. The URL of a storage has another form than that of a chat."""
-        return False
-
-    @property
     def only_server(self) -> str:
         """The only server that has the operation, empty if several have it."""
         return SERVERS[self.servers] if len(self.servers) == 1 else ""
@@ -131,6 +126,8 @@ def _build_operation(row: _Row) -> CataloguedOperation:
         servers=row.servers,
         paths=row.paths,
         has_job=row.kind == "a",
+        # The URL of a storage has another form than that of a chat.
+        has_limits=False,
     )
 
 

@@ -178,6 +178,8 @@ class Operation:
     for calls that give none. ``failure_effect`` says what a call that fails may have changed nevertheless. ``target``
     names the parameter with the object of the call, if the object is not in the path.
 
+    ``has_limits`` is False if the limits of its parameters are not known.
+
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``. If a path has only one operation,
     servers ignore the verb, so elsewhere this GET may delete the object; there the uuid is sent as a condition.
 
@@ -206,6 +208,7 @@ class Operation:
     always_sent: Mapping[str, str] | None = None
     failure_effect: str = ""
     target: str = ""
+    has_limits: bool = True
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -216,16 +219,6 @@ class Operation:
     def target_params(self) -> tuple[str, ...]:
         """The names of the parameters with the object of the call; none if the call creates it."""
         return tuple(parameter.name for parameter in self.path_params) or ((self.target,) if self.target else ())
-
-    @property
-    def has_known_limits(self) -> bool:
-        """Whether its parameters have the limits of `check_value`."""
-        return True
-
-    @property
-    def has_job(self) -> bool:
-        """Whether the service answers a call with a job."""
-        return self.is_write
 
     @property
     def order(self) -> str | None:
@@ -365,7 +358,7 @@ class Operation:
         value = parameter.coerce(self.name, value)
         if (parameter in self.path_params or name == "uuid") and value.strip() in ("", ".", ".."):
             raise InvalidOptions(f"{name} of {self.name} must not be {value!r}")
-        if self.is_write and self.has_known_limits:
+        if self.is_write and self.has_limits:
             parameter.check_bounds(self.name, value)
         return value
 

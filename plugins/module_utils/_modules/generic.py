@@ -66,7 +66,8 @@ def _call(context: ModuleContext, row: Operation, params: Record, label: str, is
     if context.check_mode:
         context.client.build_request(row.name, params)
         context.client.hooks.note_prediction(find_changed_types(row))
-        job_result = format_predicted_job(row.name, context.params["wait"]) if row.has_job else {}
+        has_job = row.has_job if isinstance(row, CataloguedOperation) else row.is_write
+        job_result = format_predicted_job(row.name, context.params["wait"]) if has_job else {}
         return {"reply": {}, **job_result, "changed": row.is_write}
     job = execute_call(context, row.name, params, label)
     result = {"reply": mask_webhooks(job.result, row.record), **format_pending_job(job)}
