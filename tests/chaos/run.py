@@ -22,6 +22,7 @@ from chaos.fault_matrix import (
     run_diagonal,
     run_matrix,
 )
+from chaos.host_marks import kill_hosts
 from chaos.marks import kill_controllers, walk_marks
 from chaos.playbook_faults import demo, overload, play_demo_with_random_faults, play_targets_with_random_faults, targets
 from chaos.random_walk import random_walk
@@ -77,6 +78,7 @@ SHORT: dict[str, Part] = {
     ),
     "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 8, 0.5, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 300, 1)),
+    "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 12, 0.3, 1),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 15, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
@@ -95,6 +97,7 @@ LONG: dict[str, Part] = {
     "each fault on each request of workflows": lambda sim, report: run_workflows(sim, report, FAULTS),
     "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 120, 10.0, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 5000, 1)),
+    "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 120, 10.0, 1),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 600, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),

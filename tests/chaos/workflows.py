@@ -116,6 +116,7 @@ WORKS = (
     Work("notifications", NOTIFICATIONS, {}),
     Work("notifications", {**NOTIFICATIONS, "state": "absent", "force": True}, {}, NOTIFICATIONS),
     Work("host_evacuation", {"hosts": ["host-1"]}, DRAINED, chosen=CHOSEN_HOSTS),
+    Work("host_evacuation", {"state": "restored"}, DRAINED, {"hosts": ["host-1"]}, chosen=CHOSEN_HOSTS),
     Work("host_removal", {"uuid": HOST}, DRAINED, chosen=CHOSEN_HOSTS),
     Work("host_onboarding", {}, {"clusters": 1, "hosts": 1, "vms": 0}, play=ONBOARDING, chosen=("mac",)),
     Work("host_maintenance", {"uuid": HOST, "evacuate": True}, DRAINED, repeats=True, chosen=CHOSEN_HOSTS),

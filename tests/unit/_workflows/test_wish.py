@@ -21,7 +21,7 @@ from support import workflow_runner
 from support.scenarios import State
 from support.workflow_runner import WorkflowRun
 
-LATER = ("site_shutdown",)
+LATER = ()
 
 
 class Dropper:
