@@ -17,7 +17,7 @@ from .marks import Mark, Marks
 from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .report import Entry, Outcome, Report, name_some
 from .site import GONE, Site
-from .wish import Wish
+from .wish import Wish, index
 
 REMAINING = "all others"
 LIMIT = "site_shutdown_time_limit"
@@ -120,7 +120,9 @@ def _shut_down(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     refuse(plan, settings)
     stopped = [vm for dummy, members in plan.groups for vm in members]
     items: list[PoweredVm | SiteHost] = [*stopped, *plan.hosts]
-    site.ask(Wish({item.uuid: {"name": item.name, "uuid": item.uuid} for item in (*items, *plan.kept)}))
+    asked = {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in stopped}
+    site.ask(ask_for_state(site, stopped, asked, is_stop=True))
+    site.ask(ask_for_hosts(site, (*plan.hosts, *plan.kept), are_off=True))
     unmarked = _mark(site, marks, plan, settings)
     grace = settings.grace_timeout
     patience = Patience(grace, grace, LIMIT, limit=end - settings.time_of_hosts)
@@ -133,6 +135,22 @@ def _shut_down(site: Site, marks: SiteMarks, settings: Settings) -> Report:
         if item.uuid in unmarked:
             item.outcome.fail(f"A start will not start it, because it cannot be marked: {unmarked[item.uuid]}")
     return build_report([*map(_describe_vm, stopped), *map(_describe_host, (*plan.hosts, *plan.kept))])
+
+
+def ask_for_hosts(site: Site, hosts: Iterable[SiteHost], are_off: bool) -> Wish:
+    """Return that hosts are switched off, or on, as a read after the last action shows."""
+    asked: dict[str, Record] = {host.uuid: {"name": host.name, "uuid": host.uuid} for host in hosts}
+
+    def find_lack(dummy_key: str, host: Record | None) -> str | None:
+        is_done = host is not None and is_off(host) == are_off
+        return None if is_done else f"It is not {'off' if are_off else 'on'} after the last action. Check it."
+
+    return Wish(asked, lambda: index(site.read("host_info")["hosts"]), find_lack)
+
+
+def is_off(host: Record) -> bool:
+    """Return whether a host is switched off."""
+    return bool(host["ipmi_power_status"] == "POWER_OFF" and host["status"] != "Connected")
 
 
 def _exclude_service(site: Site, vms: Iterable[Record], settings: Settings) -> Settings:
@@ -203,7 +221,7 @@ def choose_hosts(
             host.outcome.skipped = f"the excluded VM {protecting[host.uuid]} runs on it"
         if host.outcome.skipped is not None:
             kept.append(host)
-        elif record["ipmi_power_status"] != "POWER_OFF" or record["status"] == "Connected":
+        elif not is_off(record):
             off.append(host)
     return off, kept
 
@@ -311,6 +329,7 @@ def _switch_on(site: Site, marks: Marks, found: Sequence[Mark], settings: Settin
         marks.take_off([own[uuid] for uuid in gone])
     hosts = [SiteHost(uuid, host["name"], own[uuid].was, mark=own[uuid]) for uuid, host in records.items()]
     _keep_disabled(site, hosts, records)
+    site.ask(ask_for_hosts(site, hosts, are_off=False))
     for host in hosts:
         if host.uuid in problems:
             host.outcome.fail(problems[host.uuid])

@@ -21,8 +21,6 @@ from support import workflow_runner
 from support.scenarios import State
 from support.workflow_runner import WorkflowRun
 
-LATER = ()
-
 
 class Dropper:
     """Drops the last object of one batch: nothing is done for it, and its result is ``result``."""
@@ -54,7 +52,7 @@ def stage(sim: Simulator, tmp_path: Path) -> Callable[[Work], Stage]:
     return lambda work: Stage(sim, work, "honours job ids", tmp_path)
 
 
-WORKFLOWS = [work for work in WORKS if not work.breaks and work.role not in LATER]
+WORKFLOWS = [work for work in WORKS if not work.breaks]
 
 
 @pytest.mark.parametrize("work", WORKFLOWS, ids=str)
