@@ -29,7 +29,7 @@ def mark_vms(
 
     A VM that has a mark of this run's label keeps it: an earlier run has marked it, and may have begun to stop it.
     Another mark is stale, and is replaced, unless an earlier run is still stopping the VM, which has failed then. Raise
-    InvalidOptions if the service permits no marks.
+    VirtinfraError if the service permits no marks.
     """
     vms = {vm.uuid: vm for group in groups for vm in group}
     own = {mark.object_uuid: mark for mark in marks.list_own(found) if mark.object_uuid in vms}

@@ -159,8 +159,8 @@ class Marks:
         """Mark objects with notes, by their uuids, and return what a read afterwards shows.
 
         ``found`` are the marks of the role. Those on the wanted objects are kept if they are the wanted ones, or else
-        taken off, so that each object has one mark, and each mark one owner. Raise InvalidOptions if no object can be
-        marked, so that nothing is changed, and VirtinfraError if it is not known which are. Check mode marks nothing.
+        taken off, so that each object has one mark, and each mark one owner. Raise VirtinfraError if no object can be
+        marked, so that nothing is changed, or if it is not known which are. Check mode marks nothing.
         """
         present = [mark for mark in found if mark.object_uuid in wanted]
         missing = dict(wanted)
@@ -176,7 +176,7 @@ class Marks:
         marks = {each: own[each] for each in wanted if each in own}
         fallback = join_reasons(reasons.values()) or "The service shows no mark."
         if not marks:
-            raise InvalidOptions(f"Nothing was changed, because no object could be marked. {fallback}")
+            raise VirtinfraError(f"Nothing was changed, because no object could be marked. {fallback}")
         self._ids.update({mark.uuid: JobIds(mark) for mark in marks.values() if mark.uuid not in known})
         others = [mark for mark in after if mark.object_uuid in marks and mark != marks[mark.object_uuid]]
         # A stale mark that remains does no harm now: its object is marked for this run.

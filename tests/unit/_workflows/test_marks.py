@@ -144,7 +144,7 @@ def test_a_service_that_permits_no_marks(
         sim.reset(missing_operations=refused)
     marks = new_marks()
     with pytest.raises(
-        InvalidOptions, match=r"(?s)Nothing was changed, because no object could be marked\..*" + reason
+        VirtinfraError, match=r"(?s)Nothing was changed, because no object could be marked\..*" + reason
     ):
         marks.set(dict.fromkeys(VMS[:2], "01 Running"), marks.find())
 
