@@ -79,7 +79,10 @@ MORE_FAULTS: tuple[Fault, ...] = (
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
     # Not a duplicate code (SYS.1006): that one means that another run created the object.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
-    *({"fault": "fail", "error": {"code": code, "details": "denied"}} for code in ("ID.1002", "SYS.1018", "SYS.1019")),
+    *(
+        {"fault": "status", "status": 503, "form": "error", "error": {"code": code, "details": "denied"}}
+        for code in ("ID.1002", "SYS.1018", "SYS.1019")
+    ),
     {"fault": "fail", "error": NOT_SENT},
     *(
         {"fault": "status", "status": 503, "form": "error", "error": error, "taken": True}
