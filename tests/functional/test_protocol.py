@@ -51,8 +51,12 @@ REPLACED_IN = {"cbt_task"}
 NEEDING_A_QUERY = {
     "host_info": {
         "List at most ten enabled hosts of a cluster": "only the service can check the condition 'cluster.name=",
+        "List all hosts with their user tags": "the service does not offer QueryUserTag",
     },
-    "vm_info": {"List the running VMs of a host": "only the service can check the condition 'host.name=host-1'"},
+    "vm_info": {
+        "List the running VMs of a host": "only the service can check the condition 'host.name=host-1'",
+        "List the VMs that the role vm_power has stopped": "only the service can check the condition '__userTag__=",
+    },
     "sns_endpoint": dict.fromkeys(
         (
             "Notify by SNMP",
