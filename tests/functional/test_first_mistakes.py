@@ -387,6 +387,6 @@ def test_mistakes_with_playbooks(
     """A wrong variable is named by the one task that fails, without the description of all variables."""
     arguments = ["-e", json.dumps(variables)]
     environment = {"VIRTINFRA_BASE_URL": "http://127.0.0.1:9", "VIRTINFRA_SESSION_ID": "none"}
-    (failed,) = playbook_runner.playbook(f"virtinfra.manager.{playbook}", arguments, environment)
+    *dummy, failed = playbook_runner.playbook(f"virtinfra.manager.{playbook}", arguments, environment)
     assert failed.result["msg"] == message
     assert "argument_spec_data" not in failed.result
