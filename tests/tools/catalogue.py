@@ -84,7 +84,7 @@ def _parse_fact(line: str) -> Fact:
         method,
         tuple(path.removeprefix("/") for path in paths.split(" ") if path != "null"),
         body_key,
-        tuple(_parse_parameter(text) for text in parameters.split(", ") if text),
+        tuple(_parse_parameter(text) for text in parameters.split(", ") if text != "-"),
     )
     return fact._replace(parameters=tuple(_correct_parameters(fact, kind)))
 

@@ -161,6 +161,9 @@ def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> st
         return f" Did you mean {meant}?"
     if hint := suggest_name(name, own, _MISSPELT):
         return hint
+    if name in _SHARED:
+        # Other modules have it.
+        return _list_options(own, shared)
     if meant := _find_by_part(name, own) or _find_by_word(name, shared):
         return f" Did you mean {meant}?"
     if hint := suggest_name(name, shared, _MISSPELT):
