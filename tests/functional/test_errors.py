@@ -148,7 +148,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "not enough to ask for": (
             {"virtinfra.manager.api": {"operation": "ChangeHostState", "params": {"uuid": HOST}}},
-            f"{HOST}: ChangeHostState needs stateEvent",
+            "ChangeHostState needs stateEvent",
         ),
         "unknown operation": (
             {"virtinfra.manager.api": {"operation": "QueryHosts"}},
