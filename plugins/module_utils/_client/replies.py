@@ -230,21 +230,38 @@ def lacks_operation(response: Response) -> bool:
     return response.status in (404, 405) or (text is not None and text.match(response.body) is not None)
 
 
+# What a message about an operation that the service lacks says if the path prefix may be wrong, and the remedies.
+_DOUBT = ", or path_prefix is wrong"
+_CHECK_PREFIX = "Check path_prefix."
+_CHECK_VERSION = "Check the version and edition of the service."
+
+
 def build_unsupported_error(operation: Operation, prefix: str, status: int, is_prefix_known: bool) -> Unsupported:
     """Return the error that the service does not have an operation, as its response with this status shows."""
     # All servers have the operations of the versions 0.x.
     has_version = operation.since and not operation.since.startswith("0.")
     needed = f", which needs version {operation.since} or newer" if has_version else ""
-    reason, remedy = (
-        f"the service does not offer {operation.name}{needed}",
-        "Check the version and edition of the service.",
-    )
+    reason, remedy = f"the service does not offer {operation.name}{needed}", _CHECK_VERSION
     doubts_prefix = status in (404, 405) and not (is_prefix_known or operation.uses_token)
     if doubts_prefix:
-        reason, remedy = f"{reason}, or path_prefix is wrong", "Check path_prefix."
+        reason, remedy = f"{reason}{_DOUBT}", _CHECK_PREFIX
     answer = ", with the reply of a query," if 200 <= status < 300 else ""
     reason += f" (HTTP status {status}{answer} for {operation.method} {operation.build_path(prefix)})"
     return Unsupported(reason, remedy, doubts_prefix, operation=operation.name, status=status)
+
+
+def doubts_prefix(result: Mapping[str, Any]) -> bool:
+    """Return whether the failure of a task says that the path prefix may be wrong.
+
+    It may say what an earlier task has found out, which knew less. A missing login was explained before.
+    """
+    return _DOUBT in result["msg"] and result.get("operation") != "LogInByAccount"
+
+
+def drop_doubt(text: str) -> str:
+    """Return a text about operations that the service lacks without the doubt about a path prefix that is right."""
+    pattern = rf"{re.escape(_DOUBT)}( \(HTTP status [^)]*\))(?:(\. ){re.escape(_CHECK_PREFIX)})?"
+    return re.sub(pattern, lambda doubt: doubt[1] + (f"{doubt[2]}{_CHECK_VERSION}" if doubt[2] else ""), text)
 
 
 def _is_unknown_job(response: Response) -> bool:

@@ -27,7 +27,7 @@ from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
 from .._http.hooks import Hooks, SessionStore, do_nothing
 from .._http.transport import MAX_OUTAGE
 from .client import CallOptions, Client, create_client, get_without_credentials, open_session_client
-from .replies import build_unsupported_error
+from .replies import build_unsupported_error, drop_doubt
 from .waiting import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
@@ -119,23 +119,18 @@ def explain_refusal(client: Client, result: Mapping[str, Any]) -> Mapping[str, A
     A wrong prefix explains all failures. If it is right, the result does not doubt it.
     """
     refusal = client.prefix.refusal
-    is_right = client.prefix.is_known or (_is_prefix_right(client) if refusal else None)
+    is_right = client.prefix.is_known or _is_prefix_right(client)
+    if is_right:
+        error = result["error"]
+        return {**result, "msg": drop_doubt(result["msg"]), "error": {**error, "details": drop_doubt(error["details"])}}
     if refusal is None or is_right is None:
         return result
     prefix, status = client.connection.path_prefix, refusal.result["status"]
     operation = get_operation(str(refusal.result["operation"]))
-    if not is_right:
-        request = f"HTTP status {status} for {operation.method} {operation.build_path(prefix)}"
-        reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
-        failure = Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
-        return {**result, "msg": str(failure), "error": failure.error, **failure.result}
-    doubt, certain = (build_unsupported_error(operation, prefix, status, is_known) for is_known in (False, True))
-
-    def drop_doubt(text: str) -> str:
-        return text.replace(doubt.message, certain.message).replace(doubt.reason, certain.reason)
-
-    error = result["error"]
-    return {**result, "msg": drop_doubt(result["msg"]), "error": {**error, "details": drop_doubt(error["details"])}}
+    request = f"HTTP status {status} for {operation.method} {operation.build_path(prefix)}"
+    reason = f"path_prefix {prefix!r} is wrong, because the service has nothing below it ({request})"
+    failure = Unsupported(reason, "Check path_prefix.", doubts_prefix=True, **refusal.result)
+    return {**result, "msg": str(failure), "error": failure.error, **failure.result}
 
 
 def _is_prefix_right(client: Client) -> bool | None:

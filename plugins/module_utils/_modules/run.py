@@ -19,6 +19,7 @@ from .._api.references import list_names
 from .._api.resource_types import REFERS_TO
 from .._client.client import CallOptions, Client, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
+from .._client.replies import doubts_prefix
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._http.connection import ConnectionOptions
 from .._http.hooks import Hooks
@@ -113,13 +114,14 @@ def _explain_prefix(outcome: ModuleResult, client: Client) -> ModuleResult:
 
     If the prefix is right, the message does not doubt it.
     """
-    is_unsupported = outcome.result.get("failed") and outcome.result["error"]["code"] == Unsupported.code
-    if not (is_unsupported and client.prefix.refusal):
+    result = outcome.result
+    is_unsupported = result.get("failed") and result["error"]["code"] == Unsupported.code
+    if not (is_unsupported and (client.prefix.refusal or doubts_prefix(result))):
         return outcome
     # A module process whose task succeeds does not load the code for sessions.
     from .._client.sessions import explain_refusal
 
-    return outcome._replace(result=dict(explain_refusal(client, outcome.result)))
+    return outcome._replace(result=dict(explain_refusal(client, result)))
 
 
 def _is_due_to_outdated_name(outcome: ModuleResult, params: Mapping[str, Any], client: Client) -> bool:
