@@ -68,11 +68,11 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
 
 def _describe_values(texts: Sequence[str], entries: Sequence[HostEntry]) -> str:
     """Return a sentence with the values of the variables in conditions that few hosts have."""
-    values = {name: {entry.variables.get(name) for entry in entries} for name in sorted(find_names(list_texts(texts)))}
+    values = {name: [entry.variables.get(name) for entry in entries] for name in sorted(find_names(list_texts(texts)))}
     known = {
-        name: sorted(map(str, found))
+        name: sorted(set(map(str, found)))
         for name, found in values.items()
-        if len(found) <= MAX_VALUES and all(isinstance(value, str) for value in found)
+        if all(isinstance(value, str) for value in found) and len(set(found)) <= MAX_VALUES
     }
     described = [f"{name} is {' or '.join(map(repr, found))}" for name, found in known.items()]
     return f". In them, {', '.join(described)}" if described else ""

@@ -439,6 +439,7 @@ NOT_SENT = {
     "recover",
     "running_vms",
     "tags_mode",
+    "trust_path",
     "update_password",
     "wait_for",
 }

@@ -435,7 +435,7 @@ def test_a_host_that_does_not_leave_its_maintenance(local: Simulator, role: Role
     local.fault("fail", "ChangeHostState", skip=1, error=refusal)
     ran = role(running_vms="stop", failure=FAILURE, on_failure="restore")
     assert ran.error.startswith("host host-1 was not returned to its previous state. /")
-    assert ran.error.index("Update the firmware broken") < ran.error.index("no agent") < ran.error.index(start)
+    assert ran.error.index("Update the firmware: broken") < ran.error.index("no agent") < ran.error.index(start)
     assert (state_of(local, "host-1"), ran.report["started_vms"]) == ("Maintenance", [])
     assert role(state="absent").report["outcome"] == "done"
     local.fault("fail", "ChangeHostState", skip=1, error=refusal)
