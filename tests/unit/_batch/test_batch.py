@@ -23,6 +23,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch imp
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
 
 from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
 from support.module_runner import run_module
 
 PASSWORD = "Tr0ub4dor&3/batch"
@@ -501,3 +502,12 @@ def test_objects_that_need_the_same_new_tag_pattern_make_one(sim: Simulator) -> 
     assert (counts["CreateTag"], counts["AttachTagToResources"]) == (1, 31)
     assert len([tag for tag in sim.records("usertag") if tag["tag"] == "env::prod"]) == 30
     assert not run_batch(sim, objects, common={}, new_lock=SharedLock).result["changed"]
+
+
+def test_a_get_that_acts_is_refused_for_all_objects(sim: Simulator) -> None:
+    """A service runs the only operation of a path whatever the verb is: this one detaches a disk."""
+    paths = ["v1/zones", f"v1/volumes/{seeded_uuid('volume', 1)}/vm-instances"]
+    for check in (True, False):
+        ran = run_batch(sim, [{"method": "GET", "path": path} for path in paths], check, module="api")
+        assert ran.result["msg"].startswith("1 of 2 objects are invalid, and nothing was sent. objects[1]: ")
+    assert sim.log() == []
