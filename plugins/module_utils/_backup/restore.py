@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -171,26 +171,13 @@ def _check_files(
 ) -> None:
     """Raise BackupFailure if a file that a copy needs is damaged."""
     for volume in copies:
-        files = list(list_chain(folder, points, point.stamp, volume.volume_uuid))
+        chain = folder.list_chain(points, point.stamp, volume.volume_uuid)
+        files = [(folder.image(stamp, volume.volume_uuid), copied.sha256) for stamp, copied in chain]
         labels = {"vm_uuid": folder.vm_uuid, "point": point.stamp, "volume_uuid": volume.volume_uuid}
         meter.begin(sum(path.stat().st_size for path, dummy in files), step="check", **labels)
         for path, expected in files:
             if hash_file(path, count=meter.count) != expected:
                 raise BackupFailure(f"{path} is damaged: its checksum is not that of the manifest")
-
-
-def list_chain(
-    folder: VmFolder, points: Iterable[Point], stamp: str, volume_uuid: str
-) -> Iterator[tuple[Path, str | None]]:
-    """Yield the files that a copy needs, itself first, with their checksums."""
-    by_stamp = {point.stamp: point for point in points}
-    needed: str | None = stamp
-    while needed is not None:
-        copy_of_volume = by_stamp[needed].find(volume_uuid)
-        if copy_of_volume is None:
-            return
-        yield folder.image(needed, volume_uuid), copy_of_volume.sha256
-        needed = copy_of_volume.base
 
 
 def _list_volumes(task: RestoreTask, copies: Sequence[VolumeCopy]) -> list[RestoredVolume]:

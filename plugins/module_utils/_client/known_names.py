@@ -47,7 +47,7 @@ class KnownNames:
     def rely_on(self, key: tuple[str, ...], is_remembered: bool, is_current: Callable[[], bool]) -> None:
         """Note that the task uses a uuid, which it has looked up just now or remembered, and what checks it.
 
-        ``key`` is the name, the uuid and what else tells them from others. All objects of a task share what was seen.
+        ``key`` has the type, the name and the uuid. All objects of a task share what was seen.
         """
         if not is_remembered:
             self._store.seen[key] = self._clock.monotonic()
