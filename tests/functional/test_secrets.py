@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -43,6 +44,7 @@ PASSWORD = "pA$$ <w0rd> & 'more' \"100%\"/\u00e9"
 KEY = "693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa"
 HOOK_KEY = "hook-key-4711"
 OTHERS = "0th3rs-pw"
+MADE = "m4de-by-the-service-0042"
 CHAT = f"https://chat.example.com/cgi-bin/webhook/send?v=1&key={KEY}"
 HOOK = f"http://127.0.0.1:9/hooks/{HOOK_KEY}/result"
 
@@ -427,3 +429,25 @@ def test_credentials_are_not_sent_to_another_origin() -> None:
                 client_of(service).start_job("DeleteCbtTask", {"uuid": STOPPED_VM})
             assert len(service.requests) == 1
         assert other.requests == []
+
+
+@pytest.mark.parametrize("no_log", [True, False])
+def test_a_secret_that_was_made_for_the_task_is_in_its_hidden_result(
+    playbook_runner: PlaybookRunner, no_log: bool
+) -> None:
+    """A result that Ansible shows has asterisks; one that it hides has the secret, which later tasks can use."""
+    made = {"inventory": {"AccessKeyID": "id-1", "AccessKeySecret": MADE}}
+    call = {"operation": "CreateAccessKey", "params": {"accountUuid": "a" * 32}}
+    with StubServer(lambda request: StubResponse(200, made)) as service:
+        connection = {"base_url": service.url, "session_id": "session-1"}
+        run = playbook_runner.play(
+            {"virtinfra.manager.api": {**call, **connection}, "no_log": no_log, "register": "made"},
+            {
+                "ansible.builtin.debug": {"msg": "{{ made.reply.inventory.AccessKeySecret | hash('sha256') }}"},
+                "when": "not made.failed",
+            },
+            arguments=["-vvvv"],
+        )
+    assert MADE not in run.output
+    is_there = run.results[1]["msg"] == hashlib.sha256(MADE.encode()).hexdigest()
+    assert is_there == no_log, run.output
