@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from chaos.marks import kill_after
 from chaos.report import Report
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host
@@ -46,6 +46,18 @@ class Roles:
             known = {**known, "entered": entered.result["next"], "failure": None}
         return kill_for_host(self._work, after, self._host, given, step=step, given=known)
 
+    def run_evacuation(self) -> None:
+        """Evacuate the host."""
+        self._work("host_evacuation", self.evacuate())
+
+    def run_maintenance(self) -> None:
+        """Put the host into maintenance, and back."""
+        given: dict[str, Any] = {"tasks": str(self._tasks), "running_vms": "stop"}
+        known = run_for_host(self._work, "host_maintenance", self._host, given, step="check").result["next"]
+        entered = run_for_host(self._work, "host_maintenance", self._host, given, step="enter", given=known)
+        known = {**known, "entered": entered.result["next"], "failure": None}
+        run_for_host(self._work, "host_maintenance", self._host, given, step="leave", given=known)
+
     def put_back(self) -> list[WorkflowRun]:
         """Put back what a run has marked, and return what the runs have done that did it."""
         given = {"state": "absent"}
@@ -57,42 +69,46 @@ class Roles:
 
 
 def kill_hosts(sim: Simulator, report: Report, count: int, seconds: float, seed: int) -> None:
-    """Kill so many runs, whose calls take so many seconds, and report what the next run does not put back."""
+    """Kill so many runs, whose calls take so many seconds, and report what the next run does not put back.
+
+    Half of them are processes of their own, which are killed at a random moment; the others end with a request.
+    """
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         tasks = Path(folder, "tasks.yml")
         tasks.write_text("[]\n", encoding="utf-8")
-        for number, missing in zip(range(count), itertools.cycle(KINDS)):
-            _kill(sim, report, rng, tasks, seconds, missing, number)
+        for number in range(count):
+            _kill(sim, report, rng, tasks, seconds, number)
 
 
-def _kill(
-    sim: Simulator, report: Report, rng: random.Random, tasks: Path, seconds: float, missing: list[str], number: int
-) -> None:
+def _kill(sim: Simulator, report: Report, rng: random.Random, tasks: Path, seconds: float, number: int) -> None:
     slow = dict.fromkeys(("ChangeHostState", "MigrateVm", "StartVmInstance"), seconds)
     local = rng.choice((0, 2))
     options = {"clusters": 1, "hosts": HOSTS, "vms": 7, "local_storages": local, "user_tags": 0, "latency": 0.0}
-    sim.reset(**options, missing_operations=missing, latencies=slow)
+    sim.reset(**options, missing_operations=KINDS[number // 4 % 2], latencies=slow)
     before, after = read_places(sim), rng.randint(1, MAX_REQUESTS)
     roles = Roles(sim, tasks, f"host-{rng.randint(1, HOSTS)}")
-    ways: list[Callable[[], bool]] = [
+    moment = rng.uniform(0.1, 3 * seconds + 1)
+    ways: list[Callable[[], object]] = [
         lambda: roles.kill_evacuation(after),
-        lambda: roles.kill_maintenance(after, "enter"),
-        lambda: roles.kill_maintenance(after, "leave"),
+        lambda: kill_after(moment, roles.run_evacuation),
+        lambda: roles.kill_maintenance(after, rng.choice(["enter", "leave"])),
+        lambda: kill_after(moment, roles.run_maintenance),
     ]
-    way = rng.randrange(len(ways))
+    way = number % len(ways)
+    is_evacuation = way < 2
     ways[way]()
     entries = [entry for ran in roles.put_back() for entry in ran.report]
     for entry in entries:
         report.task({"failed": entry["outcome"] == "failed", "msg": str(entry["error"])}, {}, len(sim.log()))
-    label = f"run {number}, way {way}, killed after {after} requests"
+    label = f"run {number}, way {way}, killed after {after} requests or {moment:.2f} s"
     if failed := [entry["error"] for entry in entries if entry["outcome"] == "failed"]:
         report.wrong(f"{label}: {failed}")
     # What a maintenance migrates stays where it is.
     changed = {
         uuid: place
         for uuid, place in read_places(sim).items()
-        if (place if way == 0 else place[0]) != (before[uuid] if way == 0 else before[uuid][0])
+        if (place if is_evacuation else place[0]) != (before[uuid] if is_evacuation else before[uuid][0])
     }
     if changed:
         report.wrong(f"{label}: these are not as they were: {changed}")

@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -73,17 +73,22 @@ def kill_controllers(sim: Simulator, report: Report, count: int, seconds: float,
 
 def _kill(sim: Simulator, role: str, variables: Mapping[str, Any], seconds: float) -> None:
     """Run a role in another process, and kill it after so many seconds, if it still runs."""
+    kill_after(seconds, lambda: WorkflowRunner(sim)(role, prefix(role, variables)))
+
+
+def kill_after(seconds: float, run: Callable[[], object]) -> None:
+    """Run something in another process, and kill the process after so many seconds, if it still runs."""
     pid = os.fork()
     if pid == 0:
-        _run_and_exit(sim, role, variables)
+        _run_and_exit(run)
     time.sleep(seconds)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 
-def _run_and_exit(sim: Simulator, role: str, variables: Mapping[str, Any]) -> NoReturn:
+def _run_and_exit(run: Callable[[], object]) -> NoReturn:
     try:
-        WorkflowRunner(sim)(role, prefix(role, variables))
+        run()
     finally:
         os._exit(0)
 

@@ -255,7 +255,7 @@ def doubts_prefix(result: Mapping[str, Any]) -> bool:
 
     It may say what an earlier task has found out, which knew less. A missing login was explained before.
     """
-    return _DOUBT in result["msg"] and result.get("operation") != "LogInByAccount"
+    return _DOUBT in result["msg"] and f"LogInByAccount{_DOUBT}" not in result["msg"]
 
 
 def drop_doubt(text: str) -> str:
