@@ -89,7 +89,7 @@ def running_simulator() -> Iterator[Simulator]:
 
 @pytest.fixture(scope="session")
 def in_process_simulator() -> Iterator[Simulator]:
-    with InProcessSimulator(latency=0.0, reconnect=0.0, migration=0.0) as simulator:
+    with InProcessSimulator(latency=0.0, reconnect=0.0, boot=0.0, migration=0.0) as simulator:
         yield simulator
 
 

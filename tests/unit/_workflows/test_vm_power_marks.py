@@ -348,7 +348,9 @@ def test_requests_of_a_large_run(sim: Simulator) -> None:
     groups = [{"name": "all", "query": []}]
     stopped = WorkflowRunner(sim)("vm_power", build_variables("stopped", {"groups": groups}))
     count = stopped.outcomes.count("changed")
-    assert len([entry for entry in stopped.log if entry["operation"] != "StopVmInstance"]) <= 3 * count + 40
+    # How often a job is polled depends on the machine.
+    others = [entry for entry in stopped.log if entry["operation"] not in ("StopVmInstance", "poll")]
+    assert len(others) <= 2 * count + 40
     restored = WorkflowRunner(sim)("vm_power", build_variables("restored", {}))
     assert restored.outcomes == ["changed"] * count
     assert "DetachTagFromResources" in restored.calls
