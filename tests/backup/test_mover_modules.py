@@ -169,9 +169,11 @@ def test_a_task_that_is_stopped_does_not_write_any_more(site: Site, mover: Mover
         running = pool.submit(mover.play, {"virtinfra.manager.backup_restore": options})
         wait_until(lambda: "restore" in [each["step"] for each in list_running(site.repository, [site.vm.uuid])], 60)
         # As the end of its task does.
-        for run in (site.root / ".runs").glob("*.json"):
-            run.unlink()
-        (result,) = running.result().results
+        for path in (site.root / ".runs").glob("*.json"):
+            path.unlink()
+        run = running.result()
+    assert len(run.tasks) == 1, run.output
+    result = run.results[0]
     assert (result["msg"].startswith("the run "), "has ended, and this task with it" in result["msg"]) == (True, True)
     assert [volume["state"] for volume in result["volumes"]] == ["incomplete"]
     assert site.vm.end_exports() == [0]
