@@ -179,17 +179,7 @@ def add_destroyed(restorations: Iterable[Restoration], vms: Iterable[Record]) ->
 
     Return an entry for each further one with such a name.
     """
-    by_name = {each.name: each for each in restorations}
-    further = []
-    for vm in vms:
-        each = by_name.get(vm["name"])
-        if each is None or each.outcome.error or vm["state"] != "Destroyed" or vm["description"] != MARK:
-            continue
-        if each.vm is not None:
-            each = Restoration(each.wanted, each.name, vm["uuid"])
-            further.append(each)
-        each.use(vm)
-    return further
+    return assign_all(restorations, [vm for vm in vms if vm["state"] == "Destroyed" and vm["description"] == MARK])
 
 
 def refuse_foreign(restorations: Iterable[Restoration], consequence: str) -> None:
