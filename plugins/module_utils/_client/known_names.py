@@ -44,13 +44,15 @@ class KnownNames:
         """Count a lookup of names of a type, and return how many there were before; 0 if none are remembered."""
         return self._store.count_lookup(resource_type.name)
 
-    def rely_on(self, key: tuple[str, ...], is_remembered: bool, is_current: Callable[[], bool]) -> None:
-        """Note that the task uses a uuid, which it has looked up just now or remembered, and what checks it.
+    def note_seen(self, key: tuple[str, ...]) -> None:
+        """Note that the service has just shown whose name it is. ``key`` has the type, the name and the uuid.
 
-        ``key`` has the type, the name and the uuid. All objects of a task share what was seen.
+        All objects of a task share what was seen.
         """
-        if not is_remembered:
-            self._store.seen[key] = self._clock.monotonic()
+        self._store.seen[key] = self._clock.monotonic()
+
+    def rely_on(self, key: tuple[str, ...], is_current: Callable[[], bool]) -> None:
+        """Note that the task uses a uuid, which is ``seen`` by the same key, and what checks it."""
         self._checks.append(_Check(key, is_current))
 
     def note_change(self, operation: Operation, is_over: bool = True) -> None:

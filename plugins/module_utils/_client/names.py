@@ -113,25 +113,26 @@ def _resolve(
 
 def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:
     """Return the uuid as `find_uuid` does, but from the names that the client remembers if possible."""
-    listed: list[bool] = []
 
     def look_up() -> dict[str, str]:
         uuids, is_remembered = _recall_list(client, resource_type, owner)
-        if name in uuids:
-            listed.append(is_remembered)
-            return uuids if owner else {name: uuids[name]}
         if owner:
-            return _index_names(client, resource_type, owner)
-        return {name: find_uuid(client, resource_type, name, owner)}
+            return uuids if name in uuids else _index_names(client, resource_type, owner)
+        if name not in uuids:
+            uuids, is_remembered = {name: find_uuid(client, resource_type, name, owner)}, False
+        # Before others find the uuid in the store, which would check it again.
+        if not is_remembered:
+            client.names.note_seen((resource_type.name, name, uuids[name]))
+        return {name: uuids[name]}
 
     key = tuple(map(str, owner.values())) or (name,)
-    uuids, is_remembered = client.names.find(resource_type, key, look_up)
+    uuids = client.names.find(resource_type, key, look_up)[0]
     if name not in uuids:
         return find_uuid(client, resource_type, name, owner)
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
     if not resource_type.owner:
         is_current = partial(_is_current, client, resource_type, name, owner, uuids[name])
-        client.names.rely_on((resource_type.name, name, uuids[name]), is_remembered or any(listed), is_current)
+        client.names.rely_on((resource_type.name, name, uuids[name]), is_current)
     return uuids[name]
 
 
