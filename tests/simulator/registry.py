@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import description
+from . import catalogue, description
 from .description import Parameter
 
 if TYPE_CHECKING:
@@ -139,6 +139,16 @@ def operation(name: str, **details: Any) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         OPERATIONS[name] = Operation(description.operations()[name], handler, **details)
+        return handler
+
+    return register
+
+
+def catalogued(name: str, **details: Any) -> Callable[[Handler], Handler]:
+    """Register the decorated function as the handler of an operation of the catalogue, as `operation` does."""
+
+    def register(handler: Handler) -> Handler:
+        OPERATIONS[name] = Operation(catalogue.find(name), handler, **details)
         return handler
 
     return register

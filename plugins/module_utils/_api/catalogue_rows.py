@@ -104,9 +104,8 @@ AddSchedulerJobToSchedulerTrigger z a POST scheduler/jobs/{schedulerJobUuid}/sch
 AddSchedulerJobsToSchedulerJobGroup z a POST scheduler/jobgroups/{schedulerJobGroupUuid}/job schedulerJobUuids!:[]
  priorities:dict
 AddSdnController s a POST sdn-controllers vendorType! name! description ip! userName! password! tagUuids:[]
-AddSecurityGroupRule zs a POST security-groups/{securityGroupUuid}/rules type!=Ingress|Egress state=Enabled|Disabled
- description remoteSecurityGroupUuid ipVersion:int=4|6 srcIpRange dstIpRange dstPortRange action=ACCEPT|DROP
- rules!:[dict] remoteSecurityGroupUuids:[] priority:int
+AddSecurityGroupRule zs a POST security-groups/{securityGroupUuid}/rules rules!:[dict] remoteSecurityGroupUuids:[]
+ priority:int
 AddServerGroupToLoadBalancerListener zs a POST load-balancers/listeners/{listenerUuid}/servergroups serverGroupUuid!
 AddSftpBackupStorage zs a POST backup-storage/sftp hostname! username! password! sshPort:int url! name! description
  importImages:bool tagUuids:[]
@@ -1448,7 +1447,7 @@ SetVmHostname zs a PUT vm-instances/{uuid}/actions hostname!
 SetVmInstanceDefaultCdRom zs a PUT vm-instances/{vmInstanceUuid}/cdroms/{uuid}/actions
 SetVmInstanceHaLevel z a POST vm-instances/{uuid}/ha-levels level!=NeverStop|OnHostFailure|FaultTolerance
 SetVmMonitorNumber z a PUT vm-instances/{uuid}/actions monitorNumber!:int
-SetVmNicSecurityGroup zs a PUT security-groups/nics/{vmNicUuid}/actions refs!:[dict] securityGroupUuid! priority!:int
+SetVmNicSecurityGroup zs a PUT security-groups/nics/{vmNicUuid}/actions refs!:[dict]
 SetVmNuma z a PUT vm-instances/{uuid}/actions enable!:bool
 SetVmQga z a PUT vm-instances/{uuid}/actions enable!:bool
 SetVmQxlMemory zs a PUT vm-instances/{uuid}/actions ram:int vram:int vgamem:int
@@ -1678,8 +1677,8 @@ UpdateSchedulerTrigger z a PUT scheduler/triggers/{uuid}/actions name descriptio
 UpdateScsiLun z a PUT storage-devices/scsi-lun/{uuid}/actions name state=Enabled|Disabled
 UpdateSdnController s a PUT sdn-controllers/{uuid}/actions name description
 UpdateSecurityGroup zs a PUT security-groups/{uuid}/actions name description
-UpdateSecurityGroupRulePriority zs a PUT security-groups/{securityGroupUuid}/rules/priority/actions ruleUuid!
- priority!:int type!=Ingress|Egress rules!:[dict]
+UpdateSecurityGroupRulePriority zs a PUT security-groups/{securityGroupUuid}/rules/priority/actions type!=Ingress|Egress
+ rules!:[dict]
 UpdateSftpBackupStorage zs a PUT backup-storage/sftp/{uuid}/actions username password hostname sshPort:int name
  description
 UpdateSharedBlock z a PUT primary-storage/sharedblockgroup/{sharedBlockGroupUuid}/sharedblocks/{uuid}/actions name

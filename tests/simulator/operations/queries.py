@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..description import operations
 from ..errors import OperationError, invalid_argument
-from ..registry import Call, Reply, operation
+from ..registry import Call, Reply, catalogued, operation
 from ..state.query import check_field
 from ..state.schema import COMPUTED
 from ..state.store import Record
@@ -22,7 +23,11 @@ def _query(
     view: Callable[[Call, Record], Record] | None = None,
     **details: Any,
 ) -> None:
-    """Register a query of the records of a type that match the predicate `only`, each converted by `view`."""
+    """Register a query of the records of a type that match the predicate `only`, each converted by `view`.
+
+    The catalogue describes it if docs/openapi.yaml does not.
+    """
+    register = operation if name in operations() else catalogued
 
     def handler(call: Call) -> Reply:
         if name == "QuerySNSWorkchatEndpoint" and call.switches.workchat_query_empty:
@@ -32,7 +37,7 @@ def _query(
             reply["inventories"] = [view(call, record) for record in reply["inventories"]]
         return _with_requested_fields(call, kind, reply)
 
-    operation(name, **details)(handler)
+    register(name, **details)(handler)
 
 
 def _select(call: Call, kind: str, only: Callable[[Record], bool] | None) -> Reply:
@@ -81,6 +86,10 @@ def _is_snmp(record: Record) -> bool:
     return bool(record["type"] == "Snmp")
 
 
+def _is_vlan(record: Record) -> bool:
+    return bool(record["type"] == "L2VlanNetwork")
+
+
 _query("QueryCbtTask", "cbttask")
 _query("QuerySNSWorkchatEndpoint", "endpoint", _is_workchat, with_platform, has_envelope=False, chats="documented")
 _query("QuerySNSWeComEndpoint", "endpoint", _is_workchat, with_platform, is_read_by_uuid=True, chats="open")
@@ -106,3 +115,24 @@ _query("QueryVolumeSnapshotGroup", "snapshotgroup", is_read_by_uuid=True)
 _query("QuerySNSTopic", "topic", is_read_by_uuid=True)
 _query("QueryUserTag", "usertag", is_read_by_uuid=True)
 _query("QueryTag", "tagpattern")
+_query("QueryImage", "image")
+_query("QueryDiskOffering", "diskoffering")
+_query("QueryInstanceOffering", "instanceoffering")
+_query("QueryBackupStorage", "backupstorage")
+_query("QueryL2Network", "l2network")
+_query("QueryL2VlanNetwork", "l2network", _is_vlan)
+_query("QueryIpRange", "iprange")
+_query("QuerySecurityGroup", "securitygroup")
+_query("QueryVmNicInSecurityGroup", "nicinsecuritygroup")
+_query("QueryAffinityGroup", "affinitygroup")
+_query("QueryAccount", "account")
+_query("QueryQuota", "quota")
+_query("QueryAccountResourceRef", "accountresourceref")
+_query("QuerySshKeyPair", "sshkeypair")
+_query("QuerySchedulerJob", "schedulerjob")
+_query("QuerySchedulerTrigger", "schedulertrigger")
+_query("QueryVip", "vip")
+_query("QueryEip", "eip")
+_query("QueryPortForwardingRule", "portforwarding")
+_query("QueryLoadBalancer", "loadbalancer")
+_query("QueryLoadBalancerListener", "listener")

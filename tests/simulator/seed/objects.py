@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from ..kinds import ADMIN, KINDS, ROWS
 from ..state import records as record_builders
 from ..state.backup_sessions import seed_session
 from ..state.records import NICS_PER_HOST
@@ -35,10 +37,13 @@ class Seeder:
             "host": (seed.hosts, hosts.host),
             "hostnic": (seed.hosts * NICS_PER_HOST, hosts.host_nic),
             "bonding": (seed.hosts, hosts.bonding),
+            "l2network": (seed.l3_networks, self.l2_network),
             "l3network": (seed.l3_networks, self.l3_network),
             "primarystorage": (seed.primary_storages, self.primary_storage),
             "image": (1, self.image),
             "instanceoffering": (1, self.instance_offering),
+            "diskoffering": (1, self.disk_offering),
+            "backupstorage": (1, self.backup_storage),
             "usertag": (min(seed.user_tags, seed.vms), self.user_tag),
             "tagpattern": (1, self.tag_pattern),
             "vm": (seed.vms + seed.destroyed_vms, vms.vm),
@@ -47,8 +52,9 @@ class Seeder:
             **seed_sns.builders(seed.persons, dates),
         }
         store = Store({kind: Table(kind, *builder) for kind, builder in builders.items()}, seed.random_seed)
-        for kind in ("volume", *ADDED_KINDS):
-            store.tables[kind] = Table(kind)
+        for kind in ("volume", *ADDED_KINDS, *ROWS, *(kind.table for kind in KINDS)):
+            store.tables.setdefault(kind, Table(kind))
+        store["account"].put(self.administrator())
         for number in range(1, seed.deleted_volumes + 1):
             store["volume"].put(vms.deleted_volume(number))
         store.tables["templatedvminstance"] = Table("templatedvminstance")
@@ -163,13 +169,60 @@ class Seeder:
             },
         )
 
+    def l2_network(self, number: int) -> Record:
+        """Return the L2 network of the L3 network with this number, which all clusters have."""
+        clusters = [seeded_uuid("cluster", each) for each in range(1, self._seed.clusters + 1)]
+        return Record(
+            "l2network",
+            {
+                "uuid": seeded_uuid("l2network", number),
+                "name": f"l2-{number}",
+                "description": None,
+                "zoneUuid": seeded_uuid("zone", 1),
+                "physicalInterface": "bond0",
+                "type": "L2VlanNetwork",
+                "vlan": 100 + number,
+                "virtualNetworkId": 100 + number,
+                "vSwitchType": "LinuxBridge",
+                "attachedClusterUuids": clusters,
+                **dates(number),
+            },
+        )
+
     def image(self, number: int) -> Record:
         """Return the image of all root volumes."""
-        members = {"uuid": seeded_uuid("image", number), "name": f"image-{number}", "description": None}
-        return Record("image", {**members, "state": "Enabled", "status": "Ready", "format": "qcow2", **dates(number)})
+        storage = {"imageUuid": seeded_uuid("image", number), "backupStorageUuid": seeded_uuid("backupstorage", 1)}
+        members = {
+            "uuid": storage["imageUuid"],
+            "name": f"image-{number}",
+            "url": f"https://images.example.com/image-{number}.qcow2",
+            "guestOsType": "Linux",
+            "backupStorageRefs": [{**storage, "status": "Ready"}],
+        }
+        return self._of_kind("image", number, members)
 
     def instance_offering(self, number: int) -> Record:
         """Return an offering of 4 CPUs and 8 GiB."""
-        members = {"uuid": seeded_uuid("instanceoffering", number), "name": f"offering-{number}", "description": None}
-        size = {"cpuNum": 4, "memorySize": 8 * record_builders.GIB, "cpuSpeed": 0}
-        return Record("instanceoffering", {**members, **size, "state": "Enabled", **dates(number)})
+        members = {"uuid": seeded_uuid("instanceoffering", number), "name": f"offering-{number}"}
+        size = {"cpuNum": 4, "memorySize": 8 * record_builders.GIB}
+        return self._of_kind("instanceoffering", number, {**members, **size})
+
+    def disk_offering(self, number: int) -> Record:
+        """Return the offering of all data volumes, of 100 GiB."""
+        members = {"uuid": seeded_uuid("diskoffering", number), "name": f"disk-offering-{number}"}
+        return self._of_kind("diskoffering", number, {**members, "diskSize": 100 * record_builders.GIB})
+
+    def backup_storage(self, number: int) -> Record:
+        """Return the storage of all images."""
+        members = {"uuid": seeded_uuid("backupstorage", number), "name": f"bs-{number}", "url": f"/backup/bs-{number}"}
+        return self._of_kind("backupstorage", number, {**members, "attachedZoneUuids": [seeded_uuid("zone", 1)]})
+
+    def administrator(self) -> Record:
+        """Return the account of the administrator."""
+        return self._of_kind("account", 1, {"uuid": ADMIN, "name": "admin", "type": "SystemAdmin"})
+
+    def _of_kind(self, table: str, number: int, members: dict[str, Any]) -> Record:
+        """Return an enabled object with the defaults of its kind."""
+        kind = next(kind for kind in KINDS if kind.table == table)
+        blank = dict.fromkeys(kind.record_fields)
+        return Record(table, {**blank, **kind.defaults, "state": "Enabled", **members, **dates(number)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import kinds
 from ..description import computed_fields, records
 
 DATED = ("createDate", "lastOpDate")
@@ -39,8 +40,8 @@ FIELDS: dict[str, frozenset[str]] = {
     "iprange": frozenset(
         ("uuid", "name", "l3NetworkUuid", "startIp", "endIp", "netmask", "gateway", "networkCidr", "ipVersion", *DATED)
     ),
-    "image": frozenset((*NAMED, "state", "status", "format")),
-    "instanceoffering": frozenset((*NAMED, "state", "cpuNum", "memorySize", "cpuSpeed")),
+    **{kind.table: kind.record_fields for kind in kinds.KINDS if kind.table not in RECORDS},
+    **kinds.ROWS,
 }
 
 COMPUTED: dict[str, frozenset[str]] = {
@@ -92,5 +93,6 @@ TAGGED_TYPES = {
     "SNSTopicVO": "topic",
     "ImageVO": "image",
     "InstanceOfferingVO": "instanceoffering",
+    **kinds.TAGGED,
 }
 """Maps the types of resources in user tags to the types of records."""

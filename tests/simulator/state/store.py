@@ -48,6 +48,7 @@ KINDS = {
     "wecomperson": 27,
     "dingtalkperson": 28,
     "tagpattern": 29,
+    "backupstorage": 30,
 }
 ADDED_KINDS = ("wecomperson", "dingtalkperson")
 """The types without seeded records, because no seeded object has any."""
@@ -258,8 +259,8 @@ class Store:
         """Return the record of a type, or None, also for subscribers, which have no uuid."""
         if kind == "vmnic":
             return self._nic_and_vm(uuid)[0]
-        if kind == "volume":
-            return next((volume for volume in self.records(kind)[1] if volume["uuid"] == uuid), None)
+        if kind in ("volume", "iprange"):
+            return next((record for record in self.records(kind)[1] if record["uuid"] == uuid), None)
         return None if kind == "subscriber" else self[kind].find(uuid)
 
     def find_nic(self, uuid: str) -> tuple[Record, Record]:

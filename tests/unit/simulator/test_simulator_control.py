@@ -10,9 +10,9 @@ import pytest
 import requests
 
 from simulator.app import SUGGESTED
+from simulator.description import operations
 from simulator.http_client import HttpClient
 from simulator.launch import FOLDER, Simulator, SimulatorError
-from simulator.operations import OPERATIONS
 from simulator.state.query import parse_timestamp
 from simulator.state.store import KINDS, seeded_uuid
 
@@ -232,7 +232,7 @@ def test_operations_are_listed(api: HttpClient) -> None:
 
 def test_companions_are_documented() -> None:
     section = GUIDE.read_text(encoding="utf-8").partition("Companions\n---")[2].partition("Control API\n---")[0]
-    companions = {name for name, operation in OPERATIONS.items() if operation.description.is_companion}
+    companions = {name for name, operation in operations().items() if operation.is_companion}
     assert companions - SUGGESTED - set(re.findall(r"\w+", section)) == set()
 
 

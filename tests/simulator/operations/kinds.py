@@ -1,0 +1,637 @@
+"""The operations of the types of objects in `kinds.py`, made from that table and from the catalogue."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import catalogue
+from ..errors import OperationError, invalid_argument, not_found, operation_refused
+from ..kinds import ADMIN, KINDS, REFERENCES, Kind
+from ..registry import OPERATIONS, Call, Handler, Reply, Steps, catalogued
+from ..state.deletion import find_to_delete
+from ..state.schema import FIELDS, TAGGED_TYPES
+from ..state.store import Record, Store
+from . import creation
+
+Complete = Callable[[Call, dict[str, Any]], Mapping[str, Any]]
+
+JOB_CLASSES = {"startVm": "StartVmInstanceJob", "stopVm": "StopVmInstanceJob", "rebootVm": "RebootVmInstanceJob"}
+BY_TABLE = {kind.table: kind for kind in KINDS}
+
+
+def require_references(call: Call) -> None:
+    """Raise OperationError if an object to which a parameter refers does not exist."""
+    for name, table in REFERENCES.items():
+        value = call.get(name)
+        for uuid in value if isinstance(value, list) else [value] if value else ():
+            if call.store.find(table, uuid) is None:
+                raise not_found(table, uuid)
+
+
+def require_quota(store: Store, name: str, table: str) -> None:
+    """Raise OperationError if the administrator has a quota of this name, and no object of the type is left in it.
+
+    Servers do not restrict the administrator, but no other account logs in to the simulator.
+    """
+    limits = [row["value"] for row in store["quota"].all() if (row["identityUuid"], row["name"]) == (ADMIN, name)]
+    if name and limits and len(store.records(table)[1]) >= limits[0]:
+        raise OperationError("ID.1003", f"quota exceeding. The account has a quota of {limits[0]} for {name}")
+
+
+# ---------------------------------------------------------------------------------------------- what records add
+
+
+def _complete_image(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    refs = [{"imageUuid": members["uuid"], "backupStorageUuid": uuid} for uuid in call["backupStorageUuids"]]
+    return {"backupStorageRefs": [{**ref, "status": "Ready"} for ref in refs]}
+
+
+def _complete_l2_network(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    return {"virtualNetworkId": call.get("vlan", 0)}
+
+
+def _complete_l3_network(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    return {"zoneUuid": call.store["l2network"].get(call["l2NetworkUuid"])["zoneUuid"]}
+
+
+def _complete_vip(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    network = call.store["l3network"].get(call["l3NetworkUuid"])
+    if not network["ipRanges"]:
+        raise operation_refused(f"cannot allocate ip from l3network[uuid: {network['uuid']}], it has no ip range")
+    ip_range = network["ipRanges"][0]
+    used = {vip["ip"] for vip in call.store["vip"].all()}
+    used |= {used_ip["ip"] for nic in call.store.records("vmnic")[1] for used_ip in nic["usedIps"]}
+    requested = call.get("requiredIp")
+    if requested in used:
+        raise operation_refused(f"required ip[{requested}] is not available")
+    addresses = map(str, map(ipaddress.IPv4Address, range(*_bounds(ip_range))))
+    ip = requested or next((address for address in addresses if address not in used), None)
+    if ip is None:
+        raise operation_refused(f"no ip is left in l3network[uuid: {network['uuid']}]")
+    return {"ip": ip, "ipRangeUuid": ip_range["uuid"], **{name: ip_range[name] for name in ("netmask", "gateway")}}
+
+
+def _bounds(ip_range: Mapping[str, Any]) -> tuple[int, int]:
+    return int(ipaddress.IPv4Address(ip_range["startIp"])), int(ipaddress.IPv4Address(ip_range["endIp"])) + 1
+
+
+def _complete_eip(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    if any(eip["vipUuid"] == call["vipUuid"] for eip in call.store["eip"].all()):
+        raise operation_refused(f"vip[uuid: {call['vipUuid']}] has been occupied by another eip")
+    return _use_vip(call, "Eip")
+
+
+def _complete_port_forwarding(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    start, end = call["vipPortStart"], call.get("vipPortEnd", call["vipPortStart"])
+    for rule in call.store["portforwarding"].all():
+        is_same = (rule["vipUuid"], rule["protocolType"]) == (call["vipUuid"], call["protocolType"])
+        if is_same and rule["vipPortStart"] <= end and start <= rule["vipPortEnd"]:
+            raise invalid_argument(f"vip port range[{start}, {end}] overlaps with rule[uuid: {rule['uuid']}]")
+    private = call.get("privatePortStart", start)
+    ports = {"vipPortEnd": end, "privatePortStart": private}
+    return {**_use_vip(call, "PortForwarding"), **ports, "privatePortEnd": call.get("privatePortEnd", private)}
+
+
+def _complete_load_balancer(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    _use_vip(call, "LoadBalancer")
+    return {}
+
+
+def _use_vip(call: Call, use: str) -> Mapping[str, Any]:
+    """Note what a VIP is used for, and return its address and that of the NIC, if one is given."""
+    vip = call.store.change("vip", call["vipUuid"], useFor=use)
+    return {"vipIp": vip["ip"], "guestIp": _guest_ip(call)}
+
+
+def _guest_ip(call: Call) -> str | None:
+    uuid = call.get("vmNicUuid")
+    return str(call.store.find_nic(uuid)[0]["ip"]) if uuid else None
+
+
+def _complete_scheduler_job(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    return {"jobClassName": JOB_CLASSES.get(call["type"], call["type"]), "jobData": str(call.get("parameters", {}))}
+
+
+def _complete_listener(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    others = [each for each in call.store["listener"].all() if each["loadBalancerUuid"] == call["loadBalancerUuid"]]
+    if any(each["loadBalancerPort"] == call["loadBalancerPort"] for each in others):
+        raise invalid_argument(f"conflict loadBalancerPort[{call['loadBalancerPort']}], a listener has already used it")
+    return {"instancePort": call.get("instancePort", call["loadBalancerPort"])}
+
+
+COMPLETE: dict[str, Complete] = {
+    "image": _complete_image,
+    "l2network": _complete_l2_network,
+    "l3network": _complete_l3_network,
+    "vip": _complete_vip,
+    "eip": _complete_eip,
+    "portforwarding": _complete_port_forwarding,
+    "loadbalancer": _complete_load_balancer,
+    "listener": _complete_listener,
+    "schedulerjob": _complete_scheduler_job,
+}
+
+
+# ----------------------------------------------------------------------------- create, change and remove any of them
+
+
+def build(call: Call, kind: Kind, given: Mapping[str, Any]) -> Record:
+    """Return the record of a new object; raise OperationError if it cannot be created."""
+    require_references(call)
+    require_quota(call.store, kind.quota, kind.table)
+    for name in kind.unique:
+        if any(record[name] == call[name] for record in call.store[kind.table].all()):
+            raise operation_refused(f"{kind.table}[{name}: {call[name]}] exists already")
+    state = {"state": "Enabled"} if kind.has_state else {}
+    blank = dict.fromkeys(kind.record_fields)
+    params = {name: value for name, value in call.params.items() if name in kind.record_fields}
+    members = {
+        **blank,
+        **kind.defaults,
+        **state,
+        **given,
+        **params,
+        "uuid": creation.generate_uuid(call, kind.table),
+        **call.store.dates(),
+    }
+    if complete := COMPLETE.get(kind.table):
+        members.update(complete(call, members))
+    return Record(kind.table, {name: value for name, value in members.items() if name in FIELDS[kind.table]})
+
+
+def _creator(kind: Kind, given: Mapping[str, Any]) -> Handler:
+    def create(call: Call) -> Reply:
+        record = call.store[kind.table].put(build(call, kind, given))
+        creation.tag(call, record)
+        return {"inventory": record}
+
+    def settle(call: Call) -> Steps:
+        record = call.store[kind.table].put(build(call, kind, given))
+        creation.tag(call, record)
+        try:
+            yield 0
+        except OperationError:
+            call.store[kind.table].remove(record["uuid"])
+            raise
+        return {"inventory": call.store.change(kind.table, record["uuid"], status="Ready")}
+
+    return settle if "status" in given else create
+
+
+def _updater(kind: Kind) -> Handler:
+    def update(call: Call) -> Reply:
+        record = call.store[kind.table].get(call["uuid"])
+        require_references(call)
+        changes = {name: value for name, value in call.params.items() if name in FIELDS[kind.table] and name != "uuid"}
+        return {"inventory": call.store.change(kind.table, record["uuid"], **changes)}
+
+    return update
+
+
+def _state_changer(kind: Kind) -> Handler:
+    def change_state(call: Call) -> Reply:
+        call.store[kind.table].get(call["uuid"])
+        state = {"enable": "Enabled", "disable": "Disabled"}[call["stateEvent"]]
+        return {"inventory": call.store.change(kind.table, call["uuid"], state=state)}
+
+    return change_state
+
+
+def _deleter(kind: Kind) -> Handler:
+    def delete(call: Call) -> Reply:
+        if find_to_delete(call.store, kind.table, call["uuid"]):
+            remove(call.store, kind, call["uuid"])
+        return {}
+
+    return delete
+
+
+def remove(store: Store, kind: Kind, uuid: str) -> None:
+    """Remove an object, and all that exists only with it."""
+    for table, member in kind.cascade:
+        for record in store[table].all():
+            if record[member] == uuid:
+                remove(store, BY_TABLE.get(table, Kind(table, table)), record["uuid"])
+    for table in ("nicinsecuritygroup", "quota", "accountresourceref"):
+        store[table].remove_where(lambda row: uuid in row.values())
+    store[kind.table].remove(uuid)
+
+
+def _register(kind: Kind) -> None:
+    for name, given in kind.creations.items():
+        if name not in OPERATIONS and catalogue.has(name):
+            catalogued(name)(_creator(kind, given))
+    handlers = {
+        f"Update{kind.name}": _updater(kind) if kind.has_update else None,
+        f"Change{kind.name}State": _state_changer(kind) if kind.has_state else None,
+        f"Delete{kind.name}": _deleter(kind),
+    }
+    for name, handler in handlers.items():
+        if handler and name not in OPERATIONS and catalogue.has(name):
+            catalogued(name, **({"has_envelope": False} if name.startswith("Delete") else {}))(handler)
+
+
+for _kind in KINDS:
+    _register(_kind)
+
+
+# ------------------------------------------------------------------------------------------------------ parts
+
+
+@catalogued("UpdateAccount")
+def update_account(call: Call) -> Reply:
+    """Change an account; its password is not stored."""
+    call.store["account"].get(call["uuid"])
+    return {"inventory": call.store.change("account", call["uuid"], **call.select("name", "description", "state"))}
+
+
+@catalogued("DeleteAccount", has_envelope=False)
+def delete_account(call: Call) -> Reply:
+    """Delete an account, whose objects go to the administrator."""
+    if call["uuid"] == ADMIN:
+        raise operation_refused("the account of the administrator cannot be deleted")
+    if find_to_delete(call.store, "account", call["uuid"]):
+        remove(call.store, BY_TABLE["account"], call["uuid"])
+    return {}
+
+
+@catalogued("ChangeResourceOwner")
+def change_owner(call: Call) -> Reply:
+    """Give an object to an account."""
+    require_references(call)
+    store, uuid = call.store, call["resourceUuid"]
+    resource_type = next((name for name, table in TAGGED_TYPES.items() if store.find(table, uuid)), None)
+    if resource_type is None:
+        raise not_found("ResourceVO", uuid)
+    store["accountresourceref"].remove_where(lambda row: bool(row["resourceUuid"] == uuid))
+    members = {"accountUuid": call["accountUuid"], "resourceUuid": uuid, "resourceType": resource_type}
+    record = Record("accountresourceref", {**members, **store.dates()})
+    store["accountresourceref"].put_without_uuid(record)
+    return {"inventory": record}
+
+
+@catalogued("UpdateQuota")
+def update_quota(call: Call) -> Reply:
+    """Change a quota of an account. An account has no quotas until the first is set."""
+    require_references(call)
+    store = call.store
+    same = [row for row in store["quota"].all() if _is_quota(row, call["identityUuid"], call["name"])]
+    if call["value"] < -1:
+        raise invalid_argument("field[value] must be -1, which means no limit, or greater")
+    if same:
+        return {"inventory": store.change("quota", same[0]["uuid"], value=call["value"])}
+    members = {**call.select("identityUuid", "name", "value"), "identityType": "AccountVO"}
+    record = Record("quota", {"uuid": store.generate_uuid(), **members, **store.dates()})
+    return {"inventory": store["quota"].put(record)}
+
+
+def _is_quota(row: Record, account: str, name: str) -> bool:
+    return bool((row["identityUuid"], row["name"]) == (account, name))
+
+
+@catalogued("AddIpRange")
+def add_ip_range(call: Call) -> Reply:
+    """Add an address range to an L3 network."""
+    start, end = ipaddress.IPv4Address(call["startIp"]), ipaddress.IPv4Address(call["endIp"])
+    network = ipaddress.IPv4Network(f"{start}/{call['netmask']}", strict=False)
+    return _add_range(call, network, str(start), str(end), call.get("gateway") or str(network[1]))
+
+
+@catalogued("AddIpRangeByNetworkCidr")
+def add_ip_range_by_cidr(call: Call) -> Reply:
+    """Add the addresses of a network to an L3 network."""
+    network = ipaddress.IPv4Network(call["networkCidr"], strict=False)
+    return _add_range(call, network, str(network[2]), str(network[-2]), call.get("gateway") or str(network[1]))
+
+
+def _add_range(call: Call, network: ipaddress.IPv4Network, start: str, end: str, gateway: str) -> Reply:
+    require_references(call)
+    store = call.store
+    l3_network = store["l3network"].get(call["l3NetworkUuid"])
+    new = range(int(ipaddress.IPv4Address(start)), int(ipaddress.IPv4Address(end)) + 1)
+    if not new:
+        raise invalid_argument(f"start ip[{start}] is behind end ip[{end}]")
+    for other in l3_network["ipRanges"]:
+        first, last = _bounds(other)
+        if first < new.stop and new.start < last:
+            raise operation_refused(f"overlap with ip range[uuid: {other['uuid']}, {other['startIp']}]")
+    members = {
+        "uuid": creation.generate_uuid(call, "iprange"),
+        "name": call["name"],
+        "description": call.get("description"),
+        "l3NetworkUuid": l3_network["uuid"],
+        "startIp": start,
+        "endIp": end,
+        "netmask": str(network.netmask),
+        "gateway": gateway,
+        "networkCidr": str(network),
+        "ipVersion": 4,
+        "prefixLen": network.prefixlen,
+        "ipRangeType": call.get("ipRangeType", "Normal"),
+        **store.dates(),
+    }
+    record = Record("iprange", members)
+    store.change("l3network", l3_network["uuid"], ipRanges=[*l3_network["ipRanges"], record])
+    return {"inventory": record}
+
+
+@catalogued("UpdateIpRange")
+def update_ip_range(call: Call) -> Reply:
+    """Rename an address range."""
+    found = call.store.find("iprange", call["uuid"])
+    if found is None:
+        raise not_found("iprange", call["uuid"])
+    changed = Record("iprange", {**found, **call.select("name", "description"), "lastOpDate": call.store.now()})
+    _replace_range(call.store, found, [changed])
+    return {"inventory": changed}
+
+
+@catalogued("DeleteIpRange", has_envelope=False)
+def delete_ip_range(call: Call) -> Reply:
+    """Remove an address range from its network."""
+    found = find_to_delete(call.store, "iprange", call["uuid"])
+    if found:
+        _replace_range(call.store, found, [])
+    return {}
+
+
+def _replace_range(store: Store, found: Record, others: list[Record]) -> None:
+    network = store["l3network"].get(found["l3NetworkUuid"])
+    ranges = [each for each in network["ipRanges"] if each["uuid"] != found["uuid"]]
+    store.change("l3network", network["uuid"], ipRanges=[*ranges, *others])
+
+
+@catalogued("AddSecurityGroupRule")
+def add_rules(call: Call) -> Reply:
+    """Add rules to a security group."""
+    group = call.store["securitygroup"].get(call["securityGroupUuid"])
+    rules = list(group["rules"])
+    for rule in call["rules"]:
+        if rule.get("type") not in ("Ingress", "Egress"):
+            raise invalid_argument(f"invalid rule type[{rule.get('type')}]")
+        wanted = _build_rule(call.store, group["uuid"], rule, len(rules) + 1)
+        if any(_same_rule(wanted, other) for other in rules):
+            raise invalid_argument("rule should not be duplicated")
+        rules.append(wanted)
+    return {"inventory": call.store.change("securitygroup", group["uuid"], rules=rules)}
+
+
+RULE = {
+    "type": "Ingress",
+    "protocol": "ALL",
+    "ipVersion": 4,
+    "action": "ACCEPT",
+    "state": "Enabled",
+    "srcIpRange": None,
+    "dstIpRange": None,
+    "dstPortRange": None,
+    "remoteSecurityGroupUuid": None,
+    "description": None,
+}
+
+
+def _build_rule(store: Store, group: str, rule: Mapping[str, Any], priority: int) -> dict[str, Any]:
+    members = {**RULE, **{name: value for name, value in rule.items() if name in RULE}}
+    return {"uuid": store.generate_uuid(), "securityGroupUuid": group, "priority": priority, **members, **store.dates()}
+
+
+def _same_rule(rule: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(rule[name] == other[name] for name in RULE if name not in ("description", "state"))
+
+
+@catalogued("DeleteSecurityGroupRule")
+def delete_rules(call: Call) -> Reply:
+    """Remove rules, all of one security group."""
+    uuids = call["ruleUuids"]
+    for group in call.store["securitygroup"].all():
+        if any(rule["uuid"] in uuids for rule in group["rules"]):
+            rules = [rule for rule in group["rules"] if rule["uuid"] not in uuids]
+            return {"inventory": call.store.change("securitygroup", group["uuid"], rules=rules)}
+    raise not_found("SecurityGroupRuleVO", ", ".join(uuids))
+
+
+# ------------------------------------------------------------------------------------------------ attachments
+
+
+def _change_list(call: Call, table: str, uuid: str, member: str, other: str, is_added: bool) -> Reply:
+    """Add an object to a list of uuids in the record of another one, or remove it."""
+    require_references(call)
+    record = call.store[table].get(uuid)
+    if is_added and other in record[member]:
+        raise operation_refused(f"{table}[uuid: {uuid}] has {other} already")
+    others = [each for each in record[member] if each != other]
+    return {"inventory": call.store.change(table, uuid, **{member: [*others, other] if is_added else others})}
+
+
+def _pair(attach: str, detach: str, table: str, key: str, member: str, other: str) -> None:
+    """Register the operations that put the uuid of `other` into a list of the record that `key` names, or remove it."""
+    for name, is_added in ((attach, True), (detach, False)):
+
+        def handler(call: Call, is_added: bool = is_added) -> Reply:
+            return _change_list(call, table, call[key], member, call[other], is_added)
+
+        catalogued(name)(handler)
+
+
+_pair(
+    "AttachL2NetworkToCluster",
+    "DetachL2NetworkFromCluster",
+    *("l2network", "l2NetworkUuid", "attachedClusterUuids", "clusterUuid"),
+)
+_pair(
+    "AttachPrimaryStorageToCluster",
+    "DetachPrimaryStorageFromCluster",
+    *("primarystorage", "primaryStorageUuid", "attachedClusterUuids", "clusterUuid"),
+)
+_pair(
+    "AttachSecurityGroupToL3Network",
+    "DetachSecurityGroupFromL3Network",
+    *("securitygroup", "securityGroupUuid", "attachedL3NetworkUuids", "l3NetworkUuid"),
+)
+_pair(
+    "AddSchedulerJobToSchedulerTrigger",
+    "RemoveSchedulerJobFromSchedulerTrigger",
+    *("schedulerjob", "schedulerJobUuid", "triggersUuid", "schedulerTriggerUuid"),
+)
+
+
+@catalogued("AddVmToAffinityGroup")
+def add_to_affinity_group(call: Call) -> Reply:
+    """Add a VM to an affinity group."""
+    require_references(call)
+    group = call.store["affinitygroup"].get(call["affinityGroupUuid"])
+    call.store["vm"].get(call["uuid"])
+    if any(usage["resourceUuid"] == call["uuid"] for usage in group["usages"]):
+        raise operation_refused(f"vm[uuid: {call['uuid']}] is in affinity group[uuid: {group['uuid']}] already")
+    members = {"affinityGroupUuid": group["uuid"], "resourceUuid": call["uuid"], "resourceType": "VmInstanceVO"}
+    usage = {"uuid": call.store.generate_uuid(), **members, **call.store.dates()}
+    return {"inventory": call.store.change("affinitygroup", group["uuid"], usages=[*group["usages"], usage])}
+
+
+@catalogued("RemoveVmFromAffinityGroup")
+def remove_from_affinity_group(call: Call) -> Reply:
+    """Remove a VM from an affinity group."""
+    group = call.store["affinitygroup"].get(call["affinityGroupUuid"])
+    usages = [usage for usage in group["usages"] if usage["resourceUuid"] != call["uuid"]]
+    return {"inventory": call.store.change("affinitygroup", group["uuid"], usages=usages)}
+
+
+@catalogued("AddVmNicToSecurityGroup")
+def add_nics(call: Call) -> Reply:
+    """Add NICs to a security group."""
+    require_references(call)
+    store, group = call.store, call["securityGroupUuid"]
+    for uuid in call["vmNicUuids"]:
+        if _find_nics(store, group, [uuid]):
+            raise operation_refused(f"vm nic[uuid: {uuid}] is in security group[uuid: {group}] already")
+        members = {"securityGroupUuid": group, "vmNicUuid": uuid, "vmInstanceUuid": store.find_nic(uuid)[1]["uuid"]}
+        row = {"uuid": store.generate_uuid(), "priority": 1, **members, **store.dates()}
+        store["nicinsecuritygroup"].put(Record("nicinsecuritygroup", row))
+    return {}
+
+
+@catalogued("DeleteVmNicFromSecurityGroup")
+def remove_nics(call: Call) -> Reply:
+    """Remove NICs from a security group."""
+    for row in _find_nics(call.store, call["securityGroupUuid"], call["vmNicUuids"]):
+        call.store["nicinsecuritygroup"].remove(row["uuid"])
+    return {}
+
+
+def _find_nics(store: Store, group: str, uuids: list[str]) -> list[Record]:
+    rows = store["nicinsecuritygroup"].all()
+    return [row for row in rows if row["securityGroupUuid"] == group and row["vmNicUuid"] in uuids]
+
+
+@catalogued("AttachIsoToVmInstance")
+def attach_iso(call: Call) -> Reply:
+    """Insert an ISO image into the first empty CD-ROM of a VM."""
+    require_references(call)
+    vm, image = call.store["vm"].get(call["vmInstanceUuid"]), call.store["image"].get(call["isoUuid"])
+    if image["mediaType"] != "ISO":
+        raise invalid_argument(f"image[uuid: {image['uuid']}] is not an ISO image")
+    if any(cd_rom["isoUuid"] == image["uuid"] for cd_rom in vm["vmCdRoms"]):
+        raise operation_refused(f"iso[uuid: {image['uuid']}] is attached to vm[uuid: {vm['uuid']}] already")
+    empty = next((cd_rom for cd_rom in vm["vmCdRoms"] if cd_rom["isoUuid"] is None), None)
+    if empty is None:
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] has no empty CD-ROM")
+    return {"inventory": _fill(call.store, vm, empty, image["uuid"])}
+
+
+@catalogued("DetachIsoFromVmInstance")
+def detach_iso(call: Call) -> Reply:
+    """Remove an ISO image from a VM."""
+    vm = call.store["vm"].get(call["vmInstanceUuid"])
+    for cd_rom in vm["vmCdRoms"]:
+        if cd_rom["isoUuid"] and cd_rom["isoUuid"] == call.get("isoUuid", cd_rom["isoUuid"]):
+            vm = _fill(call.store, vm, cd_rom, None)
+    return {"inventory": vm}
+
+
+def _fill(store: Store, vm: Record, cd_rom: Record, image: str | None) -> Record:
+    path = f"/storage/images/{image}.iso" if image else None
+    changed = Record("cdrom", {**cd_rom, "isoUuid": image, "isoInstallPath": path, "lastOpDate": store.now()})
+    return store["vm"].change(vm["uuid"], vmCdRoms=[changed if each is cd_rom else each for each in vm["vmCdRoms"]])
+
+
+def _use_nic(attach: str, detach: str, table: str, key: str) -> None:
+    """Register the operations that give an EIP or a forwarded port to a NIC, and take it back."""
+
+    @catalogued(attach)
+    def give(call: Call) -> Reply:
+        require_references(call)
+        record = call.store[table].get(call[key])
+        if record["vmNicUuid"]:
+            raise operation_refused(f"{table}[uuid: {record['uuid']}] is attached to a vm nic already")
+        members = {"vmNicUuid": call["vmNicUuid"], "guestIp": _guest_ip(call)}
+        return {"inventory": call.store.change(table, record["uuid"], **members)}
+
+    @catalogued(detach)
+    def take(call: Call) -> Reply:
+        call.store[table].get(call["uuid"])
+        return {"inventory": call.store.change(table, call["uuid"], vmNicUuid=None, guestIp=None)}
+
+
+_use_nic("AttachEip", "DetachEip", "eip", "eipUuid")
+_use_nic("AttachPortForwardingRule", "DetachPortForwardingRule", "portforwarding", "ruleUuid")
+
+
+@catalogued("AddVmNicToLoadBalancer")
+def add_backends(call: Call) -> Reply:
+    """Add NICs to the backends of a listener."""
+    require_references(call)
+    listener = call.store["listener"].get(call["listenerUuid"])
+    present = [ref["vmNicUuid"] for ref in listener["vmNicRefs"]]
+    refs = [{"listenerUuid": listener["uuid"], "vmNicUuid": uuid, "status": "Active"} for uuid in call["vmNicUuids"]]
+    if any(ref["vmNicUuid"] in present for ref in refs):
+        raise operation_refused(f"a vm nic is a backend of listener[uuid: {listener['uuid']}] already")
+    changed = call.store.change("listener", listener["uuid"], vmNicRefs=[*listener["vmNicRefs"], *refs])
+    return {"inventory": changed}
+
+
+@catalogued("RemoveVmNicFromLoadBalancer")
+def remove_backends(call: Call) -> Reply:
+    """Remove NICs from the backends of a listener."""
+    listener = call.store["listener"].get(call["listenerUuid"])
+    refs = [ref for ref in listener["vmNicRefs"] if ref["vmNicUuid"] not in call["vmNicUuids"]]
+    return {"inventory": call.store.change("listener", listener["uuid"], vmNicRefs=refs)}
+
+
+# ---------------------------------------------------------------------------------------------- data volumes
+
+
+@catalogued("CreateDataVolume")
+def create_data_volume(call: Call) -> Reply:
+    """Create a data volume. It is NotInstantiated until it is attached, unless a primary storage is given."""
+    require_references(call)
+    require_quota(call.store, "volume.data.num", "volume")
+    offering = call.get("diskOfferingUuid")
+    size = call.store["diskoffering"].get(offering)["diskSize"] if offering else call.get("diskSize")
+    if size is None:
+        raise invalid_argument("field[diskSize] is mandatory without field[diskOfferingUuid]")
+    return {"inventory": call.store["volume"].put(_build_volume(call, size))}
+
+
+def _build_volume(call: Call, size: int) -> Record:
+    storage, store = call.get("primaryStorageUuid"), call.store
+    uuid = creation.generate_uuid(call, "volume")
+    record = Record("volume", dict.fromkeys(FIELDS["volume"]))
+    record.update(
+        {
+            **call.select("name", "description", "diskOfferingUuid", "primaryStorageUuid"),
+            "uuid": uuid,
+            "type": "Data",
+            "format": "qcow2" if storage else None,
+            "installPath": f"/storage/volumes/{uuid}.qcow2" if storage else None,
+            "state": "Enabled",
+            "status": "Ready" if storage else "NotInstantiated",
+            "size": size,
+            "actualSize": 0,
+            "isShareable": False,
+            "encrypted": False,
+            **store.dates(),
+        }
+    )
+    creation.tag(call, record)
+    return record
+
+
+@catalogued("UpdateVolume")
+def update_volume(call: Call) -> Reply:
+    """Rename a volume."""
+    changed = _change_volume(call, **call.select("name", "description"))
+    return {"inventory": changed}
+
+
+@catalogued("ChangeVolumeState")
+def change_volume_state(call: Call) -> Reply:
+    """Enable or disable a volume."""
+    return {"inventory": _change_volume(call, state=f"{call['stateEvent'].capitalize()}d")}
+
+
+def _change_volume(call: Call, **members: Any) -> Record:
+    if call.store.find("volume", call["uuid"]) is None:
+        raise not_found("volume", call["uuid"])
+    return call.store.replace_members("volume", call["uuid"], {**members, "lastOpDate": call.store.now()})

@@ -1,0 +1,179 @@
+"""The types of objects that the simulator serves from the catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator import catalogue
+from simulator.http_client import HttpClient
+from simulator.kinds import ADMIN, KINDS
+from simulator.launch import Simulator
+from simulator.operations import OPERATIONS
+from simulator.state.store import seeded_uuid
+
+ZONE, CLUSTER, VM, NETWORK, NIC, L2 = (
+    seeded_uuid(k, 1) for k in ("zone", "cluster", "vm", "l3network", "vmnic", "l2network")
+)
+STORAGE = seeded_uuid("backupstorage", 1)
+
+
+class Api(HttpClient):
+    """Calls operations by their names, as the catalogue describes them."""
+
+    def do(self, name: str, /, **params: Any) -> Any:
+        """Call an operation that succeeds, and return its reply."""
+        return self.call(*self._build(name, params))
+
+    def refusal(self, name: str, /, **params: Any) -> Any:
+        """Return the code of the error of an operation that fails."""
+        return self.error_code(*self._build(name, params))
+
+    def read(self, query: str, *conditions: str) -> Any:
+        """Return the records of a query."""
+        path = catalogue.find(query).path
+        return self.query("?".join([path, "&".join(f"q={each}" for each in conditions)]))
+
+    def _build(self, name: str, params: dict[str, Any]) -> tuple[str, str, Any]:
+        row = catalogue.find(name)
+        path = row.path.format(**params)
+        own = {key: value for key, value in params.items() if f"{{{key}}}" not in row.path}
+        if row.method == "DELETE":
+            pairs = [
+                (key, each) for key, value in own.items() for each in (value if isinstance(value, list) else [value])
+            ]
+            return "DELETE", f"{path}?{'&'.join(f'{key}={each}' for key, each in pairs)}", None
+        return row.method, path, {row.body_key or "params": own}
+
+
+@pytest.fixture
+def api(sim: Simulator) -> Api:
+    sim.configure(latency=0)
+    return Api(sim)
+
+
+def vip(api: Api) -> str:
+    return str(api.do("CreateVip", name="web", l3NetworkUuid=NETWORK)["inventory"]["uuid"])
+
+
+def load_balancer(api: Api) -> str:
+    return str(api.do("CreateLoadBalancer", name="web", vipUuid=vip(api))["inventory"]["uuid"])
+
+
+PARAMS: dict[str, Any] = {
+    "CreateCluster": {"zoneUuid": ZONE, "hypervisorType": "KVM"},
+    "CreateDiskOffering": {"diskSize": 2**30},
+    "CreateInstanceOffering": {"cpuNum": 2, "memorySize": 2**30},
+    "AddImage": {"url": "https://images.example.com/a.qcow2", "backupStorageUuids": [STORAGE]},
+    "CreateL2NoVlanNetwork": {"zoneUuid": ZONE, "physicalInterface": "bond0"},
+    "CreateL2VlanNetwork": {"zoneUuid": ZONE, "physicalInterface": "bond0", "vlan": 7},
+    "CreateL3Network": {"l2NetworkUuid": L2},
+    "CreateAccount": {"password": "secret"},
+    "CreateTag": {"value": "red"},
+    "CreateSshKeyPair": {"publicKey": "ssh-ed25519 AAAA"},
+    "CreateSchedulerJob": {"targetResourceUuid": VM, "type": "startVm"},
+    "CreateSchedulerTrigger": {"schedulerType": "cron", "cron": "0 0 1 * * ?"},
+    "CreateVip": {"l3NetworkUuid": NETWORK},
+    "CreateEip": lambda api: {"vipUuid": vip(api), "vmNicUuid": NIC},
+    "CreatePortForwardingRule": lambda api: {"vipUuid": vip(api), "vipPortStart": 80, "protocolType": "TCP"},
+    "CreateLoadBalancer": lambda api: {"vipUuid": vip(api)},
+    "CreateLoadBalancerListener": lambda api: {"loadBalancerUuid": load_balancer(api), "loadBalancerPort": 80},
+}
+CREATIONS = [(kind, name) for kind in KINDS for name in kind.creations if name in OPERATIONS]
+
+
+@pytest.mark.parametrize(("kind", "creation"), CREATIONS, ids=[name for kind, name in CREATIONS])
+def test_object_is_created_found_changed_and_removed(api: Api, kind: Any, creation: str) -> None:
+    params = PARAMS.get(creation, {})
+    made = api.do(creation, name="one", **(params(api) if callable(params) else params))["inventory"]
+    assert api.read(f"Query{kind.name}", "name=one") == [made]
+    assert "password" not in made
+    if kind.name != "Account":
+        renamed = api.do(f"Update{kind.name}", uuid=made["uuid"], name="two")["inventory"]
+        assert (renamed["uuid"], renamed["name"]) == (made["uuid"], "two")
+    change = f"Change{kind.name}State"
+    if change in OPERATIONS:
+        assert api.do(change, uuid=made["uuid"], stateEvent="disable")["inventory"]["state"] == "Disabled"
+    api.do(f"Delete{kind.name}", uuid=made["uuid"])
+    assert api.read(f"Query{kind.name}", f"uuid={made['uuid']}") == []
+
+
+def test_image_is_ready_when_its_job_ends_and_gone_if_it_fails(api: Api) -> None:
+    image = api.do("AddImage", name="web", **PARAMS["AddImage"])["inventory"]
+    assert image["status"] == "Ready"
+    api.sim.fault("fail", "AddImage", error={"code": "SYS.1006", "details": "no such file"})
+    api.refusal("AddImage", name="broken", **PARAMS["AddImage"])
+    assert api.read("QueryImage", "name=broken") == []
+
+
+def test_reference_to_no_object_is_refused(api: Api) -> None:
+    assert api.refusal("CreateL3Network", name="one", l2NetworkUuid=seeded_uuid("l2network", 99)) == "SYS.1003"
+
+
+def test_quota_that_is_reached_refuses_the_next_object(api: Api) -> None:
+    api.do("UpdateQuota", identityUuid=ADMIN, name="image.num", value=1)
+    assert api.refusal("AddImage", name="web", **PARAMS["AddImage"]) == "ID.1003"
+
+
+def test_address_range_has_its_network_and_overlaps_with_none(api: Api) -> None:
+    network = api.do("CreateL3Network", name="web", l2NetworkUuid=L2)["inventory"]["uuid"]
+    params = {"l3NetworkUuid": network, "name": "low", "startIp": "10.9.0.10", "endIp": "10.9.0.20"}
+    made = api.do("AddIpRange", **params, netmask="255.255.255.0", gateway="10.9.0.1")["inventory"]
+    assert api.read("QueryIpRange", f"l3NetworkUuid={network}") == [made]
+    assert (
+        api.refusal("AddIpRangeByNetworkCidr", l3NetworkUuid=network, name="all", networkCidr="10.9.0.0/24")
+        == "SYS.1006"
+    )
+    api.do("DeleteIpRange", uuid=made["uuid"])
+    assert api.read("QueryIpRange", f"l3NetworkUuid={network}") == []
+
+
+def test_rules_of_a_security_group(api: Api) -> None:
+    group = api.do("CreateSecurityGroup", name="web")["inventory"]["uuid"]
+    rule = {"type": "Ingress", "protocol": "TCP", "dstPortRange": "80"}
+    (made,) = api.do("AddSecurityGroupRule", securityGroupUuid=group, rules=[rule])["inventory"]["rules"]
+    assert api.refusal("AddSecurityGroupRule", securityGroupUuid=group, rules=[rule]) == "SYS.1007"
+    assert api.do("DeleteSecurityGroupRule", ruleUuids=[made["uuid"]])["inventory"]["rules"] == []
+
+
+def test_removal_removes_what_exists_only_with_the_object(api: Api) -> None:
+    address = vip(api)
+    api.do("CreateEip", name="web", vipUuid=address, vmNicUuid=NIC)
+    api.do("DeleteVip", uuid=address)
+    assert api.read("QueryEip") == []
+
+
+def test_networks_of_a_cluster(api: Api) -> None:
+    api.do("DetachL2NetworkFromCluster", l2NetworkUuid=L2, clusterUuid=CLUSTER)
+    (network,) = api.read("QueryL2Network", f"uuid={L2}")
+    assert CLUSTER not in network["attachedClusterUuids"]
+    api.do("AttachL2NetworkToCluster", l2NetworkUuid=L2, clusterUuid=CLUSTER)
+    assert api.refusal("AttachL2NetworkToCluster", l2NetworkUuid=L2, clusterUuid=CLUSTER) == "SYS.1006"
+
+
+def test_members_of_groups(api: Api) -> None:
+    security, affinity = (
+        api.do(f"Create{name}", name="web")["inventory"]["uuid"] for name in ("SecurityGroup", "AffinityGroup")
+    )
+    api.do("AddVmNicToSecurityGroup", securityGroupUuid=security, vmNicUuids=[NIC])
+    assert [row["vmNicUuid"] for row in api.read("QueryVmNicInSecurityGroup", f"securityGroupUuid={security}")] == [NIC]
+    api.do("DeleteVmNicFromSecurityGroup", securityGroupUuid=security, vmNicUuids=[NIC])
+    assert api.read("QueryVmNicInSecurityGroup") == []
+    usages = api.do("AddVmToAffinityGroup", affinityGroupUuid=affinity, uuid=VM)["inventory"]["usages"]
+    assert [usage["resourceUuid"] for usage in usages] == [VM]
+    assert api.do("RemoveVmFromAffinityGroup", affinityGroupUuid=affinity, uuid=VM)["inventory"]["usages"] == []
+
+
+def test_account_owns_objects(api: Api) -> None:
+    account = api.do("CreateAccount", name="ops", password="secret")["inventory"]["uuid"]
+    api.do("ChangeResourceOwner", accountUuid=account, resourceUuid=VM)
+    assert [row["resourceUuid"] for row in api.read("QueryAccountResourceRef", f"accountUuid={account}")] == [VM]
+    assert api.refusal("CreateAccount", name="ops", password="secret") == "SYS.1006"
+
+
+def test_data_volume_without_a_storage_is_not_instantiated(api: Api) -> None:
+    assert api.do("CreateDataVolume", name="data", diskSize=2**30)["inventory"]["status"] == "NotInstantiated"
+    storage = seeded_uuid("primarystorage", 1)
+    volume = api.do("CreateDataVolume", name="data", diskSize=2**30, primaryStorageUuid=storage)["inventory"]
+    assert (volume["status"], volume["size"], volume["primaryStorageUuid"]) == ("Ready", 2**30, storage)
