@@ -13,7 +13,8 @@ description:
   - Before anything is written, the chain of each volume must be whole and undamaged, and each volume must have the size
     that it had. Volumes are matched by their uuids, never by their order.
   - It makes one connection to each export, because an export ends with its first connection.
-  - It writes what differs, and then reads the volumes again. A second run after an interruption completes it.
+  - It reads a volume, writes what differs, and reads back what it has written, because the rest was equal just before.
+    A second run after an interruption completes it.
   - The next backup of a volume that was written believes no bitmap of it.
   - While it works, it shows how far it is, at least twice a minute. It does not show it with C(async) and with
     O(directory).
@@ -235,7 +236,8 @@ volumes:
     bytes_read: {description: The bytes that were compared or copied., type: int, sample: 1048576}
     bytes_written: {description: The bytes that were written., type: int, sample: 65536}
     bytes_zeroed: {description: The bytes that were written as zeros., type: int, sample: 0}
-    verified: {description: Whether it was read back., type: bool, sample: true}
+    bytes_verified: {description: The bytes that were read back., type: int, sample: 65536}
+    verified: {description: Whether what was written was read back and is right., type: bool, sample: true}
 """
 
 from ..module_utils._python import REQUIRED_ON_MOVERS, check_python

@@ -10,8 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._backup import restore as restore_module
-from ansible_collections.virtinfra.manager.plugins.module_utils._backup.copying import Counts
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.connection import Connection, Done
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
@@ -81,6 +80,7 @@ def test_only_what_differs_is_written(site: Site) -> None:
     site.vm.end_exports()
     volume = outcome.volumes[0]
     assert 100 << 10 <= volume.bytes_written + volume.bytes_zeroed <= 1.3 * (100 << 10)
+    assert (volume.bytes_verified, volume.verified) == (volume.bytes_written + volume.bytes_zeroed, True)
     assert site.holds(site.stamps[-1])
 
 
@@ -223,7 +223,12 @@ def test_what_was_written_is_read_back(site: Site, monkeypatch: pytest.MonkeyPat
     """A storage that loses writes is noticed."""
     make_points(site)
     run("qemu-io", "-f", "qcow2", "-c", "write -P 7 3M 100k", site.vm.volumes[0].path)
-    monkeypatch.setattr(restore_module, "copy_differences", lambda *dummy: Counts())
+
+    def lose(connection: Connection, data: memoryview, offset: int, done: Done) -> None:
+        connection.read(bytearray(len(data)), offset, done)
+
+    monkeypatch.setattr(Connection, "write", lose)
+    monkeypatch.setattr(Connection, "zero", lambda self, length, *rest: lose(self, memoryview(bytes(length)), *rest))
     with pytest.raises(BackupFailure, match=r"differs from .* at 3145728. These volumes are incomplete"):
         site.restore(site.vm.export())
 

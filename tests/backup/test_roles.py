@@ -160,6 +160,8 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
     code, output, again = site.run_role("vm_backup_restore", **wanted, snapshot_first=False, start=True)
     assert (code, {entry["outcome"] for entry in again}) == (0, {"unchanged"}), output
     assert site.state_of("vm-1") == "Running"
+    # No task that can wait is between the end of the copy and the start.
+    assert output.index("and start the VM if requested") < output.index("Give the VM back to other runs")
     following = site.back_up(query=[], vms="vm-1")["vm-1"]
     # A volume that was written is compared; the bitmaps of the others were lost when the VM stopped.
     assert following["outcome"] in ("full", "compared", "mixed")
