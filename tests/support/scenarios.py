@@ -19,6 +19,7 @@ NIC = "a0000006000040008000000000000001"
 VOLUME = "a0000007000040008000000000000003"
 DATA_VOLUME = "a0000007000040008000000000000002"
 HOST_NIC = "a0000009000040008000000000000002"
+IMAGE = "a0000012000040008000000000000001"
 SNAPSHOT_GROUP = "a000000b000040008000000000000001"
 SNAPSHOT = "a0000014000040008000000000000002"
 PLATFORM = "a000000c000040008000000000000001"
@@ -555,6 +556,17 @@ SCENARIOS = (
         "vm_from_snapshot_group",
         {"name": "restored", "snapshot_group": SNAPSHOT_GROUP, "l3_networks": [L3]},
         more("vm", name="restored"),
+    ),
+    Scenario(
+        "make-vm-of-image",
+        "CreateVmInstance",
+        "api",
+        {
+            "operation": "CreateVmInstance",
+            "params": {"name": "web", "imageUuid": IMAGE, "cpuNum": 2, "memorySize": 2**31, "l3NetworkUuids": [L3]},
+        },
+        more("vm", name="web"),
+        action=True,
     ),
     Scenario(
         "attach-network",

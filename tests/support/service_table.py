@@ -107,6 +107,7 @@ def _build_parameter(described: Described, parameter: Parameter, alias: str) -> 
         refers_to=node.get("x-refers-to", {}).get(name, ""),
         field=node.get("x-record-fields", {}).get(name, ""),
         is_compared=name not in node.get("x-not-compared", ()),
+        elements="" if parameter.element_type == "str" else parameter.element_type,
         longest=0 if parameter.max_length == MAX_LENGTHS.get(name) else parameter.max_length or 0,
     )
 

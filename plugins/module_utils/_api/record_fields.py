@@ -17,6 +17,12 @@ SERVICE_FIELDS: Mapping[str, tuple[str, ...]] = {
         "L3NetworkInventory": (
             "uuid name description createDate lastOpDate zoneUuid l2NetworkUuid type category state ipVersion ipRanges"
         ),
+        "ImageInventory": (
+            "uuid name description createDate lastOpDate state status size mediaType format platform guestOsType"
+            " architecture"
+        ),
+        "InstanceOfferingInventory": ("uuid name description createDate lastOpDate cpuNum memorySize cpuSpeed state"),
+        "SshKeyPairInventory": "uuid name description createDate lastOpDate publicKey",
         "TemplatedVmInstanceInventory": "uuid name description createDate lastOpDate",
         "SNSTopicInventory": "uuid name description createDate lastOpDate state locale",
         "SNSApplicationPlatformInventory": "uuid name description type createDate lastOpDate state",

@@ -49,6 +49,7 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
     for row in (
         ResourceType("cbt_task", "CBT task", "QueryCbtTask"),
         ResourceType("cluster", "cluster", "QueryCluster"),
+        ResourceType("disk_offering", "disk offering"),
         ResourceType("endpoint", "endpoint", "QuerySNSApplicationEndpoint"),
         ResourceType("host", "host", "QueryHost"),
         ResourceType(
@@ -58,12 +59,14 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
             name_field="interfaceName",
             owner="hostUuid",
         ),
-        ResourceType("instance_offering", "instance offering"),
+        ResourceType("image", "image", "QueryImage", state_field="status", deleted_states=("Deleted",)),
+        ResourceType("instance_offering", "instance offering", "QueryInstanceOffering"),
         ResourceType("l3_network", "L3 network", "QueryL3Network"),
         ResourceType("person", "person", "QuerySNSTeamchatAtPerson"),
         ResourceType("platform", "platform", "QuerySNSApplicationPlatform"),
         ResourceType("primary_storage", "primary storage", "QueryPrimaryStorage"),
         ResourceType("snapshot_group", "snapshot group", "QueryVolumeSnapshotGroup"),
+        ResourceType("ssh_key_pair", "SSH key pair", "QuerySshKeyPair"),
         ResourceType("subscriber", "subscriber", "QuerySNSTopicSubscriber"),
         ResourceType("tag_pattern", "tag pattern"),
         ResourceType("topic", "topic", "QuerySNSTopic"),

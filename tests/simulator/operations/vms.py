@@ -27,14 +27,12 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     store = call.store
     group = store["snapshotgroup"].get(call["volumeSnapshotGroupUuid"])
     source = store["vm"].get(group["vmInstanceUuid"])
-    for name, kind in REFERENCES.items():
-        if name in call.params:
-            store[kind].get(call[name])
+    require_references(call)
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
     for network in networks:
         require_usable(network)
-    default = _default_network(call, networks)
-    _check_name(call)
+    default = choose_default_network(call, networks)
+    check_name(call)
     uuid = creation.generate_uuid(call, "vm")
     volumes = _volumes(call, source, uuid)
     vm = store["vm"].put(
@@ -42,7 +40,7 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
             {
                 **{name: source[name] for name in ("imageUuid", "platform", "architecture", "guestOsType", "zoneUuid")},
                 **_size(call, source),
-                **_placement(call, source),
+                **place_vm(call, source["clusterUuid"]),
                 **call.select("name", "description", "type"),
                 "uuid": uuid,
                 "defaultL3NetworkUuid": default,
@@ -59,7 +57,15 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     return {"inventory": vm}
 
 
-def _default_network(call: Call, networks: list[Record]) -> str | None:
+def require_references(call: Call) -> None:
+    """Raise OperationError if a parameter refers to an object that does not exist."""
+    for name, kind in REFERENCES.items():
+        if name in call.params:
+            call.store[kind].get(call[name])
+
+
+def choose_default_network(call: Call, networks: list[Record]) -> str | None:
+    """Return the network of the default route; raise OperationError if it is not clear which one."""
     uuids = [network["uuid"] for network in networks]
     default: str | None = call.get("defaultL3NetworkUuid")
     if default is None and len(set(uuids)) > 1:
@@ -77,9 +83,11 @@ def _size(call: Call, source: Record) -> dict[str, Any]:
     return {**size, "instanceOfferingUuid": offering}
 
 
-def _placement(call: Call, source: Record) -> dict[str, Any]:
+def place_vm(call: Call, default: str | None) -> dict[str, Any]:
     """Return state, cluster and host; a VM can only start on an enabled and connected host."""
-    cluster = call.get("clusterUuid", source["clusterUuid"])
+    cluster = call.get("clusterUuid", default)
+    if call.get("strategy") == "JustCreate":
+        return {"state": "Created", "clusterUuid": cluster}
     if call.get("strategy") == "CreateStopped":
         return {"state": "Stopped", "clusterUuid": cluster}
     host = _host(call.store, call.get("hostUuid"), cluster)
@@ -91,7 +99,7 @@ def _placement(call: Call, source: Record) -> dict[str, Any]:
     }
 
 
-def _host(store: Store, requested: str | None, cluster: str) -> Record:
+def _host(store: Store, requested: str | None, cluster: str | None) -> Record:
     reasons = []
     for host in store["host"].all():
         if host["uuid"] == requested if requested else host["clusterUuid"] == cluster:
@@ -121,7 +129,7 @@ def _volumes(call: Call, source: Record, vm_uuid: str) -> list[Record]:
     return volumes
 
 
-def _check_name(call: Call, own_uuid: str = "") -> None:
+def check_name(call: Call, own_uuid: str = "") -> None:
     """Raise OperationError if names are unique, and another VM, perhaps a destroyed one, has the name."""
     if call.switches.unique_vm_names and any(
         vm["name"] == call.get("name") and vm["uuid"] != own_uuid for vm in call.store["vm"].all()
@@ -133,7 +141,7 @@ def _check_name(call: Call, own_uuid: str = "") -> None:
 def update_vm(call: Call) -> Reply:
     """Change members of a VM. Its size can change while it is stopped; with hot-plug, it can also grow."""
     vm = call.store["vm"].get(call["uuid"])
-    _check_name(call, vm["uuid"])
+    check_name(call, vm["uuid"])
     for name, value in call.select("cpuNum", "memorySize").items():
         can_grow = call.switches.hot_plug and vm["state"] == "Running" and value >= vm[name]
         if vm["state"] != "Stopped" and not can_grow:

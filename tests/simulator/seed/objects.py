@@ -16,6 +16,7 @@ from .common import cluster_of, dates
 from .hosts import HostSeeder
 from .vms import VmSeeder
 
+IMAGES = 2
 BANDWIDTH = 10 * 1024**2
 
 
@@ -40,7 +41,8 @@ class Seeder:
             "l2network": (seed.l3_networks, self.l2_network),
             "l3network": (seed.l3_networks, self.l3_network),
             "primarystorage": (seed.primary_storages, self.primary_storage),
-            "image": (1, self.image),
+            "image": (IMAGES, self.image),
+            "sshkeypair": (1, self.ssh_key_pair),
             "instanceoffering": (1, self.instance_offering),
             "diskoffering": (1, self.disk_offering),
             "backupstorage": (1, self.backup_storage),
@@ -190,16 +192,25 @@ class Seeder:
         )
 
     def image(self, number: int) -> Record:
-        """Return the image of all root volumes."""
+        """Return the image of all root volumes, or the ISO after it."""
         storage = {"imageUuid": seeded_uuid("image", number), "backupStorageUuid": seeded_uuid("backupstorage", 1)}
+        is_iso = number == IMAGES
+        name, kind = (f"iso-{number}", "iso") if is_iso else (f"image-{number}", "qcow2")
         members = {
             "uuid": storage["imageUuid"],
-            "name": f"image-{number}",
-            "url": f"https://images.example.com/image-{number}.qcow2",
+            "name": name,
+            "url": f"https://images.example.com/{name}.{kind}",
+            "mediaType": "ISO" if is_iso else "RootVolumeTemplate",
+            "format": kind,
             "guestOsType": "Linux",
             "backupStorageRefs": [{**storage, "status": "Ready"}],
         }
         return self._of_kind("image", number, members)
+
+    def ssh_key_pair(self, number: int) -> Record:
+        """Return the SSH key pair of an administrator."""
+        members = {"uuid": seeded_uuid("sshkeypair", number), "name": f"key-{number}"}
+        return self._of_kind("sshkeypair", number, {**members, "publicKey": f"ssh-ed25519 AAAA{number} admin"})
 
     def instance_offering(self, number: int) -> Record:
         """Return an offering of 4 CPUs and 8 GiB."""
@@ -225,4 +236,5 @@ class Seeder:
         """Return an enabled object with the defaults of its kind."""
         kind = next(kind for kind in KINDS if kind.table == table)
         blank = dict.fromkeys(kind.record_fields)
-        return Record(table, {**blank, **kind.defaults, "state": "Enabled", **members, **dates(number)})
+        state = {"state": "Enabled"} if kind.has_state else {}
+        return Record(table, {**blank, **kind.defaults, **state, **members, **dates(number)})

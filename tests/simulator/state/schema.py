@@ -6,7 +6,6 @@ from .. import kinds
 from ..description import computed_fields, records
 
 DATED = ("createDate", "lastOpDate")
-NAMED = ("uuid", "name", "description", *DATED)
 
 # The record of docs/openapi.yaml of each type.
 RECORDS = {

@@ -49,6 +49,7 @@ KINDS = {
     "dingtalkperson": 28,
     "tagpattern": 29,
     "backupstorage": 30,
+    "sshkeypair": 31,
 }
 ADDED_KINDS = ("wecomperson", "dingtalkperson")
 """The types without seeded records, because no seeded object has any."""

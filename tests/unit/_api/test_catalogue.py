@@ -45,6 +45,7 @@ DIFFERENCES = {
     "ChangeVmNicNetwork": {"staticIp"},
     "CreateCbtTask": {"taskType", "resourceUuids", "vmInstanceUuid"},
     "CreateSNSWeComEndpoint": {"platformUuid", "atPersonList", "atPersonUserIds"},
+    "CreateVmInstance": {"defaultL3NetworkUuid", "devices"},
     "CreateVmInstanceFromVolumeSnapshotGroup": {"vmEncryption", "volumeSnapshotEncryptions", "defaultL3NetworkUuid"},
     "DetachL3NetworkFromVm": {"uuid", "vmNicUuid"},
     "GetCandidateNetworkInterfaces": {"limit", "start", "interfaceType"},

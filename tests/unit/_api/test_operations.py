@@ -506,6 +506,14 @@ WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "DELETE tags/t/resources?resourceUuids=a&resourceUuids=b",
         {"resourceUuids": ["a", "b"]},
     ),
+    "CreateVmInstance": (
+        {"name": "n", "rootDiskSize": 1, "strategy": "CreateStopped", "dataDiskSizes": [2], "systemTags": ["a"]},
+        "POST vm-instances",
+        {
+            "params": {"name": "n", "rootDiskSize": 1, "strategy": "CreateStopped", "dataDiskSizes": [2]},
+            "systemTags": ["a"],
+        },
+    ),
     "DeleteDataVolume": ({"uuid": "u"}, "DELETE volumes/u", {}),
     "RecoverDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"recoverDataVolume": {}}),
     "ExpungeDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"expungeDataVolume": {}}),
@@ -864,6 +872,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "UpdateHost",
         "UpdateKVMHost",
         "PowerResetHost",
+        "CreateVmInstance",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
 

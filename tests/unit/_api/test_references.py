@@ -72,6 +72,10 @@ def test_references_are_known_by_their_names() -> None:
         "nicUuid",
         "interfaceUuid",
         "rootVolumeUuid",
+        "rootDiskOfferingUuid",
+        "dataDiskOfferingUuids",
+        "imageUuid",
+        "sshKeyPairUuids",
         "uuids",
     } | {"hostUuid"}
     assert {format_option_name(parameter) for parameter in names.values()} == names.keys()
