@@ -87,7 +87,7 @@ def _choose_size(call: Call) -> dict[str, Any]:
 def _choose_root_size(call: Call, image: Record | None) -> int:
     """Return the size of the root volume: that of the image, or as given, which an empty volume needs."""
     if image and image["mediaType"] == ROOT_TEMPLATE:
-        return max(int(image["size"]), call.get("rootDiskSize", 0))
+        return int(max(image["size"], call.get("rootDiskSize", 0)))
     if not call.get("rootDiskSize"):
         raise invalid_argument("an empty root volume needs rootDiskSize or rootDiskOfferingUuid")
     return int(call["rootDiskSize"])
