@@ -471,7 +471,7 @@ def eda(session: nox.Session) -> None:
 
 @nox.session
 def report(session: nox.Session) -> None:
-    """Test the pages of the capacity report and of the simulator in Chromium or Chrome."""
+    """Test the pages of roles and of the simulator in Chromium or Chrome."""
     if not any(map(shutil.which, BROWSERS)):
         session.error(f"There is no browser: none of {', '.join(BROWSERS)} is on the PATH. Install chromium")
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)

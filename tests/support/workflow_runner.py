@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -59,6 +60,11 @@ class WorkflowRun:
     def reads(self) -> list[str]:
         """The operations that were called with GET, without polls, in order."""
         return [str(entry["operation"]) for entry in self.log if entry["method"] == "GET" and entry["operation"]]
+
+
+def read_page(ran: WorkflowRun) -> str:
+    """Return the page that a workflow passes to the tasks of its role."""
+    return b64decode(ran.result["next"]["file"]["content"]).decode()
 
 
 def create_play(hostvars: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

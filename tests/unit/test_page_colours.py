@@ -1,4 +1,4 @@
-"""The colours of the pages of the role capacity_report and of the simulator. tests/browser tests their contents."""
+"""The colours of the pages of roles and of the simulator. tests/browser tests their contents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from support.collection import ROOT
 
-STYLES = ("roles/capacity_report/templates/capacity_report.css", "tests/simulator/http/page.html")
+STYLES = ("plugins/plugin_utils/_workflows/page_style.py", "tests/simulator/http/page.html")
 
 
 def read_schemes(path: str) -> list[dict[str, str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
+from .capacity_page import CapacityPage
+from .page import complete_path, plan_file
 from .report import Entry, Outcome, Report
 from .site import Site
 
@@ -54,12 +55,6 @@ class Settings:
         if self.backup_days < 1:
             raise InvalidOptions(f"capacity_report_backup_days is {self.backup_days}. It must be above 0.")
 
-    @property
-    def full_path(self) -> str:
-        """The path of the page. The module that writes it knows the home folder."""
-        is_full = self.path.startswith(("/", "~"))
-        return self.path if is_full else str(Path.cwd() / self.path)
-
 
 @dataclass(frozen=True)
 class Part:
@@ -96,14 +91,14 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     rows = build_rows(parts, given["points"], settings, now)
     totals = build_totals(parts, rows)
     overdue = totals["backups"]["vms"] if settings.backup_fail and totals["backups"] else []
+    path, page = complete_path(settings.path), build_page(parts, rows, totals, settings, now)
     return Report(
         "parts",
         [build_entry(name, part, overdue if name == "backups" else ()) for name, part in parts.items()],
         next={
-            "totals": {**totals, "path": settings.full_path, "failed": list_unread(parts)},
+            "totals": {**totals, "path": path, "failed": list_unread(parts)},
             "numbers": {label: totals[part][key] for label, part, key in NUMBERS if totals[part]},
-            "file_mode": settings.file_mode,
-            "page": build_page(parts, rows, settings, now),
+            "file": plan_file(page, path, settings.file_mode),
         },
         summary=summarize(parts, overdue, settings.backup_days),
         is_explained=not list_unread(parts),
@@ -151,14 +146,17 @@ def build_totals(parts: Mapping[str, Part], rows: Mapping[str, list[Record]]) ->
 
 
 def build_page(
-    parts: Mapping[str, Part], rows: Mapping[str, list[Record]], settings: Settings, now: datetime
-) -> Record | None:
-    """Return what the page shows beside the totals, None if nothing could be read."""
-    tasks = sorted(parts["cbt_tasks"].records, key=lambda task: split_numbers(str(task["name"])))
+    parts: Mapping[str, Part],
+    rows: Mapping[str, list[Record]],
+    totals: Mapping[str, Any],
+    settings: Settings,
+    now: datetime,
+) -> str | None:
+    """Return the page, None if nothing could be read."""
     if all(part.error for part in parts.values()):
         return None
-    return {
-        "time": now.strftime("%Y-%m-%d %H:%M UTC"),
+    tasks = sorted(parts["cbt_tasks"].records, key=lambda task: split_numbers(str(task["name"])))
+    data = {
         "warn": settings.warn_percent,
         "bad": settings.bad_percent,
         "days": settings.backup_days,
@@ -168,6 +166,7 @@ def build_page(
         "open": [task for task in tasks if task["status"] == OPEN],
         "failed": [task["name"] for task in tasks if task["status"] == "Failed"],
     }
+    return CapacityPage(data, totals).build(now)
 
 
 def list_unread(parts: Mapping[str, Part]) -> list[Record]:

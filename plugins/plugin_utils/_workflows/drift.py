@@ -31,7 +31,7 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[En
         },
     }
     known = {
-        kind: {value for item in site.get(kind) or () for value in (_to_key(item), item["uuid"])}
+        kind: {value for item in site.get(kind) or () for value in (to_key(item), item["uuid"])}
         for kind in ("platform", "topic")
     }
     compared = [
@@ -41,32 +41,32 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[En
         for entry in _compare(kind, entries, site[kind], known, expected["host"].keys())
     ]
     unclear = [str(host["name"]) for host in given if not host.get("management_ip")]
-    return [*(_build("host", name, "skipped", NO_ADDRESS, {}) for name in unclear), *compared]
+    return [*(_build("host", None, name, "skipped", NO_ADDRESS, {}) for name in unclear), *compared]
 
 
 def _compare(
     kind: str, expected: Described, objects: Iterable[Object], known: Mapping[str, set[Any]], hosts: Container[Any]
 ) -> list[Entry]:
     """Return an entry for each object of a kind."""
-    actual = {_to_key(item): item for item in objects}
+    actual = {to_key(item): item for item in objects}
     entries = []
     for key, (name, options) in expected.items():
         if key not in actual and kind != "service":
-            entries.append(_build(kind, name, "missing", "it is described, but the service does not have it", {}))
+            entries.append(_build(kind, key, name, "missing", "it is described, but the service does not have it", {}))
         else:
             reason = _find_missing_references(options, known)
-            entries.append(_build(kind, name, "differs" if reason else None, reason, options))
+            entries.append(_build(kind, key, name, "differs" if reason else None, reason, options))
     for key, item in actual.items():
         # The service types of a host that is not described are not listed one by one.
         if key not in expected and (kind != "service" or key[0] in hosts):
             outcome = "skipped" if item["problem"] else "not described"
             reason = item["problem"] or "the service has it, but it is not described"
-            entries.append(_build(kind, item["name"], outcome, reason, {}))
+            entries.append(_build(kind, key, item["name"], outcome, reason, {}))
     return entries
 
 
-def _build(kind: str, name: str, outcome: str | None, error: str | None, options: Mapping[str, Any]) -> Entry:
-    return {"kind": kind, "name": name, "outcome": outcome, "error": error, "options": dict(options)}
+def _build(kind: str, key: Any, name: str, outcome: str | None, error: str | None, options: Mapping[str, Any]) -> Entry:
+    return {"kind": kind, "key": key, "name": name, "outcome": outcome, "error": error, "options": dict(options)}
 
 
 def _find_missing_references(options: Mapping[str, Any], known: Mapping[str, set[Any]]) -> str | None:
@@ -76,7 +76,7 @@ def _find_missing_references(options: Mapping[str, Any], known: Mapping[str, set
     return f"it is described with {' and '.join(missing)}, which the service does not have" if missing else None
 
 
-def _to_key(item: Object) -> Any:
+def to_key(item: Object) -> Any:
     """Return the key of an object as a value that can be compared and hashed."""
     return tuple(item["key"]) if isinstance(item["key"], list) else item["key"]
 
@@ -109,7 +109,7 @@ def _list_services(hosts: Iterable[Mapping[str, Any]], existing: Iterable[Object
 
 def _list_entries(described: Iterable[Mapping[str, Any]], existing: Iterable[Object]) -> Described:
     """Return the described entries of the role notifications."""
-    names = {item["uuid"]: _to_key(item) for item in existing}
+    names = {item["uuid"]: to_key(item) for item in existing}
     entries: Described = {}
     for entry in described:
         if "user_id" in entry:
@@ -123,26 +123,29 @@ def _list_entries(described: Iterable[Mapping[str, Any]], existing: Iterable[Obj
 
 
 def build_rows(plan: Sequence[Entry], results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the report: an entry for each object of the plan."""
+    """Return the report: an entry for each object of the plan, in its order.
+
+    ``can_change`` is whether a role can change the object of the service.
+    """
     queues = {kind: iter(batch.get("results") or ()) for kind, batch in results.items()}
     return [_build_row(entry, queues, results.get(entry["kind"]) or {}) for entry in plan]
 
 
 def _build_row(entry: Entry, queues: Mapping[str, Iterator[Entry]], batch: Mapping[str, Any]) -> dict[str, Any]:
-    outcome, error = entry["outcome"], entry["error"]
+    outcome, error, can_change = entry["outcome"], entry["error"], True
     if outcome is None:
         result = next(queues.get(entry["kind"], iter(())), None)
         if result is None:
             outcome, error = "failed", str(batch.get("msg") or "the object was not checked")
         elif result.get("failed"):
             # The API cannot change what differs, so no task of a role can repair it.
-            is_difference = (result.get("error") or {}).get("code") == "UNCHANGEABLE"
-            outcome, error = "differs" if is_difference else "failed", str(result.get("msg"))
+            can_change = (result.get("error") or {}).get("code") != "UNCHANGEABLE"
+            outcome, error = "failed" if can_change else "differs", str(result.get("msg"))
         elif result.get("changed"):
             outcome, error = "differs", _describe(result.get("diff"))
         else:
             outcome = "same"
-    return {"kind": entry["kind"], "name": entry["name"], "outcome": outcome, "error": error}
+    return {"kind": entry["kind"], "name": entry["name"], "outcome": outcome, "error": error, "can_change": can_change}
 
 
 def _describe(diff: Any) -> str:

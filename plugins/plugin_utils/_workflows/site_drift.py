@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .drift import build_rows, plan_drift
+from .drift_page import build_drift_page
+from .drift_repair import UNEXPLAINED, Repair
+from .page import complete_path, plan_file
 from .report import Entry, Outcome, Report
 from .site import Site
 from .site_description import build_problem
@@ -39,9 +43,26 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     for kind, module in MODULES.items():
         checked = [entry["options"] for entry in plan if entry["kind"] == kind and entry["outcome"] is None]
         results[kind] = {"results": site.check(module, checked, CONCURRENCY)}
-    rows = build_rows(plan, results) + [build_problem(failure) for failure in objects["failure"] or ()]
+    repair = Repair(site.play, options["group"], objects)
+    rows = [
+        *map(repair.explain, plan, build_rows(plan, results)),
+        *({**build_problem(failure), **UNEXPLAINED} for failure in objects["failure"] or ()),
+    ]
     entries = [Entry(judge(row, options["fail"]), f"{row['kind']} {row['name']}", row) for row in rows]
-    return Report("objects", entries, summary=summarize(rows, options["fail"]))
+    return Report(
+        "objects",
+        entries,
+        next={"file": write_page(rows, repair, options)},
+        summary=summarize(rows, options["fail"]),
+    )
+
+
+def write_page(rows: Sequence[Record], repair: Repair, options: Mapping[str, Any]) -> Record | None:
+    """Return the file of the page, None if it has no path, or nothing could be read."""
+    if not options["path"] or all(row["outcome"] == "failed" for row in rows):
+        return None
+    page = build_drift_page(rows, repair.describe, datetime.now(timezone.utc))
+    return plan_file(page, complete_path(options["path"]), options["file_mode"])
 
 
 def read_description(site: Site, group: str) -> Record:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import parse_timestamp
 from ...module_utils._masking.patterns import MASK
 from .site import Site
 
@@ -67,8 +68,9 @@ def build_site(results: Mapping[str, Any]) -> dict[str, list[Object] | None]:
     """Return the objects of each kind, sorted by name; None for a kind of which the records could not be read.
 
     The kinds are host, service, platform, topic, endpoint and person; ``failure`` has the reads that failed. Each
-    object has a key that identifies it, a name for messages, its uuid, the options of its entry, and the problem for
-    which the roles cannot describe it, or None. ``results`` are those of READS, by name.
+    object has a key that identifies it, a name for messages, its uuid, the time of its last change in the local time of
+    the service, the options of its entry, and the problem for which the roles cannot describe it, or None.
+    ``results`` are those of READS, by name.
     """
     records = {name: (results.get(name) or {}).get("records") for name in READS}
     builders: dict[str, tuple[tuple[str, ...], Callable[..., list[Object]]]] = {
@@ -111,6 +113,7 @@ def _build(kind: str, key: Any, name: str, record: Record, options: Mapping[str,
         "key": key,
         "name": name,
         "uuid": record.get("uuid"),
+        "changed": parse_timestamp(record.get("last_op_date")),
         "options": kept,
         "problem": problem,
     }

@@ -130,6 +130,11 @@ class Play:
         return str(self._variables["inventory_hostname"])
 
     @property
+    def inventory(self) -> str | None:
+        """The file of the inventory with the host for which the task runs, None if there is none."""
+        return self._variables.get("inventory_file")
+
+    @property
     def folder(self) -> Path:
         """The folder of the playbook."""
         return Path(self._variables["playbook_dir"])

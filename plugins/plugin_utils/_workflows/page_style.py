@@ -1,3 +1,8 @@
+"""The style of the pages of roles: light, dark, on a phone, and in print."""
+
+from __future__ import annotations
+
+STYLE = """\
 :root {
   --page: #fff; --text: #1b1f24; --muted: #57606a; --line: #d0d7de; --card: #f6f8fa; --track: #dfe4ea;
   --ok: #1a7f4b; --warn: #8a5d00; --bad: #c4261d;
@@ -22,13 +27,18 @@ small { display: block; color: var(--muted); font-weight: 400; font-size: .8rem;
 /* Not by colour alone: a triangle is a warning, a diamond is bad. */
 .warn, .level1::before { color: var(--warn); }
 .bad, .level2::before, .error { color: var(--bad); }
-b.warn::before, .level1::before { content: "▲\a0"; }
-b.bad::before, .level2::before { content: "◆\a0"; }
+b.warn::before, .level1::before { content: "▲\\a0"; }
+b.bad::before, .level2::before { content: "◆\\a0"; }
 .error { font-weight: 700; }
 
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
-.cards li { padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); font-size: .85rem; }
-.cards a { color: inherit; font-weight: 600; }
+.cards {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem;
+  margin: 0; padding: 0; list-style: none;
+}
+.cards li {
+  padding: .75rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); font-size: .85rem;
+}
+.cards a, .cards strong { color: inherit; font-weight: 600; }
 .cards b { display: block; font-size: 1.7rem; line-height: 1.3; }
 .unread { padding: .75rem 1rem; border: 1px solid var(--bad); border-radius: .5rem; }
 
@@ -36,10 +46,17 @@ table { width: 100%; border-collapse: collapse; table-layout: fixed; }
 th, td { padding: .6rem .75rem .6rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 th:first-child { width: 32%; }
 thead th { position: sticky; top: 0; background: var(--page); color: var(--muted); font-size: .85rem; }
-svg { display: block; width: 100%; height: .6rem; margin: .45rem 0 .2rem; border-radius: .3rem; background: var(--track); }
+svg {
+  display: block; width: 100%; height: .6rem; margin: .45rem 0 .2rem; border-radius: .3rem; background: var(--track);
+}
 rect.ok { fill: var(--ok); }
 rect.warn { fill: var(--warn); }
 rect.bad { fill: var(--bad); }
+/* A click selects a whole command. */
+code {
+  display: block; margin: .4rem 0; padding: .4rem .6rem; border-radius: .3rem; background: var(--card);
+  font-size: .8rem; white-space: pre-wrap; user-select: all;
+}
 
 @media (max-width: 40rem) {
   table { font-size: .875rem; }
@@ -53,3 +70,4 @@ rect.bad { fill: var(--bad); }
   tr, .cards li { break-inside: avoid; }
   svg { print-color-adjust: exact; }
 }
+"""

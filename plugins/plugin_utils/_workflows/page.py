@@ -1,0 +1,124 @@
+"""Build the pages of roles: one HTML file without scripts, images or links to other files.
+
+A text of the service becomes markup only by `show`, which escapes it. Pages of the same data differ only in their time.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from html import escape
+from pathlib import Path
+
+from ...module_utils._api.records import Record
+from ...module_utils._masking.terminal import escape_controls
+from .page_style import STYLE
+
+UNREAD = '<p class="unread">This part could not be read. The last task of the role says why.</p>'
+
+# The level of a row is its class: 0 is good, 1 a warning, 2 is bad.
+LEVELS = ("ok", "warn", "bad")
+
+_TIME = re.compile(r"<time>([-0-9: UTC]+)</time>")
+
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<p>As of <time>{time}</time>. {introduction}</p>
+</header>
+<main>
+{cards}
+{sections}
+</main>
+</body>
+</html>
+"""
+
+
+def show(value: object) -> str:
+    """Return a text of the service as markup. Its direction of writing does not affect what follows."""
+    return f"<bdi>{escape(escape_controls(str(value)))}</bdi>"
+
+
+def show_level(text: str, level: int | None) -> str:
+    """Return a number or another text of ours with its level, None if it has none."""
+    return f'<b class="{"none" if level is None else LEVELS[level]}">{text}</b>'
+
+
+def build_title(name: object, level: int, detail: str = "") -> str:
+    """Return the first cell of a row, with the name of an object, its level and the markup of a detail."""
+    small = f"<small>{detail}</small>" if detail else ""
+    return f'<th scope="row" class="level{level}">{show(name)}{small}</th>'
+
+
+def build_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table. A row is the markup of its cells; the cells that are no elements yet become some."""
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    body = "".join(f"<tr>{''.join(map(_build_cell, row))}</tr>\n" for row in rows)
+    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+
+
+def _build_cell(cell: str) -> str:
+    return cell if cell.startswith(("<th", "<td")) else f"<td>{cell}</td>"
+
+
+def build_card(label: str, section: str, figure: str, detail: str) -> str:
+    """Return a card with a figure, which leads to a section if it has one."""
+    title = f'<a href="#{section}">{label}</a>' if section else f"<strong>{label}</strong>"
+    return f"<li>{title}{figure}{detail}</li>"
+
+
+def build_section(name: str, title: str, contents: Iterable[str]) -> str:
+    """Return a section with a title."""
+    return "\n".join([f'<section id="{name}">', f"<h2>{title}</h2>", *contents, "</section>"])
+
+
+def build_page(title: str, introduction: str, cards: Sequence[str], sections: Iterable[str], now: datetime) -> str:
+    """Return a page of this moment. The title is ours, everything else markup."""
+    listed = "\n".join(['<ul class="cards">', *cards, "</ul>"])
+    time = now.strftime("%Y-%m-%d %H:%M UTC")
+    return _PAGE.format(
+        title=title, style=STYLE, time=time, introduction=introduction, cards=listed, sections="\n".join(sections)
+    )
+
+
+def complete_path(path: str) -> str:
+    """Return the full path of a page. The module that writes it knows the home folder."""
+    return path if path.startswith(("/", "~")) else str(Path.cwd() / path)
+
+
+def plan_file(page: str | None, path: str, mode: str) -> Record | None:
+    """Return what the tasks of a role write, in Base64 as the templates in it are texts; None without a page.
+
+    The content has the time of the file that exists, so that a run in which only the time differs changes nothing.
+    The role sets the time afterwards.
+    """
+    if page is None:
+        return None
+    (time,) = _TIME.findall(page)
+    kept = _read_time(Path(path).expanduser()) or time
+    content = _TIME.sub(f"<time>{kept}</time>", page, count=1)
+    return {"path": path, "mode": mode, "content": b64encode(content.encode()).decode("ascii"), "time": time}
+
+
+def _read_time(path: Path) -> str | None:
+    """Return the time of an earlier page, None if there is none. The task that writes the file says what is wrong."""
+    try:
+        found = _TIME.search(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found[1] if found else None
