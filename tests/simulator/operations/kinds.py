@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import catalogue
-from ..errors import OperationError, invalid_argument, not_found, operation_refused
+from ..errors import OperationError, invalid_argument, not_found, operation_refused, wrong_vm_state
 from ..kinds import ADMIN, KINDS, REFERENCES, Kind
 from ..registry import OPERATIONS, Call, Handler, Reply, Steps, catalogued
 from ..state.deletion import find_to_delete
 from ..state.schema import FIELDS, TAGGED_TYPES
 from ..state.store import Record, Store
 from . import creation
+from .volumes import detach_volume
 
 Complete = Callable[[Call, dict[str, Any]], Mapping[str, Any]]
 
@@ -240,6 +241,25 @@ for _kind in KINDS:
 # ------------------------------------------------------------------------------------------------------ parts
 
 
+QUOTAS = {"vm.num": 20, "vm.totalNum": 20, "vm.cpuNum": 80, "image.num": 20, "volume.data.num": 40, "l3.num": 20}
+"""The quotas of a new account."""
+
+
+def put_quota(store: Store, account: str, name: str, value: int) -> Record:
+    """Add a quota of an account."""
+    members = {"identityUuid": account, "identityType": "AccountVO", "name": name, "value": value}
+    return store["quota"].put(Record("quota", {"uuid": store.generate_uuid(), **members, **store.dates()}))
+
+
+@catalogued("CreateAccount")
+def create_account(call: Call) -> Reply:
+    """Create an account with the usual quotas; its password is not stored."""
+    record = call.store["account"].put(build(call, BY_TABLE["account"], {}))
+    for name, value in QUOTAS.items():
+        put_quota(call.store, record["uuid"], name, value)
+    return {"inventory": record}
+
+
 @catalogued("UpdateAccount")
 def update_account(call: Call) -> Reply:
     """Change an account; its password is not stored."""
@@ -274,7 +294,7 @@ def change_owner(call: Call) -> Reply:
 
 @catalogued("UpdateQuota")
 def update_quota(call: Call) -> Reply:
-    """Change a quota of an account. An account has no quotas until the first is set."""
+    """Change a quota of an account. That of the administrator has no quotas until the first is set."""
     require_references(call)
     store = call.store
     same = [row for row in store["quota"].all() if _is_quota(row, call["identityUuid"], call["name"])]
@@ -282,9 +302,7 @@ def update_quota(call: Call) -> Reply:
         raise invalid_argument("field[value] must be -1, which means no limit, or greater")
     if same:
         return {"inventory": store.change("quota", same[0]["uuid"], value=call["value"])}
-    members = {**call.select("identityUuid", "name", "value"), "identityType": "AccountVO"}
-    record = Record("quota", {"uuid": store.generate_uuid(), **members, **store.dates()})
-    return {"inventory": store["quota"].put(record)}
+    return {"inventory": put_quota(store, call["identityUuid"], call["name"], call["value"])}
 
 
 def _is_quota(row: Record, account: str, name: str) -> bool:
@@ -632,6 +650,72 @@ def change_volume_state(call: Call) -> Reply:
 
 
 def _change_volume(call: Call, **members: Any) -> Record:
-    if call.store.find("volume", call["uuid"]) is None:
-        raise not_found("volume", call["uuid"])
+    _find_volume(call, call["uuid"])
     return call.store.replace_members("volume", call["uuid"], {**members, "lastOpDate": call.store.now()})
+
+
+@catalogued("ResizeDataVolume")
+def resize_data_volume(call: Call) -> Reply:
+    """Make a data volume larger; a running VM has a larger disk at once."""
+    volume = _find_volume(call, call["uuid"])
+    if volume["type"] != "Data":
+        raise invalid_argument(f"volume[uuid: {volume['uuid']}] is not a data volume")
+    if call["size"] < volume["size"]:
+        raise invalid_argument(f"the new size[{call['size']}] is less than the present one[{volume['size']}]")
+    return {"inventory": _change_volume(call, size=call["size"])}
+
+
+@catalogued("AttachDataVolumeToVm")
+def attach_data_volume(call: Call) -> Reply:
+    """Attach a data volume to a VM that is running or stopped, on the storage of its root volume if it is on none."""
+    store, vm = call.store, call.store["vm"].get(call["vmInstanceUuid"])
+    volume = _find_volume(call, call["volumeUuid"])
+    if volume["type"] != "Data" or volume["state"] != "Enabled" or volume["status"] not in ("Ready", "NotInstantiated"):
+        raise operation_refused(
+            f"volume[uuid: {volume['uuid']}] is {volume['type']}, {volume['state']}, {volume['status']}"
+        )
+    if volume["vmInstanceUuid"]:
+        raise operation_refused(
+            f"volume[uuid: {volume['uuid']}] has been attached to vm[uuid: {volume['vmInstanceUuid']}]"
+        )
+    if vm["state"] not in ("Running", "Stopped"):
+        raise wrong_vm_state(vm["uuid"], vm["state"], "attach a volume to")
+    used = {each["deviceId"] for each in vm["allVolumes"]}
+    root = next((each for each in vm["allVolumes"] if each["type"] == "Root"), volume)
+    members = {
+        **volume,
+        "vmInstanceUuid": vm["uuid"],
+        "lastVmInstanceUuid": vm["uuid"],
+        "deviceId": next(number for number in range(1, 26) if number not in used),
+        "status": "Ready",
+        "format": volume["format"] or "qcow2",
+        "primaryStorageUuid": volume["primaryStorageUuid"] or root["primaryStorageUuid"],
+        "installPath": volume["installPath"] or f"/storage/volumes/{volume['uuid']}.qcow2",
+        "lastOpDate": store.now(),
+    }
+    attached = Record("volume", members)
+    store["volume"].remove(volume["uuid"])
+    store["vm"].change(vm["uuid"], allVolumes=[*vm["allVolumes"], attached])
+    return {"inventory": attached}
+
+
+@catalogued("DetachDataVolumeFromVm")
+def detach_data_volume(call: Call) -> Reply:
+    """Detach a data volume from its VM."""
+    volume = _find_volume(call, call["uuid"])
+    if volume["type"] != "Data" or not volume["vmInstanceUuid"]:
+        raise operation_refused(f"volume[uuid: {volume['uuid']}] is not attached to a vm")
+    return {"inventory": detach_volume(call.store, volume)}
+
+
+def _find_volume(call: Call, uuid: str) -> Record:
+    volume = call.store.find("volume", uuid)
+    if volume is None:
+        raise not_found("volume", uuid)
+    return volume
+
+
+@catalogued("ChangeSchedulerState")
+def change_scheduler_state(call: Call) -> Reply:
+    """Enable or disable a scheduler job."""
+    return _state_changer(BY_TABLE["schedulerjob"])(call)

@@ -467,6 +467,7 @@ def test_filters_and_an_order_choose_the_cursor(run: ModuleRunner, option: dict[
 
 
 def test_types_without_a_query_are_listed_by_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=["QueryImage"])
     (image,) = sim.records("image")
     assert uuids(resources(run, resource_type="image", name=image["name"])) == [image["uuid"]]
     refused = run("resource_info", {"resource_type": "image", "query": ["state=Enabled"]})

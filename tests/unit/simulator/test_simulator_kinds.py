@@ -177,3 +177,14 @@ def test_data_volume_without_a_storage_is_not_instantiated(api: Api) -> None:
     storage = seeded_uuid("primarystorage", 1)
     volume = api.do("CreateDataVolume", name="data", diskSize=2**30, primaryStorageUuid=storage)["inventory"]
     assert (volume["status"], volume["size"], volume["primaryStorageUuid"]) == ("Ready", 2**30, storage)
+
+
+def test_data_volume_is_attached_grown_and_detached(api: Api) -> None:
+    volume = api.do("CreateDataVolume", name="data", diskSize=2**30)["inventory"]["uuid"]
+    attached = api.do("AttachDataVolumeToVm", volumeUuid=volume, vmInstanceUuid=VM)["inventory"]
+    assert (attached["status"], attached["vmInstanceUuid"], attached["deviceId"]) == ("Ready", VM, 2)
+    assert api.refusal("AttachDataVolumeToVm", volumeUuid=volume, vmInstanceUuid=seeded_uuid("vm", 2)) == "SYS.1006"
+    assert api.do("ResizeDataVolume", uuid=volume, size=2**31)["inventory"]["size"] == 2**31
+    assert api.refusal("ResizeDataVolume", uuid=volume, size=2**30) == "SYS.1007"
+    assert "vmInstanceUuid" not in api.do("DetachDataVolumeFromVm", uuid=volume)["inventory"]
+    assert api.refusal("DetachDataVolumeFromVm", uuid=volume) == "SYS.1006"
