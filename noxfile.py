@@ -64,6 +64,17 @@ EXAMPLES = "tests/functional/test_examples.py"
 GENERATED = tuple(f"tests/unit/_modules/test_{name}.py" for name in ("fuzz", "predictions", "properties"))
 # The folders with Python code in the archive of the collection.
 RELEASED_CODE = ("plugins/", "extensions/", "tests/simulator/")
+# What `format` writes, in an order in which each finds what the ones before it have written.
+WRITERS = (
+    "service_table",
+    "role_files",
+    "return_docs",
+    "short_examples",
+    "guide_tables",
+    "query_fields",
+    "plugin_connection",
+    "room_lists",
+)
 # Where all integration targets run, these tests are left out: both run all modules and roles.
 PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
 TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
@@ -637,9 +648,9 @@ def make_repository_to_release(folder: Path) -> None:
 
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
-    """Format the Python files, and update the records and operations in the documentation, and the catalogue."""
+    """Format the Python files, and write what follows from docs/openapi.yaml and the specifications of the roles."""
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
-    for name in ("service_table", "return_docs", "short_examples", "guide_tables", "query_fields", "plugin_connection"):
+    for name in WRITERS:
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     for name in ("addresses", "badges", "catalogue"):
         session.run("python", f"tests/tools/{name}.py")

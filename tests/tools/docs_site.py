@@ -219,6 +219,12 @@ def add_sections(page: str, readme: str) -> str:
     return f"{before}\n{''.join(added)}{authors}{after}"
 
 
+def read_options(role: str) -> list[str]:
+    """Return the names of the variables of a role, in the order of its specification."""
+    spec = yaml.safe_load((ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))
+    return [*spec["argument_specs"]["main"]["options"]]
+
+
 def main() -> None:
     """Arrange the pages in the folder that is named on the command line."""
     from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, TAGS, WAIT
@@ -232,8 +238,11 @@ def main() -> None:
             path.write_text(move_examples(text), encoding="utf-8")
     for name in list_pages(source, "role"):
         path = source / f"{name}_role.rst"
+        # In the order of the specification, which begins with the variables that everybody needs.
+        order = [f"main--{option}" for option in read_options(name)]
+        page = move_shared_options(path.read_text(encoding="utf-8"), order)
         readme = (ROOT / "roles" / name / "README.md").read_text(encoding="utf-8")
-        path.write_text(add_sections(path.read_text(encoding="utf-8"), readme), encoding="utf-8")
+        path.write_text(add_sections(page, readme), encoding="utf-8")
     for suffix in ("module", "role", *PLUGIN_TYPES):
         for path in source.glob(f"*_{suffix}.rst"):
             path.write_text(shorten_head(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,6 +14,7 @@ from tools.docs_site import (
     group_modules,
     move_examples,
     move_shared_options,
+    read_options,
     shorten_head,
 )
 
@@ -72,6 +73,10 @@ def test_own_options_come_before_shared_ones() -> None:
     assert moved.endswith("\n.. Attributes\n\nAttributes\n")
     with pytest.raises(ValueError, match="no table of options"):
         move_shared_options(PAGE.format(""), ["wait"])
+
+
+def test_variables_of_a_role_are_in_the_order_of_its_specification() -> None:
+    assert read_options("vm_backup")[:3] == ["vm_backup_query", "vm_backup_vms", "vm_backup_repository"]
 
 
 HEAD = """\

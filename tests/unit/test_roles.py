@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,21 +15,16 @@ from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from support.collection import ROOT, load_spec
+from support.collection import ROOT
+from support.role_files import build_files, group_options
 
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._modules.options").CONNECTION
 PREFIX = "virtinfra.manager."
 IMPORT = "ansible.builtin.import_role"
 
-# The roles whose work is a workflow in Python.
-WORKFLOWS = load_spec("workflow").options["role"]["choices"]
-
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
-
-# The roles with a task that collects the variables of each host, for a workflow that runs once for all hosts.
-COLLECTING = {"host_onboarding"}
 
 # The variables that a role sets for the tasks of its user.
 FOR_USERS = {"vm_backup": {"vm_backup_session"}}
@@ -175,32 +171,48 @@ def test_connection_variables_of_a_role_are_those_of_its_host(role: str) -> None
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_variable_of_a_role_is_documented(role: str) -> None:
-    options = options_of(role)
     public = {name for name in names_of(role) if not name.startswith("__")} - {f"{role}_report"}
-    defaults = {name: spec["default"] for name, spec in options.items() if "default" in spec}
-    if role in WORKFLOWS and role not in COLLECTING:
-        # The module workflow reads the variables and their defaults from the argument specification. Only Ansible
-        # evaluates those that are templates.
-        defaults = {name: default for name, default in defaults.items() if "{{" in str(default)}
-        options = defaults
-    assert public == options.keys() | FOR_USERS.get(role, set())
-    assert defaults == load("roles", role, "defaults", "main.yml")
+    assert public <= options_of(role).keys() | FOR_USERS.get(role, set())
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_the_readme_of_a_role_lists_its_variables(role: str) -> None:
+def test_a_role_needs_what_it_requires(role: str) -> None:
+    """The groups of variables are those of its README: who reads the first one knows what to set."""
+    required = {name for name, rules in options_of(role).items() if rules.get("required")}
+    assert required <= {*group_options(role).get("needed", ())}
+
+
+def test_the_files_of_the_roles_are_up_to_date(subtests: pytest.Subtests) -> None:
+    """If this fails, run ``nox -s format``."""
+    for path, text in build_files():
+        with subtests.test(str(path.relative_to(ROOT))):
+            written = path.read_text(encoding="utf-8")
+            # ruff formats what is written in Python.
+            assert parse(written) == parse(text) if path.suffix == ".py" else written == text
+
+
+def parse(text: str) -> str:
+    return ast.dump(ast.parse(text))
+
+
+def test_a_variable_without_a_group_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    spec = tmp_path / "role" / "meta" / "argument_specs.yml"
+    spec.parent.mkdir(parents=True)
+    monkeypatch.setattr("support.role_files.ROLES", tmp_path)
+    spec.write_text("      role_size:\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"role_size of the role role has no comment above it such as '# needed'"):
+        group_options("role")
+    spec.write_text("      # usual\n      role_size:\n      # needed\n      role_name:\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="must be in this order: needed, usual, rarely needed"):
+        group_options("role")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_readme_has_the_sections_of_all_roles(role: str) -> None:
     readme = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
     sections = re.split(r"^## (.*)$", readme, flags=re.MULTILINE)
     assert sections[0].startswith(f"# {PREFIX}{role}\n")
     assert sections[1::2] == SECTIONS
-    rows = re.findall(r"^\| `(\w+)` \|(.*?)\|", sections[sections.index("Variables") + 1], re.MULTILINE)
-    options = options_of(role)
-    assert [name for name, dummy in rows] == list(options)
-    for name, default in rows:
-        value = options[name].get("default", "")
-        # A templated default is described in prose, so it cannot be compared.
-        if "{{" not in str(value):
-            assert default.strip("` ") == (value if isinstance(value, str) else json.dumps(value)), name
     assert f"`{role}_report`" in readme
 
 

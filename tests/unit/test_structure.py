@@ -264,6 +264,7 @@ def test_the_picture_of_the_rooms_is_correct() -> None:
 
 
 def test_the_files_of_each_room_are_named() -> None:
+    """If this fails, run ``nox -s format``."""
     text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
     named: dict[str, list[str]] = {}
     for room, files in re.findall(r"^\| `(_\w+)` \|.*\|(.*)\|$", text, re.MULTILINE):

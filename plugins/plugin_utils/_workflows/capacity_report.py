@@ -13,6 +13,7 @@ from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, spli
 from .capacity_page import CapacityPage
 from .page import complete_path, plan_file
 from .report import Entry, Outcome, Report
+from .settings import CapacityReportSettings
 from .site import Site
 
 # How many VMs without a recent point a message names. The page names all.
@@ -31,19 +32,8 @@ NUMBERS = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    path: str
-    file_mode: str
-    warn_percent: int
-    bad_percent: int
-    backup_repository: str
-    backup_mover: list[str]
-    backup_query: list[str]
-    backup_days: int
-    backup_fail: bool
+class Settings(CapacityReportSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

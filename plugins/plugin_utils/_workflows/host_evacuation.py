@@ -15,6 +15,7 @@ from ...module_utils._masking.terminal import escape_controls
 from .marked_vms import REMOVED, read_vms
 from .marks import Mark, Marks
 from .report import Entry, Outcome, Report, name_some
+from .settings import HostEvacuationSettings
 from .site import GONE, Site, select
 from .wish import Wish, index
 
@@ -32,17 +33,8 @@ QUESTION = "GetVmMigrationCandidateHosts"
 QUESTIONS = 20
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    state: str
-    label: str
-    hosts: list[str]
-    targets: list[str]
-    unmovable: str
-    concurrency: int
-    timeout: int
+class Settings(HostEvacuationSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

@@ -18,6 +18,7 @@ from .maintenance_marks import MaintenanceMarks
 from .play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
 from .power import PAUSED, RUNNING
 from .report import Entry, Outcome, Report
+from .settings import HostMaintenanceSettings
 from .site import Site
 from .variables import Play
 from .window import Window
@@ -32,21 +33,8 @@ MAINTENANCE = "maintenance"
 STARTS = 10
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    uuid: str | None
-    tasks: str | None
-    state: str
-    needed: bool
-    least_available: int
-    running_vms: str
-    evacuate: bool
-    timeout: int
-    on_failure: str
-    already: str
-    not_after: str | None
+class Settings(HostMaintenanceSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

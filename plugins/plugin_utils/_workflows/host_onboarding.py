@@ -10,6 +10,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .report import Entry, Outcome, Report
+from .settings import HostOnboardingSettings
 from .site import Site
 from .variables import Play
 from .wish import Wish, index
@@ -38,20 +39,8 @@ FEW = 10
 MISSING = re.compile(r" (?=(?:management_ip|cluster|username|password)(?:, | and | to add it))")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """The variables of the role for one host."""
-
-    name: str
-    management_ip: str | None
-    cluster: str | None = None
-    username: str | None = None
-    password: str | None = None
-    ssh_port: int | None = None
-    state: str = "enabled"
-    services: list[Record] = field(default_factory=list)
-    timeout: int = 10800
-    concurrency: int = 500
+class Settings(HostOnboardingSettings):
+    """The variables of the role for one host, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for a value that the argument specification cannot exclude."""
@@ -116,7 +105,8 @@ class Onboarding:
 
     def build_entry(self) -> Entry:
         """Return the entry of the report."""
-        name, error = self.wanted.name, " ".join(describe_errors(self.wanted.name, self.errors)) or None
+        name = str(self.wanted.name)
+        error = " ".join(describe_errors(name, self.errors)) or None
         outcome = Outcome(is_changed=self.is_changed, error=error)
         is_known = self.wanted.services and self.uuid is not None and error is None
         members = {

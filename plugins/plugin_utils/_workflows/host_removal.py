@@ -12,22 +12,11 @@ from ...module_utils._masking.terminal import escape_controls
 from .host_evacuation import MOVABLE
 from .play_host import find_host, find_lack, name_variables, read_available, read_host
 from .report import Entry, Outcome, Report
+from .settings import HostRemovalSettings
 from .site import Site
 from .wish import Wish
 
 ROLE = "host_removal"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    uuid: str | None
-    least_available: int
-    running_vms: str
-    force: bool
-    destroy_local_storage: bool
-    timeout: int
 
 
 @dataclass
@@ -67,7 +56,7 @@ class Removal:
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Remove the host of the task, and return what became of it."""
-    settings = Settings(**options)
+    settings = HostRemovalSettings(**options)
     removal = Removal(settings.uuid or "", site.play.host)
     site.ask(Wish({removal.uuid: {"name": removal.name, "uuid": removal.uuid}}))
     try:
@@ -78,7 +67,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     return Report("hosts", [removal.build_entry()], next={"unreached": unreached})
 
 
-def _remove(site: Site, removal: Removal, settings: Settings) -> None:
+def _remove(site: Site, removal: Removal, settings: HostRemovalSettings) -> None:
     """Remove the host, unless it is gone. Raise VirtinfraError."""
     if not settings.uuid:
         raise InvalidOptions(
@@ -101,7 +90,7 @@ def _remove(site: Site, removal: Removal, settings: Settings) -> None:
         _prove(site, host, removal)
 
 
-def _check(site: Site, host: Record, settings: Settings) -> None:
+def _check(site: Site, host: Record, settings: HostRemovalSettings) -> None:
     """Raise VirtinfraError if the host must not be removed, before anything is changed."""
     if lack := find_lack(ROLE, read_available(site, ROLE, host), settings.least_available):
         raise VirtinfraError(f"host {host['name']} was not removed: {lack}")

@@ -10,6 +10,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
 from .report import Entry, Outcome, Report
+from .settings import NotificationsSettings
 from .site import Site
 from .wish import Wish
 
@@ -28,18 +29,8 @@ GUARDED = ("platform", "topic")
 CONCURRENCY = 20
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    state: str
-    topics: list[Record]
-    endpoints: list[Record]
-    platforms: list[Record]
-    persons: list[Record]
-    allow_empty: bool
-    test: bool
-    force: bool
+class Settings(NotificationsSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions if there is nothing to do."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...module_utils._api.records import Record
 from .report import Entry, Outcome, Report
+from .settings import SiteDescriptionSettings
 from .site import Site
 from .site_files import format_files
 from .site_objects import read_objects
@@ -16,7 +17,7 @@ from .site_objects import read_objects
 
 def describe(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Return the contents of the files, and the entries of what they do not describe."""
-    folder = Path.cwd() / options["folder"]
+    folder = Path.cwd() / SiteDescriptionSettings(**options).folder
     objects = read_objects(site)
     files = [
         {"name": each["path"], "path": str(folder / each["path"]), "content": encode(each["content"])}

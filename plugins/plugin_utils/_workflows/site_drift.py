@@ -13,6 +13,7 @@ from .drift_page import build_drift_page
 from .drift_repair import UNEXPLAINED, Repair
 from .page import complete_path, plan_file
 from .report import Entry, Outcome, Report
+from .settings import SiteDriftSettings
 from .site import Site
 from .site_description import build_problem
 from .site_objects import read_objects
@@ -36,33 +37,34 @@ OF_HOSTS = ("name", "management_ip", "cluster", "state", "services")
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Check all described objects, and return what became of each, and of those that are not described."""
-    described = read_description(site, options["group"])
+    settings = SiteDriftSettings(**options)
+    described = read_description(site, settings.group)
     objects = read_objects(site)
     plan = plan_drift(objects, described)
     results = {}
     for kind, module in MODULES.items():
         checked = [entry["options"] for entry in plan if entry["kind"] == kind and entry["outcome"] is None]
         results[kind] = {"results": site.check(module, checked, CONCURRENCY)}
-    repair = Repair(site.play, options["group"], objects)
+    repair = Repair(site.play, settings.group, objects)
     rows = [
         *map(repair.explain, plan, build_rows(plan, results)),
         *({**build_problem(failure), **UNEXPLAINED} for failure in objects["failure"] or ()),
     ]
-    entries = [Entry(judge(row, options["fail"]), f"{row['kind']} {row['name']}", row) for row in rows]
+    entries = [Entry(judge(row, settings.fail), f"{row['kind']} {row['name']}", row) for row in rows]
     return Report(
         "objects",
         entries,
-        next={"file": write_page(rows, repair, options)},
-        summary=summarize(rows, options["fail"]),
+        next={"file": write_page(rows, repair, settings)},
+        summary=summarize(rows, settings.fail),
     )
 
 
-def write_page(rows: Sequence[Record], repair: Repair, options: Mapping[str, Any]) -> Record | None:
+def write_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSettings) -> Record | None:
     """Return the file of the page, None if it has no path, or nothing could be read."""
-    if not options["path"] or all(row["outcome"] == "failed" for row in rows):
+    if not settings.path or all(row["outcome"] == "failed" for row in rows):
         return None
     page = build_drift_page(rows, repair.describe, datetime.now(timezone.utc))
-    return plan_file(page, complete_path(options["path"]), options["file_mode"])
+    return plan_file(page, complete_path(settings.path), settings.file_mode)
 
 
 def read_description(site: Site, group: str) -> Record:

@@ -16,6 +16,7 @@ from .marked_vms import ask_for_state, find_marked, mark_vms, restore, warn_of_o
 from .marks import Mark, Marks
 from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .report import Entry, Outcome, Report, name_some
+from .settings import SiteShutdownSettings
 from .site import GONE, Site
 from .wish import Wish, index
 
@@ -26,27 +27,8 @@ LIMIT = "site_shutdown_time_limit"
 STATES = {"Enabled": "enabled", "Disabled": "disabled"}
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    state: str
-    label: str
-    groups: list[Record]
-    remaining: bool
-    exclude_vms: list[str]
-    exclude_hosts: list[str]
-    hosts: bool
-    host_query: list[str]
-    maintenance: bool
-    time_limit: int
-    host_time: int
-    grace_timeout: int
-    cold: bool
-    cold_timeout: int
-    start_timeout: int
-    concurrency: int
-    allow_empty: bool
+class Settings(SiteShutdownSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import normpath
 from typing import Any
 from uuid import uuid4
@@ -40,6 +39,7 @@ from .backup_progress import choose_pause, count_turn, describe_progress, find_p
 from .backup_report import Copy, build_members, build_report, judge_copy
 from .backup_scratch import SCRATCH_FOR, remove_left
 from .report import Report, name_some
+from .settings import VmBackupSettings
 from .site import Selection, Site
 from .window import Window
 from .wish import Wish
@@ -63,32 +63,8 @@ AMBIGUOUS = "Several VMs have this name. Give the uuid of the VM."
 MISSING = "No such VM. Check the name or uuid, and vm_backup_query."
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    query: list[str]
-    vms: list[str]
-    allow_empty: bool
-    state: str
-    repository: str | None
-    initialize: bool
-    mover: list[str]
-    concurrency: int
-    per_host: int
-    full_every: int
-    compare_every: int
-    verify: str
-    exclude_volumes: list[str]
-    keep: Mapping[str, int | None]
-    compression: str
-    rate_limit: int
-    timeout: int
-    min_free_percent: int
-    task_prefix: str
-    not_after: str | None
-    copy_tasks: str | None
-    host_address: Mapping[str, str]
+class Settings(VmBackupSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

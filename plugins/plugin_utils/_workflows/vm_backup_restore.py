@@ -28,6 +28,7 @@ from .backup_plan import (
 from .backup_report import Made
 from .marks import Mark, Marks
 from .report import Entry, Report
+from .settings import VmBackupRestoreSettings
 from .site import Site
 from .wish import Wish
 
@@ -45,26 +46,8 @@ WRITTEN, UNTOUCHED, UNKNOWN = ("restored", "unchanged"), "untouched", "unknown"
 HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    vm: str
-    point: str | None
-    volumes: list[str]
-    repository: str
-    mover: str
-    confirm: str | None
-    stop: bool
-    start: bool
-    snapshot_first: bool
-    only_different: bool
-    map: Mapping[str, str]
-    to_directory: str | None
-    allow_larger: bool
-    host_address: Mapping[str, str]
-    rate_limit: int
-    timeout: int
+class Settings(VmBackupRestoreSettings):
+    """The variables of the role, and what follows from them."""
 
     @property
     def accepted(self) -> tuple[str, ...]:

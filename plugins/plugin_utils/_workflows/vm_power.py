@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -12,23 +11,13 @@ from .marked_vms import ask_for_state, await_others, find_marked, mark_vms, rele
 from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
 from .report import Entry, Outcome, Report
+from .settings import VmPowerSettings
 from .site import Site
 from .window import Window
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    state: str
-    label: str
-    groups: list[Record]
-    grace_timeout: int
-    cold: bool
-    timeout: int
-    allow_empty: bool
-    concurrency: int
-    not_after: str | None
+class Settings(VmPowerSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

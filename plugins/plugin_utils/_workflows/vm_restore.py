@@ -12,6 +12,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import build_uuid
 from .report import Entry, Outcome, Report, name_some
+from .settings import VmRestoreSettings
 from .site import GONE, Site
 from .wish import Wish
 
@@ -22,17 +23,8 @@ MARK = "Restored by the role virtinfra.manager.vm_restore."
 CREATION = ("l3_networks", "default_l3_network", "cluster", "strategy")
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    vms: list[Record]
-    state: str
-    expunge: bool
-    name_suffix: str
-    allow_empty: bool
-    concurrency: int
-    timeout: int
+class Settings(VmRestoreSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

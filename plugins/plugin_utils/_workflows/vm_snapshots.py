@@ -13,6 +13,7 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record, parse_timestamp
 from ...module_utils._api.references import build_uuid
 from .report import Entry, Outcome, Report, name_some
+from .settings import VmSnapshotsSettings
 from .site import Selection, Site
 from .wish import Wish
 
@@ -42,20 +43,8 @@ CHAINED = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The variables of the role."""
-
-    query: list[str]
-    vms: list[str]
-    state: str
-    keep: int
-    interval: str
-    name_prefix: str
-    memory: bool
-    concurrency: int
-    timeout: int
-    allow_empty: bool
+class Settings(VmSnapshotsSettings):
+    """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""

@@ -21,7 +21,7 @@ from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
-SETTINGS = Settings("stopped", "default", [], True, [], [], True, [], False, 1200, 300, 300, True, 60, 1200, 100, False)
+SETTINGS = Settings()
 LATE = "site_shutdown_time_limit was over before it could be stopped"
 
 

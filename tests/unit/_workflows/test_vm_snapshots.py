@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
@@ -24,7 +24,7 @@ from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
-SETTINGS = Settings(["name~=vm-%"], [], "present", 2, "day", "scheduled-", False, 10, 60, False)
+SETTINGS = Settings(query=["name~=vm-%"], keep=2, timeout=60)
 NAMES = Names.build(SETTINGS, datetime(2026, 1, 31, tzinfo=timezone.utc))
 OLD = [f"scheduled-2026-01-0{day}" for day in range(1, 6)]
 
@@ -47,7 +47,7 @@ def names_of(groups: list[dict[str, Any]]) -> list[str]:
     ("interval", "name"),
     [("day", "s-2026-01-31"), ("hour", "s-2026-01-31T05Z"), ("minute", "s-2026-01-31T05-07Z")],
 )
-def test_names_have_the_time_of_the_interval(interval: str, name: str) -> None:
+def test_names_have_the_time_of_the_interval(interval: Literal["day", "hour", "minute"], name: str) -> None:
     settings = replace(SETTINGS, interval=interval, name_prefix="s-")
     names = Names.build(settings, datetime(2026, 1, 31, 5, 7, 30, tzinfo=timezone.utc))
     assert names.current == name
