@@ -30,6 +30,10 @@ options:
       - Without it, only the names and the sizes of the files are compared.
     type: bool
     default: false
+  records:
+    description: Whether to return the record of its VM with each point.
+    type: bool
+    default: false
 seealso:
   - module: virtinfra.manager.backup_point
   - module: virtinfra.manager.backup_restore
@@ -64,6 +68,13 @@ points:
   contains:
     vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
     vm_name: {description: "The name that the VM had, null if its record has none.", type: str, sample: vm-1}
+    vm:
+      description:
+        - The record of the VM as M(virtinfra.manager.vm_info) has returned it, with its size, volumes and NICs. Null if
+          the manifest cannot be read.
+        - Only with O(records=true).
+      type: dict
+      sample: {name: vm-1, cpu_num: 2, memory_size: 4294967296}
     point:
       description: "The name of the point: its time in UTC."
       type: str
@@ -245,6 +256,7 @@ MODULE = MoverModule(
         "initialize": {"type": "bool", "default": False},
         "vm_uuids": {"type": "list", "elements": "str"},
         "check": {"type": "bool", "default": False},
+        "records": {"type": "bool", "default": False},
     },
 )
 

@@ -14,6 +14,7 @@ import pytest
 from backup.role_site import RoleSite, open_role_site
 
 from support.kvm_host import MIB, run, wait_until
+from support.module_runner import ModuleRunner
 
 
 @pytest.fixture
@@ -172,6 +173,39 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
     assert code == 0, output
     assert (folder / f"{volume}.raw").read_bytes() == moment
     assert {entry["outcome"] for entry in files} == {"changed"}
+
+
+def test_a_removed_vm_comes_back(site: RoleSite) -> None:
+    """With the content, the volumes and the addresses that it had. A second run finds it, and leaves it as it is."""
+    vm = site.sim.records("vm")[0]
+    root, data = (volume["uuid"] for volume in vm["allVolumes"])
+    site.write(root, 0, MIB)
+    site.write(data, 2 * MIB, 5000)
+    site.back_up(query=[], vms="vm-1")
+    removal = {"uuid": vm["uuid"], "state": "absent", "data_volumes": "delete", "expunge": True}
+    assert ModuleRunner(site.sim)("vm", removal)["changed"]
+    code, output, dummy = site.run_role("vm_backup_restore", vm="vm-1", confirm="vm-1")
+    assert (code, "Set vm_backup_restore_state to created" in " ".join(output.split())) == (2, True), output
+    wanted = {"vm": "vm-1", "state": "created", "start": True}
+    code, output, predicted = site.run_role("vm_backup_restore", "--check", **wanted)
+    assert (code, [entry["outcome"] for entry in predicted]) == (0, ["changed"] * 2), output
+    assert [each["name"] for each in site.sim.records("vm")] == ["vm-2", "vm-3"]
+    code, output, report = site.run_role("vm_backup_restore", **wanted)
+    assert (code, [entry["outcome"] for entry in report]) == (0, ["changed"] * 2), output
+    assert f"- a NIC in the network {vm['vmNics'][0]['l3NetworkUuid']}, {vm['vmNics'][0]['ip']}" in output
+    assert site.state_of("vm-1") == "Running"
+    (made,) = (each for each in site.sim.records("vm") if each["name"] == "vm-1")
+    raw = site.disks / "content"
+    for entry, source in zip(report, (root, data), strict=True):
+        run("qemu-img", "convert", "-U", "-f", "qcow2", "-O", "raw", site.disks / f"{entry['target']}.qcow2", raw)
+        assert (entry["volume"], raw.read_bytes()) == (source, bytes(site.truth[source]))
+    assert [nic["ip"] for nic in made["vmNics"]] == [nic["ip"] for nic in vm["vmNics"]]
+    code, output, again = site.run_role("vm_backup_restore", **wanted)
+    assert (code, [entry["outcome"] for entry in again]) == (0, ["unchanged"] * 2), output
+    assert [entry["operation"] for entry in site.requests if entry["method"] != "GET"] == []
+    assert re.search(r"localhost +: ok=\d+ +changed=0 ", output), output
+    # It is a VM as any other one now.
+    assert site.back_up(query=[], vms="vm-1")["vm-1"]["outcome"] == "full"
 
 
 def test_a_damaged_point_stops_no_vm(site: RoleSite) -> None:

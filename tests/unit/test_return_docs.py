@@ -28,6 +28,8 @@ FREE = {
     # What a run says about itself.
     "backup_point_info.runs.owner",
     "backup_run.others.owner",
+    # A record of vm_info, of the version of the service that made it.
+    "backup_point_info.points.vm",
     # The guide Errors describes the errors of all modules.
     *("host_network_info.hosts.error", "job_info.jobs.error.causes", "job_wait.jobs.error.causes"),
 }

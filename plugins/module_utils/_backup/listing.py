@@ -18,10 +18,13 @@ from .runs import Runs
 from .space import read_space
 
 
-def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None) -> dict[str, Any]:
+def list_points(
+    repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None, has_records: bool = False
+) -> dict[str, Any]:
     """Return the points, the newest whole checkpoint of each volume, tasks and runs that work, and the free space.
 
     ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
+    ``has_records`` adds the record of the VM to each point.
     """
     now = datetime.now(timezone.utc)
     uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
@@ -29,7 +32,9 @@ def list_points(repository: Repository, vm_uuids: Sequence[str] | None, qemu: Qe
     checkpoints: list[dict[str, Any]] = []
     for uuid in uuids:
         history = History.read(repository.vm(uuid), now)
-        points += _describe_points(history, qemu)
+        records = {point.stamp: dict(point.vm) for point in history.points} if has_records else {}
+        described = _describe_points(history, qemu)
+        points += [{**each, "vm": records.get(each["point"])} if has_records else each for each in described]
         checkpoints += _list_checkpoints(repository, history)
     free, total = read_space(repository.root)
     space = {"free_bytes": free, "total_bytes": total}

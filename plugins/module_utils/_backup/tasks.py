@@ -35,7 +35,7 @@ def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, 
 def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:
     """List points."""
     repository = Repository(params["repository"], params["initialize"])
-    listed = list_points(repository, params["vm_uuids"], qemu if params["check"] else None)
+    listed = list_points(repository, params["vm_uuids"], qemu if params["check"] else None, params["records"])
     return {"changed": False, **listed}
 
 

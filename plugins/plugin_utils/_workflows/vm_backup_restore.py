@@ -1,10 +1,13 @@
-"""Export the volumes of a stopped VM, so that a data mover writes a restore point into them, and end the exports."""
+"""Export the volumes of a stopped VM, so that a data mover writes a restore point into them, and end the exports.
+
+A VM that was removed is made again before. Its description says so until it is as it was.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
@@ -29,11 +32,31 @@ from .backup_report import Made
 from .marks import Mark, Marks
 from .report import Entry, Report
 from .settings import VmBackupRestoreSettings
-from .site import Site
-from .wish import Wish
+from .site import GONE, Site
+from .vm_from_point import (
+    NEW,
+    NONE,
+    attach_nics,
+    choose_uuid,
+    describe_call,
+    find,
+    find_conflicts,
+    list_copies,
+    list_nics,
+    make,
+    match_volumes,
+    name_volume,
+)
+from .wish import Wish, index
 
 # The description of the snapshot groups that the workflow takes.
 MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
+
+# What is done with the point: it is written into the VM that exists, or into one that is made.
+RESTORED, CREATED = "restored", "created"
+
+# How the description of a VM that the workflow has made begins, until it is as it was.
+UNFINISHED = "Being made by the role virtinfra.manager.vm_backup_restore. Do not start it: run the role again."
 
 # The words of the mark of a VM: how it was before it was stopped, and after the first one that it may be half written.
 WRITING, RUNNING, STOPPED = "writing", "Running", "Stopped"
@@ -54,6 +77,11 @@ class Settings(VmBackupRestoreSettings):
         """The states of the VM in which a restore may begin."""
         return (STOPPED, RUNNING) if self.stop else (STOPPED,)
 
+    @property
+    def creates(self) -> bool:
+        """Whether the VM is made."""
+        return self.state == CREATED
+
     def check(self) -> None:
         """Raise InvalidOptions for variables that do not fit."""
         check_repository(self.repository, "vm_backup_restore_repository")
@@ -63,34 +91,69 @@ class Settings(VmBackupRestoreSettings):
                 " Omit vm_backup_restore_volumes, vm_backup_restore_map, vm_backup_restore_stop and"
                 " vm_backup_restore_start"
             )
+        if self.creates and (self.to_directory or self.volumes or self.map or self.stop):
+            raise InvalidOptions(
+                "vm_backup_restore_state created makes a VM with all volumes of the point. Omit"
+                " vm_backup_restore_to_directory, vm_backup_restore_volumes, vm_backup_restore_map and"
+                " vm_backup_restore_stop"
+            )
+        if (self.name or self.cluster) and not self.creates:
+            raise InvalidOptions(
+                "vm_backup_restore_name and vm_backup_restore_cluster are those of a VM that is made. Set"
+                " vm_backup_restore_state to created"
+            )
         if self.rate_limit < 0:
             raise InvalidOptions(f"vm_backup_restore_rate_limit must be at least 0, not {self.rate_limit}")
 
 
 def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
-    """Return the mover to ask for points, and the VM whose points it lists: all, if the VM was made of another one."""
+    """Return the mover to ask for points, and the VM whose points it lists: all, if it is not that of the point."""
     settings = Settings(**options)
     settings.check()
-    vm = None if settings.to_directory else _find_vm(site, settings.vm)
+    vm = None if settings.to_directory or settings.creates else _find_vm(site, settings.vm)
     uuids = [vm["uuid"]] if vm and not settings.map else None
-    return Report("volumes", next={"vm_uuids": uuids, "mover": settings.mover, "repository": settings.repository})
+    asked = {"vm_uuids": uuids, "mover": settings.mover, "repository": settings.repository}
+    return Report("volumes", next={**asked, "records": settings.creates})
 
 
-def _find_vm(site: Site, reference: str) -> Record:
-    """Return the VM with a uuid or a name. Raise InvalidOptions if there is none, or several."""
+def _find_vm(site: Site, reference: str) -> Record | None:
+    """Return the VM with a uuid or a name, None if there is none. Raise InvalidOptions if there are several."""
     selection = site.select_vms([], [reference])
-    if len(selection.objects) != 1:
-        problem = "several VMs have" if selection.objects else "no VM has"
+    if len(selection.objects) > 1:
         raise InvalidOptions(
-            f"{problem} the name or uuid {reference}. {NOTHING} Check vm_backup_restore_vm, or give a uuid"
+            f"several VMs have the name or uuid {reference}. {NOTHING} Check vm_backup_restore_vm, or give a uuid"
         )
-    return selection.objects[0]
+    return next(iter(selection.objects), None)
+
+
+def _refuse_missing(site: Site, points: Sequence[Record], settings: Settings) -> None:
+    """Raise InvalidOptions that says how a VM comes back that is not there."""
+    rows = [vm for vm in site.read("vm_info")["vms"] if settings.vm in (vm["uuid"], vm["name"])]
+    destroyed = "".join(
+        f" The VM {vm['uuid']} with this name is only destroyed: the module vm recovers it with recover: true, and its"
+        " newest state with it, but for its data volumes."
+        for vm in rows
+        if vm["state"] == GONE[0]
+    )
+    found = [point for point in points if settings.vm in (point["vm_uuid"], point["vm_name"])]
+    newest = max((str(point["point"]) for point in found), default=None)
+    way = (
+        f"The repository has its point {newest}. Set vm_backup_restore_state to created, which makes the VM again, or"
+        " vm_backup_restore_to_directory, which writes the volumes into files"
+        if newest
+        else "The repository has no point of it. Check vm_backup_restore_vm"
+    )
+    raise InvalidOptions(f"no VM has the name or uuid {settings.vm}. {NOTHING}{destroyed} {way}")
 
 
 def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Return what would be overwritten. Raise InvalidOptions if anything speaks against it."""
     settings, listed = Settings(**options), given["listed"]
+    if settings.creates:
+        return Report("volumes", next=_plan_creation(site, listed, settings))
     vm = None if settings.to_directory else _find_vm(site, settings.vm)
+    if vm is None and not settings.to_directory:
+        _refuse_missing(site, listed["points"], settings)
     point = choose_point(listed["points"], vm, settings)
     if vm is None:
         lines = [f"All volumes of the point {point['point']} are written into files in {settings.to_directory}."]
@@ -102,6 +165,14 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     targets = choose_targets(point, vm, settings)
     if settings.snapshot_first:
         _refuse_lack_of_room(site, targets, [each for each in listed["points"] if each["vm_uuid"] == point["vm_uuid"]])
+    planned = {"vm": vm, "point": point, "targets": targets, **_plan_work(vm, point, targets, listed, ended, settings)}
+    return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
+
+
+def _plan_work(
+    vm: Record, point: Record, targets: Sequence[Record], listed: Record, ended: list[str], settings: Settings
+) -> Record:
+    """Return the run that takes the VM, and what the data mover checks."""
     # The point may be that of another VM, whose folder says how far the restore is.
     vms = list(dict.fromkeys((point["vm_uuid"], vm["uuid"])))
     run = {"run": str(uuid4()), "owner": describe_owner(settings.timeout + SILENCE), "vm_uuids": vms, "ended": ended}
@@ -109,9 +180,95 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     has_leftover = any(each["run"] in ended and vm["uuid"] in each["vm_uuids"] for each in listed["runs"])
     # Whatever can be read is read before the VM is stopped.
     check = {**_describe_copy(point, settings), "sources": [target["source"] for target in targets], "run": run["run"]}
-    work = {"runs": [run], "checks": [check], "has_leftover": has_leftover}
-    planned = {"vm": vm, "point": point, "targets": targets, **work}
-    return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
+    return {"runs": [run], "checks": [check], "has_leftover": has_leftover}
+
+
+def _plan_creation(site: Site, listed: Record, settings: Settings) -> Record:
+    """Return the plan for a VM that is made of a point, or that an earlier run has made. Raise InvalidOptions."""
+    point = choose_point(listed["points"], None, settings)
+    name, copies = settings.name or str(point["vm_name"]), list_copies(point)
+    vms: list[Record] = site.read("vm_info")["vms"]
+    uuid = choose_uuid(f"vm_backup_restore {point['vm_uuid']} {point['point']} {name}", index(vms))
+    made = next((vm for vm in vms if vm["uuid"] == uuid), None)
+    _refuse_twins(name, uuid, vms)
+    targets = [
+        {"source": copy["volume_uuid"], "uuid": None, "name": name_volume(point, copy), "size": copy["size"]}
+        for copy in copies
+    ]
+    if made and not is_unfinished(made):
+        line = f"The VM {name} ({uuid}) was made of the point {point['point']} by an earlier run, and stays as it is."
+        idle = {"runs": [], "checks": [], "has_leftover": False, "call": None}
+        return {"vm": made, "point": point, "targets": targets, **idle, "lines": [line]}
+    nics = list_nics(point, settings.nics)
+    if conflicts := find_conflicts(nics, uuid, vms):
+        raise InvalidOptions(
+            f"{'; '.join(conflicts)}. {NOTHING} Set vm_backup_restore_nics to {NEW} or {NONE}, or detach these NICs"
+        )
+    _refuse_missing_networks(site, nics)
+    vm = made or {"uuid": uuid, "name": name, "state": STOPPED, "all_volumes": []}
+    ended = list_ended({"others": listed["runs"]})
+    refuse_busy(vm, [], listed, ended, settings)
+    # The description is there from the first moment, so that the VM is never taken for a whole one.
+    description = f"{UNFINISHED} Restore point {point['point']} of {point['vm_name']}."
+    cluster = _choose_cluster(site, point, settings)
+    call = describe_call(point, name=name, description=description, resourceUuid=uuid, clusterUuid=cluster)
+    work = _plan_work(vm, point, targets, listed, ended, settings)
+    planned = {"vm": vm, "point": point, "targets": targets, **work, "call": call, "nics": nics}
+    return {**planned, "lines": describe_creation(planned)}
+
+
+def is_unfinished(vm: Record) -> bool:
+    """Return whether the workflow has made a VM, and not finished it."""
+    return str(vm.get("description")).startswith(UNFINISHED)
+
+
+def _refuse_twins(name: str, uuid: str, vms: Sequence[Record]) -> None:
+    """Raise InvalidOptions if another VM has the name of the new one."""
+    if twin := next((vm for vm in vms if vm["name"] == name and vm["uuid"] != uuid and vm["state"] not in GONE), None):
+        raise InvalidOptions(
+            f"a VM has the name {name} already ({twin['uuid']}). {NOTHING} To write the point into it, omit"
+            " vm_backup_restore_state. To make another VM beside it, set vm_backup_restore_name"
+        )
+
+
+def _choose_cluster(site: Site, point: Record, settings: Settings) -> str:
+    """Return the uuid of the cluster of the new VM. Raise InvalidOptions if it does not exist."""
+    wanted = settings.cluster or point["vm"].get("cluster_uuid")
+    clusters = site.read("resource_info", resource_type="cluster")["resources"]
+    found = [str(each["uuid"]) for each in clusters if wanted in (each["uuid"], each["name"])]
+    if len(found) != 1:
+        known = ", ".join(sorted(str(each["name"]) for each in clusters))
+        raise InvalidOptions(
+            f"{'several clusters have' if found else 'no cluster has'} the name or uuid {wanted}. {NOTHING} Set"
+            f" vm_backup_restore_cluster to one of {known}"
+        )
+    return found[0]
+
+
+def _refuse_missing_networks(site: Site, nics: Sequence[Record]) -> None:
+    """Raise InvalidOptions if a network of the new VM does not exist."""
+    wanted = {nic["l3_network"] for nic in nics}
+    known = (
+        {each["uuid"] for each in site.read("resource_info", resource_type="l3_network")["resources"]} if nics else ()
+    )
+    if missing := sorted(wanted.difference(known)):
+        raise InvalidOptions(
+            f"the service has no L3 networks {', '.join(missing)}, which the VM had. {NOTHING} Set"
+            f" vm_backup_restore_nics to {NONE}, and attach NICs with the module vm_nic"
+        )
+
+
+def describe_creation(planned: Record) -> list[str]:
+    """Return lines that say what VM is made."""
+    call, point = planned["call"], planned["point"]
+    lines = [f"The VM {call['name']} is made of the point {point['point']} of {point['vm_name']}, with these volumes:"]
+    lines += [f"- {target['name']} ({target['source']}), {target['size']} bytes" for target in planned["targets"]]
+    lines += [f"- not {each['name']} ({each['volume_uuid']}): {each['reason']}" for each in point.get("left_out") or ()]
+    nics = [
+        f"- a NIC in the network {nic['l3_network']}, {nic.get('static_ip') or 'new address'}"
+        for nic in planned["nics"]
+    ]
+    return lines + (nics or ["- no NIC"])
 
 
 def _describe_file(copy: Record, settings: Settings) -> Record:
@@ -156,7 +313,7 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
 def refuse_busy(vm: Record, tasks: Sequence[Record], listed: Record, ended: Sequence[str], settings: Settings) -> None:
     """Raise InvalidOptions if the VM runs, or something reads or writes its volumes. Runs that have ended do not."""
     if vm["state"] not in settings.accepted:
-        hint = "" if settings.stop else " Stop it, or set vm_backup_restore_stop"
+        hint = "" if settings.stop else " Stop it" if settings.creates else " Stop it, or set vm_backup_restore_stop"
         raise InvalidOptions(f"a restore needs a stopped VM, and {vm['name']} is {vm['state']}. {NOTHING}{hint}")
     for task in tasks:
         if vm["uuid"] in (task["resource_uuids"] or ()) and has_session(task, is_running=False):
@@ -253,7 +410,7 @@ def describe(vm: Record, point: Record, targets: Sequence[Record]) -> list[str]:
 def confirm(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Raise InvalidOptions unless the user has confirmed what is overwritten."""
     settings, vm = Settings(**options), given["plan"]["vm"]
-    if vm and not site.check_mode and settings.confirm != vm["name"]:
+    if vm and not settings.creates and not site.check_mode and settings.confirm != vm["name"]:
         raise InvalidOptions(
             f"vm_backup_restore_confirm must be the name of the VM, {vm['name']}, because the volumes that were listed"
             f" are overwritten. {NOTHING}"
@@ -275,10 +432,14 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if vm is None:
         work = {**common, "volumes": None, "directory": settings.to_directory, "run": None, "check": True}
         return Report("volumes", next={"work": [work], "snapshot_group": None})
+    if not planned["runs"]:
+        return Report("volumes", next={"work": [], "snapshot_group": None, "is_done": True})
     if site.check_mode:
         return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=True)
-    begun = _Begun()
+    begun = _Begun(planned)
     try:
+        if settings.creates:
+            begun.plan = planned = _make_vm(site, planned, settings)
         infos = _prepare(site, planned, settings, begun)
     except VirtinfraError as failure:
         # The last step needs to know what was done until then.
@@ -292,17 +453,48 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
 class _Begun:
     """What was done before the volumes are written: this snapshot group taken, the volumes exported.
 
+    ``plan`` is that of the restore, with the VM and its volumes if this run, or an earlier one, has made them.
+
     ``is_marked`` says whether the VM has the mark of this run; ``ran`` whether it ran until this run, or an earlier one
     that was interrupted, stopped it; ``is_off`` whether it is known to be stopped; ``was_half`` whether an earlier run
     may have left it half written.
     """
 
+    plan: Record
     is_marked: bool = False
     ran: bool = False
     is_off: bool = False
     was_half: bool = False
     snapshot_group: str | None = None
     exported: bool = False
+
+
+def _make_vm(site: Site, planned: Record, settings: Settings) -> Record:
+    """Make the VM unless an earlier run has, and return the plan with its volumes. Raise VirtinfraError."""
+    vm = make(site, planned["call"], settings.timeout)
+    if not is_unfinished(vm):
+        raise VirtinfraError(f"The VM {vm['name']} ({vm['uuid']}) is not one that this role makes. It stays as it is.")
+    return _adopt(planned, vm, settings)
+
+
+def _adopt(planned: Record, vm: Record, settings: Settings) -> Record:
+    """Return the plan with a VM that was made, and its volumes. Raise VirtinfraError if it has others than it must."""
+    mapped = replace(settings, map=match_volumes(planned["point"], vm))
+    return {**planned, "vm": vm, "targets": choose_targets(planned["point"], vm, mapped)}
+
+
+def _finish_vm(site: Site, planned: Record, settings: Settings) -> list[str]:
+    """Give a VM that was made its NICs and its description, and return why it is not as it was."""
+    vm, point = planned["vm"], planned["point"]
+    problems = attach_nics(site, vm["uuid"], planned["nics"], settings.timeout)
+    if problems:
+        return [
+            *problems,
+            "Run the role again when the address is free, or attach the NIC with the module vm_nic first",
+        ]
+    description = point["vm"].get("description") or f"Made of the restore point {point['point']} of {point['vm_name']}."
+    result = site.change("vm", {"uuid": vm["uuid"], "description": description}, wait_timeout=settings.timeout)
+    return [f"The VM is restored, but could not get its description: {result['msg']}"] if result["failed"] else []
 
 
 class _VmMark:
@@ -375,7 +567,7 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
             raise VirtinfraError(f"The VM could not be stopped: {reason}")
         begun.is_off = True
         _require_unchanged(site, vm, targets, (STOPPED,))
-    if settings.snapshot_first:
+    if settings.snapshot_first and not settings.creates:
         begun.snapshot_group = _take_snapshots(site, vm, settings)
     mark.set(was, is_writing=True)
     if planned["has_leftover"] or begun.was_half:
@@ -480,18 +672,38 @@ def match_exports(infos: Sequence[Record], targets: Sequence[Record]) -> list[Re
 def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the exports, leave the VM as it has to be, and return an entry for each volume."""
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
+    if settings.creates:
+        planned = begun.get("plan") or _find_made(site, planned, settings)
     vm, results = planned["vm"], given.get("restored") or []
     name = (vm or {"name": planned["point"]["vm_name"]})["name"]
     site.ask(Wish({each["source"]: {"vm": name, "volume": each["source"]} for each in planned["targets"]}))
     rows = list_volumes(planned["targets"], results, site.check_mode)
+    if begun.get("is_done"):
+        rows = [{**row, "state": "unchanged"} for row in rows]
     problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
     if not problems and not all(row["state"] in WRITTEN for row in rows):
         problems.append("The data mover has not said that it has written all volumes")
-    if vm and _may_have_begun(site, given):
+    if vm and not begun.get("is_done") and _may_have_begun(site, given):
         # A step that was interrupted does not say whether it has exported the volumes and stopped the VM.
-        begun = begun or {"exported": True, "ran": vm["state"] != STOPPED}
+        begun = begun or {"exported": has_targets(planned), "ran": vm["state"] != STOPPED}
         _finish(site, settings, _Restored(planned, begun, rows, problems))
     return Report("volumes", build_entries(planned, rows, problems, begun.get("snapshot_group")))
+
+
+def has_targets(planned: Record) -> bool:
+    """Return whether the volumes to write exist. Those of a VM that was not made do not."""
+    return all(target["uuid"] for target in planned["targets"])
+
+
+def _find_made(site: Site, planned: Record, settings: Settings) -> Record:
+    """Return the plan with the VM that an interrupted step has made; as it is if it has made none, or in check mode."""
+    if site.check_mode or not planned["call"]:
+        return planned
+    try:
+        vm = find(site, planned["vm"]["uuid"])
+        return _adopt(planned, vm, settings) if vm and is_unfinished(vm) else planned
+    except VirtinfraError:
+        return planned
 
 
 def _may_have_begun(site: Site, given: Record) -> bool:
@@ -533,6 +745,8 @@ def _finish(site: Site, settings: Settings, done: _Restored) -> None:
     try:
         mark = _VmMark(site, done.planned)
         may_be_half = not done.is_untouched or done.begun.get("was_half", mark.says_writing)
+        if not problems and settings.creates:
+            problems += _finish_vm(site, done.planned, settings)
         if not problems:
             _leave(mark, settings.start, settings, problems, "The VM is restored, but could not be started")
         elif done.begun["ran"] and not (may_be_half or remains):
@@ -630,7 +844,12 @@ def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[st
             "error": error,
         }
         entries.append(
-            Entry(Made(word=members["outcome"], error=error), str(row["target"]), members, row["volume_uuid"])
+            Entry(
+                Made(word=members["outcome"], error=error),
+                str(row["target"] or row["volume_uuid"]),
+                members,
+                row["volume_uuid"],
+            )
         )
     return entries
 

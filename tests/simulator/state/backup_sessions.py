@@ -164,8 +164,12 @@ def describe_volume(store: Store, volume: Record) -> dict[str, Any]:
 
 
 def host_address(store: Store, vm: Record) -> str | None:
-    """Return the management address of the host on which a VM runs or ran."""
-    host = store["host"].find(vm["hostUuid"] or vm["lastHostUuid"] or "")
+    """Return the management address of the host on which a VM runs or ran, of one that never ran one of its cluster."""
+    if (uuid := vm["hostUuid"] or vm["lastHostUuid"]) is None:
+        hosts = (host for host in store["host"].all() if host["clusterUuid"] == vm["clusterUuid"])
+        host = next((host for host in hosts if host["status"] == "Connected"), None)
+    else:
+        host = store["host"].find(uuid)
     return host["managementIp"] if host else None
 
 

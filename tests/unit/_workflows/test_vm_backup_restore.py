@@ -29,13 +29,13 @@ def service(sim: Simulator) -> Simulator:
     return sim
 
 
-def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
+def step(work: WorkflowRunner, word: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
     """Run a step of the workflow for the VM vm-1. The files of the point are whole, unless ``given`` says otherwise."""
-    if name in ("begin", "end"):
+    if word in ("begin", "end"):
         given = {"checked": checked(given["plan"]), **given}
     values = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", **variables}
     prefixed = {f"vm_backup_restore_{key}": value for key, value in values.items()}
-    return work("vm_backup_restore", prefixed, check, step=name, given=given)
+    return work("vm_backup_restore", prefixed, check, step=word, given=given)
 
 
 def list_acts(ran: WorkflowRun) -> list[str]:
@@ -311,7 +311,7 @@ def test_which_points_are_asked_for(service: Simulator, work: WorkflowRunner) ->
     ]
     for variables, uuids in cases:
         selected = step(work, "select", mover="m1", **variables).result["next"]
-        assert selected == {"vm_uuids": uuids, "mover": "m1", "repository": "/srv/backups"}
+        assert selected == {"vm_uuids": uuids, "mover": "m1", "repository": "/srv/backups", "records": False}
     for service_vm in service.records("vm"):
         service.change("vm", service_vm["uuid"], name="twin")
     assert "several VMs have the name or uuid twin. Nothing was changed." in step(work, "select", vm="twin").message
@@ -802,3 +802,202 @@ def test_a_mark_that_cannot_be_changed_starts_no_vm(service: Simulator, work: Wo
     ended = step(work, "end", given)
     assert set(ended.outcomes) == {"failed"}
     assert "The tag 'virtinfra.manager vm_backup_restore" in ended.report[0]["error"]
+
+
+# ------------------------------------------------------------------------------------------------------------- created
+
+
+def list_removed(service: Simulator, number: int = 0, **members: Any) -> dict[str, Any]:
+    """Return a point with the record of a VM, which is destroyed and expunged then."""
+    vm = service.records("vm")[number]
+    record = ModuleRunner(service)("vm_info", {"uuid": vm["uuid"]}).result["vms"][0]
+    listed = list_points(service, number, vm=record, left_out=[])
+    for device, copy in enumerate(listed["points"][0]["volumes"]):
+        copy["device_id"] = device
+    listed["points"][0].update(members)
+    removal = {"uuid": vm["uuid"], "state": "absent", "data_volumes": "delete", "expunge": True}
+    assert not ModuleRunner(service)("vm", removal).failed
+    return listed
+
+
+def create(
+    work: WorkflowRunner, listed: dict[str, Any], check: bool = False, write: str = "restored", **variables: Any
+) -> list[WorkflowRun]:
+    """Run the steps that make a VM of a point: plan, begin, end."""
+    given = {"state": "created", "confirm": None, **variables}
+    planned = step(work, "plan", {"listed": listed}, check, **given)
+    plan = planned.result["next"]
+    assert step(work, "confirm", {"plan": plan}, check, **given).result["failed_count"] == 0
+    known = {"plan": plan, "taken": taken(plan)}
+    begun = step(work, "begin", known, check, **given)
+    written_rows = (
+        written({**plan, "targets": begun.result["next"]["plan"]["targets"]}, write) if work_of(begun) else []
+    )
+    return [
+        planned,
+        begun,
+        step(work, "end", {**known, "begun": begun.result, "restored": written_rows}, check, **given),
+    ]
+
+
+def work_of(begun: WorkflowRun) -> Any:
+    """Return what the data mover gets."""
+    return begun.result["next"]["work"]
+
+
+def find_named(service: Simulator, name: str) -> dict[str, Any]:
+    """Return the VM with a name that is not destroyed."""
+    (vm,) = [vm for vm in service.records("vm") if vm["name"] == name and vm["state"] != "Destroyed"]
+    return vm
+
+
+def test_a_removed_vm_is_made_again(service: Simulator, work: WorkflowRunner) -> None:
+    """As large as it was, with its volumes in their order and its addresses; check mode predicts it without a call."""
+    before = service.records("vm")[0]
+    listed = list_removed(service)
+    predicted, would_begin, would_end = create(work, listed, check=True)
+    assert (would_end.outcomes, would_begin.result["changed"]) == (["changed"] * 2, True)
+    assert list_acts(would_begin) == list_acts(would_end) == []
+    assert (
+        predicted.result["next"]["lines"][0] == f"The VM vm-1 is made of the point {STAMP} of vm-1, with these volumes:"
+    )
+    planned, begun, ended = create(work, listed, start=True)
+    assert list_acts(begun) == ["CreateVmInstance", "ExportNbdVolumes"]
+    attached = ["AttachL3NetworkToVm"] * len(before["vmNics"])
+    assert list_acts(ended) == ["UnexportNbdVolumes", *attached, "UpdateVmInstance", "StartVmInstance"]
+    assert ended.outcomes == ["changed"] * 2, ended.message
+    after = find_named(service, "vm-1")
+    same = ("name", "description", "cpuNum", "memorySize", "platform", "architecture", "guestOsType", "clusterUuid")
+    assert {name: after[name] for name in same} == {name: before[name] for name in same}
+    assert (after["state"], after["defaultL3NetworkUuid"]) == ("Running", before["defaultL3NetworkUuid"])
+    assert [each["size"] for each in after["allVolumes"]] == [each["size"] for each in before["allVolumes"]]
+    nic_members = ("l3NetworkUuid", "ip", "mac")
+    nics = [[[nic[name] for name in nic_members] for nic in vm["vmNics"]] for vm in (before, after)]
+    assert nics[0] == nics[1]
+    (item,) = work_of(begun)
+    new = {volume["uuid"] for volume in after["allVolumes"]}
+    assert [info["source"] for info in item["volumes"]] == [each["uuid"] for each in before["allVolumes"]]
+    assert {info["volume"]["volume_uuid"] for info in item["volumes"]} == new == {e["target"] for e in ended.report}
+    # A second run, of this or of another controller, finds the same VM, and leaves it as it is.
+    planned, begun, ended = create(work, listed, start=True)
+    assert (list_acts(begun), list_acts(ended), ended.outcomes) == ([], [], ["unchanged"] * 2)
+    assert "made of the point" in planned.result["next"]["lines"][0]
+    assert (begun.result["changed"], ended.result["changed"]) == (False, False)
+
+
+def test_a_creation_that_was_interrupted_is_continued(service: Simulator, work: WorkflowRunner) -> None:
+    """Its description says that it is not whole, and there is one VM in the end."""
+    listed = list_removed(service)
+    service.fault("fail", "ExportNbdVolumes", error={"code": "SYS.1000", "details": "no port is free"})
+    ended = create(work, listed, start=True)[2]
+    assert set(ended.outcomes) == {"failed"}
+    assert "no port is free" in ended.report[0]["error"]
+    half = find_named(service, "vm-1")
+    assert half["description"].startswith("Being made by the role virtinfra.manager.vm_backup_restore.")
+    assert half["state"] == "Stopped"
+    dummy, begun, ended = create(work, listed, start=True)
+    assert "CreateVmInstance" not in begun.calls
+    assert ended.outcomes == ["changed"] * 2
+    assert find_named(service, "vm-1")["uuid"] == half["uuid"]
+
+
+def test_a_response_of_the_creation_that_was_lost(service: Simulator, work: WorkflowRunner) -> None:
+    listed = list_removed(service)
+    service.fault("drop_after", "CreateVmInstance")
+    assert create(work, listed)[2].outcomes == ["changed"] * 2
+    assert find_named(service, "vm-1")["state"] == "Stopped"
+
+
+def test_a_vm_that_cannot_be_made(service: Simulator, work: WorkflowRunner) -> None:
+    listed = list_removed(service)
+    service.fault("fail", "CreateVmInstance", error={"code": "SYS.1090", "details": "no host has room"})
+    dummy, begun, ended = create(work, listed)
+    assert (list_acts(begun), list_acts(ended), set(ended.outcomes)) == (["CreateVmInstance"], [], {"failed"})
+    assert "The VM vm-1 could not be made" in ended.report[0]["error"]
+    assert "no host has room" in ended.report[0]["error"]
+
+
+def test_a_vm_that_is_made_beside_the_old_one(service: Simulator, work: WorkflowRunner) -> None:
+    """Not with its addresses."""
+    vm = service.records("vm")[0]
+    record = ModuleRunner(service)("vm_info", {"uuid": vm["uuid"]}).result["vms"][0]
+    listed = list_points(service, vm=record, left_out=[])
+    for device, copy in enumerate(listed["points"][0]["volumes"]):
+        copy["device_id"] = device
+    given: dict[str, Any] = {"state": "created", "confirm": None}
+    refused = step(work, "plan", {"listed": listed}, **given)
+    assert "a VM has the name vm-1 already" in refused.message
+    refused = step(work, "plan", {"listed": listed}, **given, name="vm-1-copy")
+    assert f"vm-1 has the address {vm['vmNics'][0]['ip']}. Nothing was changed." in refused.message
+    for nics, expected in (("none", 0), ("new", len({nic["l3NetworkUuid"] for nic in vm["vmNics"]}))):
+        name = f"vm-1-{nics}"
+        ended = create(work, listed, name=name, nics=nics)[2]
+        assert ended.outcomes == ["changed"] * 2
+        assert len(find_named(service, name)["vmNics"]) == expected
+    assert find_named(service, "vm-1") == vm
+
+
+def test_what_of_a_creation_is_refused(service: Simulator, work: WorkflowRunner) -> None:
+    listed = list_removed(service)
+    (point,) = listed["points"]
+    data = {**listed, "points": [{**point, "volumes": point["volumes"][1:]}]}
+    elsewhere = {**listed, "points": [{**point, "vm": {**point["vm"], "cluster_uuid": "f" * 32}}]}
+    nic = {**point["vm"]["vm_nics"][0], "l3_network_uuid": "f" * 32}
+    offline = {**listed, "points": [{**point, "vm": {**point["vm"], "vm_nics": [nic]}}]}
+    running = {**listed, "running": [{"vm_uuid": point["vm_uuid"], "point": STAMP}]}
+    cases: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("has no copy of a root volume", data, {}),
+        (f"no cluster has the name or uuid {'f' * 32}", elsewhere, {}),
+        ("no cluster has the name or uuid nowhere", listed, {"cluster": "nowhere"}),
+        (f"has no L3 networks {'f' * 32}", offline, {}),
+        ("does not have a point of the VM vm-9", listed, {"vm": "vm-9"}),
+    ]
+    for message, points, variables in cases:
+        ran = step(work, "plan", {"listed": points}, state="created", confirm=None, **variables)
+        assert (message in ran.message, "Nothing was changed." in ran.message, ran.calls) == (True, True, []), (
+            ran.message
+        )
+    assert "next" in step(work, "plan", {"listed": running}, state="created", confirm=None).result
+    for variables in ({"stop": True}, {"volumes": ["v"]}, {"map": {"a": "b"}}, {"to_directory": "/srv"}):
+        message = step(work, "select", state="created", **variables).message
+        assert "vm_backup_restore_state created makes a VM" in message
+    assert "Set vm_backup_restore_state to created" in step(work, "select", name="x").message
+
+
+def test_a_removed_vm_that_is_not_asked_to_be_made(service: Simulator, work: WorkflowRunner) -> None:
+    """The message names the point, and the ways to use it."""
+    vm = service.records("vm")[0]["uuid"]
+    listed = list_points(service)
+    assert not ModuleRunner(service)("vm", {"uuid": vm, "state": "absent"}).failed
+    assert step(work, "select").result["next"]["vm_uuids"] is None
+    message = step(work, "plan", {"listed": listed}).message
+    assert f"The VM {vm} with this name is only destroyed: the module vm recovers it with recover: true" in message
+    assert f"The repository has its point {STAMP}. Set vm_backup_restore_state to created" in message
+    assert "The repository has no point of it" in step(work, "plan", {"listed": {**listed, "points": []}}).message
+
+
+def test_an_address_that_was_taken_meanwhile(service: Simulator, work: WorkflowRunner) -> None:
+    """The VM is not started, and a later run completes it."""
+    listed = list_removed(service)
+    service.fault("fail", "AttachL3NetworkToVm", error={"code": "SYS.1007", "details": "the address is in use"})
+    ended = create(work, listed, start=True)[2]
+    assert set(ended.outcomes) == {"failed"}
+    assert "is missing" in ended.report[0]["error"]
+    assert "The VM was not started" in ended.report[0]["error"]
+    assert find_named(service, "vm-1")["state"] == "Stopped"
+    ended = create(work, listed, start=True, write="unchanged")[2]
+    assert (set(ended.outcomes), find_named(service, "vm-1")["state"]) == ({"unchanged"}, "Running")
+
+
+def test_a_creation_whose_step_was_interrupted(service: Simulator, work: WorkflowRunner) -> None:
+    """The next step looks what it has made, and ends its exports."""
+    listed = list_removed(service)
+    given: dict[str, Any] = {"state": "created", "confirm": None}
+    planned = step(work, "plan", {"listed": listed}, **given).result["next"]
+    known = {"plan": planned, "taken": taken(planned)}
+    interrupted = {"failed": True, "msg": "the keyword timeout"}
+    ended = step(work, "end", {**known, "begun": interrupted, "restored": []}, **given)
+    assert (list_acts(ended), set(ended.outcomes)) == ([], {"failed"})
+    step(work, "begin", known, **given)
+    ended = step(work, "end", {**known, "begun": interrupted, "restored": []}, **given)
+    assert (list_acts(ended), set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
