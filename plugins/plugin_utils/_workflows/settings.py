@@ -173,6 +173,10 @@ class VmBackupRestoreSettings:
     vm: str
     repository: str
     confirm: str | None = None
+    state: Literal["restored", "created"] = "restored"
+    name: str | None = None
+    nics: Literal["same", "new", "none"] = "same"
+    cluster: str | None = None
     point: str | None = None
     volumes: list[str] = field(default_factory=list)
     mover: str = "localhost"
