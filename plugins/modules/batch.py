@@ -200,7 +200,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._modules.act import batch_module
+from ..module_utils._modules.in_controller import batch_module
 
 MODULE = batch_module(
     options={

@@ -121,7 +121,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._modules.act import job_module
+from ..module_utils._modules.jobs import job_module
 
 MODULE = job_module(wait=False)
 

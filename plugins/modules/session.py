@@ -87,7 +87,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._modules.act import session_module
+from ..module_utils._modules.sessions import session_module
 
 MODULE = session_module(
     options={

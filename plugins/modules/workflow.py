@@ -159,7 +159,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._modules.act import workflow_module
+from ..module_utils._modules.in_controller import workflow_module
 
 MODULE = workflow_module(
     options={

@@ -24,10 +24,10 @@ def list_files(room: str) -> list[str]:
 def write_lists(text: str) -> str:
     """Return the text of the document with the present files of each room."""
     rows = [*_find_rows(text)]
-    named = {name for _room, names, _row in rows for name in names}
+    named = {(room, name) for room, names, _row in rows for name in names}
     for number, (room, names, row) in enumerate(rows):
         files = list_files(room)
-        new = [name for name in files if name not in named and _takes(rows, number, name)]
+        new = [name for name in files if (room, name) not in named and _takes(rows, number, name)]
         listed = " ".join(f"`{name}`" for name in sorted({*names, *new} & {*files}))
         text = text.replace(row[0], f"| `{room}` |{row[2]}| {listed} |")
     return text

@@ -18,6 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup import r
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import mover
 
 from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
+from support.room_lists import DOCUMENT, write_lists
 
 PLUGINS = ROOT / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
@@ -273,6 +274,15 @@ def test_the_files_of_each_room_are_named() -> None:
         Path(room).name: sorted(path.stem for path in (PLUGINS / room).glob("[!_]*.py")) for room in ROOMS
     }
     assert {room: sorted(files) for room, files in named.items()} == files_of_rooms
+
+
+def test_a_new_file_is_named_in_the_row_of_its_kind(subtests: pytest.Subtests) -> None:
+    """The workflow of a role is named beside those of the others, any other file in the last row of its room."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for name in ("reader", "tasks", "vm_power", "wish"):
+        with subtests.test(name):
+            assert f" `{name}` " in text
+            assert write_lists(text.replace(f" `{name}`", "", 1)) == text
 
 
 def test_unit_tests_are_in_the_folders_of_the_rooms() -> None:

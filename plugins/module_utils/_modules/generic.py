@@ -31,7 +31,8 @@ from .._client.client import Client
 from .._client.names import find_uuid, resolve_name
 from .._engine.context import ModuleContext
 from .._engine.results import format_pending_job, format_predicted_job
-from .act import drop_optional_nulls, execute_call, find_item_failure, label_errors
+from .act import drop_optional_nulls, execute_call, label_errors
+from .jobs import find_item_failure
 from .options import TAGS, WAIT, Options
 from .read import list_module
 from .spec import ModuleSpec

@@ -13,7 +13,7 @@ from ...module_utils._http.response import Response
 from ...module_utils._http.webhooks import read_parameter
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.terminal import make_printable
-from ...module_utils._modules.act import format_job
+from ...module_utils._modules.jobs import format_job
 
 # The HTTP status of the response to a poll of a failed job. A post has the body of that response.
 FAILED_STATUS = 503
