@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..errors import OperationError, invalid_argument, operation_refused, wrong_vm_state
@@ -15,10 +17,32 @@ STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
 MIGRATABLE = ("Running", "Paused", "Unknown")
 REBOOTABLE = ("Running", "NoState", "Crashed")
 
+# What a maintenance neither moves nor stops: what is not known, and what another call is changing.
+UNEVACUATED = ("Destroyed", "Unknown", "Starting", "Stopping", "Rebooting", "Pausing", "Resuming", "Migrating")
+
 
 def _require_state(vm: Record, states: tuple[str, ...], action: str) -> None:
     if vm["state"] not in states:
         raise wrong_vm_state(vm["uuid"], vm["state"], action)
+
+
+@contextmanager
+def _show(call: Call, state: str, origins: tuple[str, ...]) -> Iterator[Callable[[], Record]]:
+    """Show a VM in a state from the start of a call to its end, and as before if the call fails.
+
+    It yields what returns the VM as it was before the call. A service executes the calls for a VM one after the other,
+    so if another call is changing the VM at the start, it is the VM that this one has left.
+    """
+    store, vm = call.store, call.store["vm"].get(call["uuid"])
+    is_shown = call.switches.early_states and vm["state"] in origins
+    if is_shown:
+        store.change("vm", vm["uuid"], state=state)
+    try:
+        yield lambda: Record("vm", {**store["vm"].get(vm["uuid"]), **({"state": vm["state"]} if is_shown else {})})
+    except OperationError:
+        if is_shown and store["vm"].get(vm["uuid"])["state"] == state:
+            store.change("vm", vm["uuid"], state=vm["state"])
+        raise
 
 
 def lies_on_local_storage(store: Store, vm: Record) -> bool:
@@ -50,12 +74,19 @@ def get_migration_target_hosts(call: Call) -> Reply:
 
 
 @operation("StartVmInstance", has_envelope=False)
-def start_vm(call: Call) -> Reply:
+def start_vm(call: Call) -> Steps:
     """Start a VM; a running one is a success. A VM on local storage can start only on the host with its disks."""
-    store, vm = call.store, call.store["vm"].get(call["uuid"])
-    if vm["state"] == "Running":
-        return {"inventory": vm}
-    _require_state(vm, STARTABLE, "start")
+    with _show(call, "Starting", STARTABLE) as read:
+        yield 0.0
+        vm = read()
+        if vm["state"] == "Running":
+            return {"inventory": vm}
+        _require_state(vm, STARTABLE, "start")
+        return {"inventory": _start(call, vm)}
+
+
+def _start(call: Call, vm: Record) -> Record:
+    store = call.store
     hosts = _usable_hosts(store, call.get("clusterUuid", vm["clusterUuid"]))
     if "hostUuid" in call.params:
         requested = store["host"].get(call["hostUuid"])
@@ -67,27 +98,19 @@ def start_vm(call: Call) -> Reply:
     host = next((host for host in hosts if host["uuid"] == vm["lastHostUuid"]), hosts[0])
     place = {"hostUuid": host["uuid"], "lastHostUuid": host["uuid"], "clusterUuid": host["clusterUuid"]}
     restore_addresses(store, vm)
-    return {"inventory": store.change("vm", vm["uuid"], state="Running", **place)}
+    return store.change("vm", vm["uuid"], state="Running", **place)
 
 
 @operation("StopVmInstance", has_envelope=False)
 def stop_vm(call: Call) -> Steps:
-    """Stop a VM; a stopped one is a success. Its state changes at once with the switch `early_states`."""
-    vm = call.store["vm"].get(call["uuid"])
-    if call.switches.early_states and vm["state"] in STOPPABLE:
-        call.store.change("vm", vm["uuid"], state="Stopping")
-    try:
+    """Stop a VM; a stopped one is a success."""
+    with _show(call, "Stopping", STOPPABLE) as read:
         yield 0.0
-    except OperationError:
-        if call.switches.early_states:
-            call.store.change("vm", vm["uuid"], state=vm["state"])
-        raise
-    if not call.switches.early_states:
-        vm = call.store["vm"].get(call["uuid"])
-    if vm["state"] == "Stopped":
-        return {"inventory": vm}
-    _require_state(vm, STOPPABLE, "stop")
-    stopped = stop(call, vm)
+        vm = read()
+        if vm["state"] == "Stopped":
+            return {"inventory": vm}
+        _require_state(vm, STOPPABLE, "stop")
+        stopped = stop(call, vm)
     if vm["uuid"] in call.switches.never_stopped_vms and call.get("stopHA") != "true":
         call.service.jobs.schedule(call.switches.boot, lambda: _start_again(call.store, vm))
     return {"inventory": stopped}
@@ -108,28 +131,34 @@ def stop(call: Call, vm: Record) -> Record:
 
 
 @operation("RebootVmInstance", has_envelope=False)
-def reboot_vm(call: Call) -> Reply:
+def reboot_vm(call: Call) -> Steps:
     """Restart the guest of a VM."""
-    vm = call.store["vm"].get(call["uuid"])
-    _require_state(vm, REBOOTABLE, "reboot")
-    lose_checkpoints(call.store, vm)
-    return {"inventory": call.store.change("vm", vm["uuid"], state="Running", _reboots=vm.get("_reboots", 0) + 1)}
+    with _show(call, "Rebooting", REBOOTABLE) as read:
+        yield 0.0
+        vm = read()
+        _require_state(vm, REBOOTABLE, "reboot")
+        lose_checkpoints(call.store, vm)
+        return {"inventory": call.store.change("vm", vm["uuid"], state="Running", _reboots=vm.get("_reboots", 0) + 1)}
 
 
 @operation("PauseVmInstance", has_envelope=False)
-def pause_vm(call: Call) -> Reply:
+def pause_vm(call: Call) -> Steps:
     """Pause a running VM."""
-    vm = call.store["vm"].get(call["uuid"])
-    _require_state(vm, ("Running",), "pause")
-    return {"inventory": call.store.change("vm", vm["uuid"], state="Paused")}
+    with _show(call, "Pausing", ("Running",)) as read:
+        yield 0.0
+        vm = read()
+        _require_state(vm, ("Running",), "pause")
+        return {"inventory": call.store.change("vm", vm["uuid"], state="Paused")}
 
 
 @operation("ResumeVmInstance", has_envelope=False)
-def resume_vm(call: Call) -> Reply:
+def resume_vm(call: Call) -> Steps:
     """Resume a paused VM."""
-    vm = call.store["vm"].get(call["uuid"])
-    _require_state(vm, ("Paused",), "resume")
-    return {"inventory": call.store.change("vm", vm["uuid"], state="Running")}
+    with _show(call, "Resuming", ("Paused",)) as read:
+        yield 0.0
+        vm = read()
+        _require_state(vm, ("Paused",), "resume")
+        return {"inventory": call.store.change("vm", vm["uuid"], state="Running")}
 
 
 @operation("MigrateVm", timeout_minutes=60, has_envelope=False)
@@ -186,8 +215,7 @@ class Evacuation:
     def begin(self) -> float:
         """Start the evacuation and return how many seconds it takes."""
         store = self.call.store
-        # A maintenance neither moves nor stops a VM whose state is Unknown.
-        moved = [vm for vm in store["vm"].all() if vm["state"] not in ("Destroyed", "Unknown")]
+        moved = [vm for vm in store["vm"].all() if vm["state"] not in UNEVACUATED]
         self.vms = [vm for vm in moved if vm["hostUuid"] == self.host_uuid]
         self.local = {vm["uuid"] for vm in self.vms if lies_on_local_storage(store, vm)}
         for vm in self.vms:
@@ -196,14 +224,19 @@ class Evacuation:
 
     def cancel(self) -> None:
         """Leave all VMs as they were."""
-        for vm in self.vms:
+        for vm in self._list_untouched():
             self.call.store.change("vm", vm["uuid"], state=vm["state"])
+
+    def _list_untouched(self) -> list[Record]:
+        """Return the VMs that nothing else has changed since the start."""
+        states = {vm["uuid"]: vm["state"] for vm in self.call.store["vm"].all()}
+        return [vm for vm in self.vms if states.get(vm["uuid"]) in ("Stopping", "Migrating")]
 
     def end(self) -> None:
         """Stop and migrate the VMs. Raise OperationError when one cannot migrate and the policy does not stop it."""
         store = self.call.store
         failures = []
-        for vm in self.vms:
+        for vm in self._list_untouched():
             try:
                 if vm["uuid"] in self.local:
                     _stop(store, vm)

@@ -108,8 +108,12 @@ class Switches:
         ),
     ] = dataclasses.field(default_factory=list)
     early_states: Annotated[
-        bool, OptionInfo("a virtual machine is Stopping from the start of the call, and not Running until its end")
-    ] = False
+        bool,
+        OptionInfo(
+            "a virtual machine is Starting, Stopping, Rebooting, Pausing or Resuming from the start of the call to its"
+            " end"
+        ),
+    ] = True
     failing_snapshots: Annotated[
         list[str],
         OptionInfo("uuids of snapshots that are neither deleted nor reverted to, which only the results show"),

@@ -85,7 +85,7 @@ def test_later_operation_is_tried_first_with_a_vm_that_does_not_exist(run: Run, 
     ("fault", "code"),
     [
         ({"fault": "status", "status": 404, "form": "plain"}, "UNSUPPORTED"),
-        ({"fault": "fail", "error": NO_RIGHT}, "ID.1002"),
+        ({"fault": "status", "status": 503, "form": "error", "error": NO_RIGHT}, "ID.1002"),
     ],
 )
 def test_nothing_is_changed_if_a_later_operation_is_not_possible(

@@ -752,15 +752,22 @@ def test_a_restore_that_was_killed_while_it_stopped_the_vm(service: Simulator, w
     assert "no space. The VM runs, as before." in ended.report[0]["error"]
 
 
-def test_a_stop_that_is_in_flight(service: Simulator, work: WorkflowRunner) -> None:
-    """The VM shows Running, and will be off."""
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_a_stop_that_is_in_flight(service: Simulator, work: WorkflowRunner, is_shown: bool) -> None:
+    """The VM is Stopping, or still shows Running, and will be off."""
     prepare(service, "Running")
+    service.configure(early_states=is_shown)
     planned = plan(service, work, stop=True).result["next"]
     service.fault("hang", "StopVmInstance")
     step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True, timeout=1)
-    dummy, ended = begin_and_end(work, plan(service, work, stop=True).result["next"], stop=True, timeout=1)
-    assert "an action of an earlier run is still in flight" in ended.report[0]["error"]
-    assert (list_acts(ended), list_marks(service)) == ([], ["Running"])
+    again = plan(service, work, stop=True)
+    if is_shown:
+        assert "a restore needs a stopped VM, and vm-1 is Stopping. Nothing was changed." in again.message
+    else:
+        dummy, ended = begin_and_end(work, again.result["next"], stop=True, timeout=1)
+        assert "an action of an earlier run is still in flight" in ended.report[0]["error"]
+        assert list_acts(ended) == []
+    assert list_marks(service) == ["Running"]
 
 
 def test_the_exports_of_a_restore_that_was_killed_before_a_backup(service: Simulator, work: WorkflowRunner) -> None:
