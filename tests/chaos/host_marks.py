@@ -11,7 +11,7 @@ from typing import Any
 from chaos.marks import kill_after
 from chaos.report import Report
 from simulator.launch import Simulator
-from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host
+from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host, run_maintenance
 
 # The largest number of requests after which a run is killed; later ones have mostly ended.
 MAX_REQUESTS = 60
@@ -52,19 +52,11 @@ class Roles:
 
     def run_maintenance(self) -> None:
         """Put the host into maintenance, and back."""
-        given: dict[str, Any] = {"tasks": str(self._tasks), "running_vms": "stop"}
-        known = run_for_host(self._work, "host_maintenance", self._host, given, step="check").result["next"]
-        entered = run_for_host(self._work, "host_maintenance", self._host, given, step="enter", given=known)
-        known = {**known, "entered": entered.result["next"], "failure": None}
-        run_for_host(self._work, "host_maintenance", self._host, given, step="leave", given=known)
+        run_maintenance(self._work, self._host, self._tasks)
 
     def put_back(self) -> list[WorkflowRun]:
         """Put back what a run has marked, and return what the runs have done that did it."""
-        given = {"state": "absent"}
-        known = run_for_host(self._work, "host_maintenance", self._host, given, step="check").result["next"]
-        entered = run_for_host(self._work, "host_maintenance", self._host, given, step="enter", given=known)
-        known = {**known, "entered": entered.result["next"], "failure": None}
-        left = run_for_host(self._work, "host_maintenance", self._host, given, step="leave", given=known)
+        left = run_maintenance(self._work, self._host, self._tasks, state="absent")
         return [left, self._work("host_evacuation", self.evacuate(state="restored"))]
 
 

@@ -23,10 +23,12 @@ from chaos.fault_matrix import (
     run_matrix,
 )
 from chaos.host_marks import kill_hosts
+from chaos.kills import kill_roles
 from chaos.marks import kill_controllers, walk_marks
 from chaos.playbook_faults import demo, overload, play_demo_with_random_faults, play_targets_with_random_faults, targets
 from chaos.random_walk import random_walk
 from chaos.report import Report
+from chaos.roles import walk_roles
 from chaos.sessions import many_tasks, walk
 from chaos.workflows import run_workflows
 from simulator.launch import Simulator
@@ -79,6 +81,8 @@ SHORT: dict[str, Part] = {
     "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 8, 0.5, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 300, 1)),
     "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 12, 0.3, 1),
+    "roles that are killed in slow calls": in_this_process(lambda sim, report: kill_roles(sim, report, 2, 0.1, 1)),
+    "all roles, two controllers and a person": in_this_process(lambda sim, report: walk_roles(sim, report, 20, 1)),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 15, 1),
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 1),
     "20 tasks at once, 20 requests a second": lambda sim, report: overload(sim, report, 20, 20.0),
@@ -95,9 +99,11 @@ LONG: dict[str, Part] = {
     "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
     "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
     "each fault on each request of workflows": lambda sim, report: run_workflows(sim, report, FAULTS),
-    "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 120, 10.0, 1),
+    "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 12, 10.0, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 5000, 1)),
-    "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 120, 10.0, 1),
+    "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 24, 10.0, 1),
+    "roles that are killed in slow calls": in_this_process(lambda sim, report: kill_roles(sim, report, 60, 0.3, 1)),
+    "all roles, two controllers and a person": in_this_process(lambda sim, report: walk_roles(sim, report, 600, 1)),
     "two controllers and a rogue": lambda sim, report: run_two_controllers(sim, report, 600, 1),
     "demo with each fault on each operation": demo,
     "demo at random": lambda sim, report: play_demo_with_random_faults(sim, report, 10),

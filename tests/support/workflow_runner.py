@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import do_nothing
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
 
@@ -75,42 +74,23 @@ def create_play(hostvars: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 class WorkflowRunner:
-    """Run workflows against a simulator, with the variables of their roles."""
+    """Run workflows against a simulator, with the variables of their roles.
 
-    def __init__(self, sim: Simulator) -> None:
-        self.sim = sim
+    A runner with a number of requests is killed after so many: nothing is sent after that, as if the process had been
+    killed, and it leaves nothing on the controller. `is_killed` catches its end.
+    """
+
+    def __init__(self, sim: Simulator, requests: int | None = None) -> None:
+        self.sim, self._requests = sim, requests
+        self.sent = 0
+
+    def _check_life(self) -> None:
+        if self._requests is not None and self.sent >= self._requests:
+            raise Killed
+        self.sent += 1
 
     def __call__(self, role: str, variables: Mapping[str, Any], check: bool = False, **options: Any) -> WorkflowRun:
         """Run the workflow of a role; ``options`` are those of the module."""
-        return self._run(role, variables, check, options)
-
-    def kill(self, after: int, role: str, variables: Mapping[str, Any], **options: Any) -> bool:
-        """Run the workflow of a role, and end it without a trace after so many requests; return whether it was ended.
-
-        Nothing is sent after that, as if the process had been killed, and the run leaves nothing on the controller.
-        """
-        numbers = itertools.count()
-
-        def check_life() -> None:
-            if next(numbers) >= after:
-                raise Killed
-
-        try:
-            self._run(role, variables, False, options, before_send=check_life)
-        except BaseException as end:
-            if isinstance(end, Killed) or isinstance(end.__cause__, Killed):
-                return True
-            raise
-        return False
-
-    def _run(
-        self,
-        role: str,
-        variables: Mapping[str, Any],
-        check: bool,
-        options: Mapping[str, Any],
-        before_send: Callable[[], None] = do_nothing,
-    ) -> WorkflowRun:
         connection = {"base_url": self.sim.url, "session_id": self.sim.session, "api_token": self.sim.token}
         self.sim.clear_log()
         outcome = run_module(
@@ -119,9 +99,24 @@ class WorkflowRunner:
             check,
             run_objects=partial(run_objects, lambda dummy: {}),
             run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file),
-            before_send=before_send,
+            before_send=self._check_life,
         )
         return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())
+
+    def kill(self, after: int, role: str, variables: Mapping[str, Any], **options: Any) -> bool:
+        """Kill the workflow of a role after so many requests; return whether it was killed."""
+        return is_killed(lambda: WorkflowRunner(self.sim, after)(role, variables, **options))
+
+
+def is_killed(run: Callable[[], object]) -> bool:
+    """Run something with runners that are killed after some requests, and return whether one was."""
+    try:
+        run()
+    except BaseException as end:
+        if isinstance(end, Killed) or isinstance(end.__cause__, Killed):
+            return True
+        raise
+    return False
 
 
 def run_for_host(
@@ -141,6 +136,20 @@ def run_for_host(
     """
     play = create_play_of_host(work, role, host, variables, batch, hostvars)
     return work(role, play, check, **options)
+
+
+def run_maintenance(
+    work: WorkflowRunner, host: str, tasks: Path, failure: Mapping[str, str] | None = None, **variables: Any
+) -> WorkflowRun:
+    """Run the steps of the role host_maintenance for a host, as its tasks do, and return the last one.
+
+    The tasks do nothing; ``failure`` is what has failed in them.
+    """
+    given: dict[str, Any] = {"tasks": str(tasks), "running_vms": "stop", **variables}
+    run = partial(run_for_host, work, "host_maintenance", host, given)
+    checked = run(step="check").result["next"]
+    entered = run(step="enter", given=checked).result["next"]
+    return run(step="leave", given={**checked, "entered": entered, "failure": failure})
 
 
 def kill_for_host(work: WorkflowRunner, after: int, host: str, variables: Mapping[str, Any], **options: Any) -> bool:

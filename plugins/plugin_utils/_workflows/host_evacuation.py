@@ -126,6 +126,7 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
     if not site.check_mode:
         migrations += _prove(site, migrations, evacuated, {host["uuid"]: host["name"] for host in records})
         _release(site, marks, migrations)
+        _renew(site, marks, migrations)
     return migrations
 
 
@@ -238,6 +239,19 @@ def _release(site: Site, marks: Marks, migrations: Iterable[Migration]) -> None:
             and vms.get(each.vm_uuid, {}).get("host_uuid") == each.mark.was
         ]
         _take_off(marks, left)
+
+
+def _renew(site: Site, marks: Marks, migrations: Iterable[Migration]) -> None:
+    """Mark VMs again that have left their hosts, and whose marks another run has taken off. Fail those without one."""
+    moved = {each.vm_uuid: each for each in migrations if each.mark and each.outcome.is_changed}
+    own = [each.mark for each in moved.values() if each.mark]
+    try:
+        problems = marks.renew(own, lambda vm: vm["host_uuid"] != moved[vm["uuid"]].from_uuid)
+    except VirtinfraError as failure:
+        site.warn(f"It is not known whether all VMs that were migrated are still marked: {failure}")
+        return
+    for uuid, problem in problems.items():
+        moved[uuid].outcome.fail(f"it was migrated, and another run has taken its mark off: {problem}")
 
 
 def _prove_return(site: Site, marks: Marks, migrations: Sequence[Migration], hosts: Hosts) -> None:

@@ -12,9 +12,11 @@ from ...module_utils._api.errors import InvalidOptions, Unchangeable, Unsupporte
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._masking.terminal import escape_controls
+from ...module_utils._modules.run import describe_failure
 from .host_evacuation import REMEDY
 from .host_evacuation import run as evacuate
 from .maintenance_marks import MaintenanceMarks
+from .marked_vms import HALF_WRITTEN, find_half_written
 from .play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
 from .power import PAUSED, RUNNING
 from .report import Entry, Outcome, Report
@@ -207,9 +209,11 @@ class Entrance:
 
     def _mark(self) -> None:
         """Mark the host and the VMs on it. Raise VirtinfraError if that is not possible."""
-        work = self.work
-        vms = self._site.read("vm_info", query=[f"hostUuid={work.uuid}"])["vms"]
+        work, query = self.work, [f"hostUuid={self.work.uuid}"]
         try:
+            vms = self._site.read("vm_info", query=query)["vms"]
+            if self._marks.await_others(vms):
+                vms = self._site.read("vm_info", query=query)["vms"]
             self._marks.set(str(work.previous_state), vms)
         except VirtinfraError as failure:
             self._marks.find_down()
@@ -230,6 +234,7 @@ class Entrance:
         if "Maintenance" not in (result.get("host") or {}).get("state", ""):
             raise VirtinfraError(f"host {work.name} is not known to be in maintenance. Run the role again.")
         if not self._site.check_mode:
+            self._marks.add_stopped(work.stopped_vms)
             work.stopped_vms = [drop_was(vm) for vm in self._marks.find_down()]
 
     def _change_state(self) -> Record:
@@ -342,7 +347,9 @@ def leave(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     reason = "skipped" if exit_.work.outcome == "skipped" else "error"
     outcome = Outcome(is_changed=exit_.has_changed, **{reason: exit_.work.error})
     entry = Entry(outcome, exit_.work.name, asdict(exit_.work), str(entered["maintenance"]["uuid"]))
-    following = {"unreached": site.play.list_unreached(f"{ROLE}_report"), "left": exit_.name_others()}
+    following = {"unreached": site.play.list_unreached(f"{ROLE}_report"), "left": [], "off": []}
+    if entered["tasks"] or settings.state == "absent":
+        following |= exit_.name_left()
     return Report("hosts", [entry], next=following)
 
 
@@ -363,10 +370,14 @@ class Exit:
             self._marks = MaintenanceMarks(self._site, ROLE, self.work.uuid, self._settings.timeout)
         return self._marks
 
-    def name_others(self) -> list[str]:
-        """Return the names of further hosts that the role has left in maintenance, as far as this run has seen."""
-        play = self._site.play
-        return self._marks.name_others(play.read_batch(f"{ROLE}_uuid", UUID)) if self._marks else []
+    def name_left(self) -> dict[str, list[str]]:
+        """Return what other runs have left: hosts in maintenance, and VMs that are off."""
+        known = self._site.play.read_batch(f"{ROLE}_uuid", UUID)
+        try:
+            return {"left": self.marks.name_others(known), "off": self.marks.name_left_vms()}
+        except VirtinfraError as failure:
+            self._site.warn(f"It is not known what other runs have left in maintenance or off: {failure}")
+            return {}
 
     def read(self) -> dict[str, Record]:
         """Return the host, with the VMs that were started again. Raise VirtinfraError."""
@@ -480,15 +491,28 @@ def start_vms(site: Site, work: Maintenance, settings: Settings, marks: Maintena
     known |= {vm["uuid"]: vm for vm in marks.find_down()}
     vms = [drop_was(vm) for vm in known.values()]
     work.stopped_vms = list({vm["uuid"]: vm for vm in (*work.stopped_vms, *vms)}.values())
-    objects = [
-        {"uuid": uuid, "state": "paused" if vm.get("was") == PAUSED else "running"} for uuid, vm in known.items()
-    ]
-    results = site.batch("vm", objects, STARTS, wait_timeout=settings.timeout)
-    starts = judge_starts(vms, results, site.check_mode)
+    starts = judge_starts(vms, _start_each(site, known, settings.timeout), site.check_mode)
     work.started_vms = starts.started
     marks.take_off_vms([vm["uuid"] for vm in starts.started])
     marks.take_off_host()
     return starts
+
+
+def _start_each(site: Site, vms: Mapping[str, Record], timeout: int) -> list[Record]:
+    """Start VMs, but none that a restore may have left half written, and return a result for each."""
+    states = {uuid: "paused" if vm.get("was") == PAUSED else "running" for uuid, vm in vms.items()}
+    try:
+        refused = dict.fromkeys(find_half_written(site) & states.keys() if states else (), HALF_WRITTEN)
+    except VirtinfraError as failure:
+        refused = dict.fromkeys(states, str(failure))
+    objects = [{"uuid": uuid, "state": state} for uuid, state in states.items() if uuid not in refused]
+    results = dict(
+        zip((each["uuid"] for each in objects), site.batch("vm", objects, STARTS, wait_timeout=timeout), strict=True)
+    )
+    return [
+        {"changed": False, **describe_failure(VirtinfraError(refused[uuid]))} if uuid in refused else results[uuid]
+        for uuid in states
+    ]
 
 
 def drop_was(vm: Record) -> Record:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._batch.batch import NewJobUuid
-from .marked_vms import describe_state, read_vms
+from .marked_vms import describe_state, name_left, read_vms
 from .marks import Mark, Marks
 from .power import NOT_RUNNING, PAUSED, RUNNING
 from .report import name_some
@@ -39,14 +39,28 @@ class MaintenanceMarks:
 
     @property
     def vms(self) -> list[Mark]:
-        """The marks of VMs that ran on the host."""
-        return [mark for mark in self._all_vm_marks if mark.note.startswith(f"{self._uuid} ")]
+        """The marks of the role on VMs that ran on the host."""
+        own = self._vms.list_own(self._all_vm_marks)
+        return [mark for mark in own if mark.note.startswith(f"{self._uuid} ")]
 
     def settle(self) -> None:
         """Wait until no change of the host by an earlier run is in flight. Raise VirtinfraError if it may be."""
         problems = self._hosts.settle([self.host] if self.host else [], self._timeout)
         if problem := problems.get(self._uuid):
             raise VirtinfraError(f"{problem}. Run the role again.")
+
+    def await_others(self, vms: Iterable[Record]) -> bool:
+        """Wait until no action of other runs for VMs is in flight, and return whether the VMs are to be read again.
+
+        Raise VirtinfraError if one may be.
+        """
+        names = {vm["uuid"]: str(vm["name"]) for vm in vms}
+        own = {mark.uuid for mark in self.vms}
+        others = [mark for mark in self._all_vm_marks if mark.object_uuid in names and mark.uuid not in own]
+        if problems := self._vms.settle(others, self._timeout):
+            changing = name_some([names[uuid] for uuid in problems])
+            raise VirtinfraError(f"VMs on it are changing ({changing}): {next(iter(problems.values()))}")
+        return bool(others)
 
     def set(self, state: str, vms: Iterable[Record]) -> None:
         """Mark the host, and the VMs on it that run, before the first of them is stopped.
@@ -63,6 +77,22 @@ class MaintenanceMarks:
         if marking.problems:
             names = name_some([str(running[uuid]["name"]) for uuid in marking.problems])
             raise VirtinfraError(f"VMs on it cannot be marked ({names}): {next(iter(marking.problems.values()))}")
+
+    def add_stopped(self, vms: Sequence[Record]) -> None:
+        """Mark VMs that the maintenance has stopped and that have no mark. Raise VirtinfraError.
+
+        They came to the host after it was marked, or another run has taken their marks off while they still ran.
+        """
+        if not vms:
+            return
+        self._all_vm_marks = self._vms.find()
+        known = {mark.object_uuid for mark in self._all_vm_marks}
+        notes = {vm["uuid"]: f"{self._uuid} {RUNNING}" for vm in vms if vm["uuid"] not in known}
+        marking = self._vms.set(notes, [])
+        self._all_vm_marks += marking.marks.values()
+        if marking.problems:
+            names = name_some([str(vm["name"]) for vm in vms if vm["uuid"] in marking.problems])
+            raise VirtinfraError(f"VMs were stopped that cannot be marked. Start them afterwards: {names}")
 
     def choose_jobs(self) -> Mapping[str, NewJobUuid]:
         """Return what provides the job ids for changes of the host, by which the next run finds one in flight."""
@@ -93,6 +123,10 @@ class MaintenanceMarks:
     def take_off_host(self) -> None:
         """Take the mark off the host, last of all."""
         self.problems |= self._hosts.take_off([self.host] if self.host else [])
+
+    def name_left_vms(self) -> list[str]:
+        """Return the names of the VMs that are off, without those that ran on the host, and who will start them."""
+        return name_left(self._site, self._all_vm_marks, {mark.object_uuid for mark in self.vms})
 
     def name_others(self, known: Collection[str]) -> list[str]:
         """Return the names of other hosts that the role has left in maintenance, without those with known uuids."""

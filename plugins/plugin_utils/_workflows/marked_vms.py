@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
-from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.errors import Unsupported, VirtinfraError
 from ...module_utils._api.records import Record
-from .marks import Mark, Marks, format_place
+from .marks import VM, Mark, Marks, format_place, read_marks
 from .power import NOT_RUNNING, PAUSED, RUNNING, SKIPPED, PoweredVm, start
-from .report import name_some
 from .site import GONE, Site
 from .window import Window
 from .wish import Wish, index
 
 # How many VMs one request reads by their uuids, which are in its address.
 CHUNK = 100
+
+# The role whose marks have this word while it writes the volumes of a VM.
+RESTORE, WRITING = "vm_backup_restore", "writing"
+
+HALF_WRITTEN = (
+    "a restore from a backup may have left it half written, so it is not started. Run the role vm_backup_restore again"
+)
+
+STOPPED = "Stopped"
 
 # What a VM is called that the service does not show any more.
 REMOVED = "a VM that was removed"
@@ -111,13 +119,26 @@ def release(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
     marks.take_off(left)
 
 
+def renew(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
+    """Mark VMs again that are off, and whose marks another run has taken off. One that has no mark then has failed."""
+    stopped = {vm.uuid: vm for vm in vms if vm.mark and vm.outcome.is_changed and vm.outcome.error is None}
+    try:
+        problems = marks.renew([vm.mark for vm in stopped.values() if vm.mark], lambda vm: vm["state"] in NOT_RUNNING)
+    except VirtinfraError as failure:
+        site.warn(f"It is not known whether all VMs that were stopped are still marked: {failure}")
+        return
+    for uuid, problem in problems.items():
+        stopped[uuid].outcome.fail(f"it is off, and another run has taken its mark off: {problem}")
+
+
 def find_marked(site: Site, marks: Marks, found: Sequence[Mark], timeout: int) -> list[PoweredVm]:
-    """Return the VMs with these marks, in the order in which they are put back.
+    """Return the VMs with the marks of this run's label, in the order in which they are put back.
 
     One whose state an action of an earlier run may still change has failed, as has one that was destroyed.
     """
-    records = {str(vm["uuid"]): vm for vm in read_vms(site, [mark.object_uuid for mark in found])} if found else {}
-    vms = [_build_marked(mark, records.get(mark.object_uuid)) for mark in found]
+    own = marks.list_own(found)
+    records = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
+    vms = [_build_marked(mark, records.get(mark.object_uuid)) for mark in own]
     await_others(site, marks, found, vms, timeout)
     return sorted(vms, key=lambda vm: (-vm.mark.place if vm.mark else 0, vm.name))
 
@@ -138,9 +159,9 @@ def restore(
 ) -> None:
     """Put marked VMs back, those of one place after those of another one, and take the marks off those that run.
 
-    After a place in which a VM has failed, the others are skipped. ``found`` are all marks of the role: a VM that runs
-    has none.
+    After a place in which a VM has failed, the others are skipped. ``found`` are all marks: a VM that runs has none.
     """
+    refuse_half_written(site, [vm for vm in vms if not vm.is_put_back])
     has_failed = False
     for dummy, group in groupby(vms, key=lambda vm: vm.group):
         members = list(group)
@@ -157,14 +178,37 @@ def restore(
         take_off(marks, found, [vm for vm in members if vm.state in GONE or vm.outcome.reason is None])
 
 
-def warn_of_others(site: Site, marks: Marks, found: Iterable[Mark]) -> None:
-    """Name the labels of other runs, whose VMs or hosts stay off."""
-    if others := sorted({mark.label for mark in found} - {marks.label}):
-        site.warn(f"What has marks with other labels than {marks.label} stays as it is: {name_some(others)}")
+def refuse_half_written(site: Site, vms: Sequence[PoweredVm]) -> None:
+    """Fail the VMs whose volumes a restore from a backup has left half written: a guest would damage them."""
+    half_written = find_half_written(site) if vms else frozenset()
+    for vm in vms:
+        if vm.uuid in half_written:
+            vm.outcome.fail(HALF_WRITTEN)
+
+
+def find_half_written(site: Site) -> frozenset[str]:
+    """Return the uuids of the VMs that a restore may have left half written. Raise VirtinfraError."""
+    with suppress(Unsupported):
+        return frozenset(mark.object_uuid for mark in read_marks(site, (RESTORE,), VM) if WRITING in mark.note.split())
+    return frozenset()
+
+
+def name_left(site: Site, found: Iterable[Mark], known: Collection[str]) -> list[str]:
+    """Return the names of VMs that are off and have a mark, and in brackets who will start them.
+
+    Without those with ``known`` uuids. None are named if the VMs cannot be read.
+    """
+    owners = {mark.object_uuid: mark.owner for mark in found if mark.object_uuid not in known}
+    try:
+        vms = read_vms(site, list(owners)) if owners else []
+    except VirtinfraError as failure:
+        site.warn(f"It is not known which VMs other runs have left off: {failure}")
+        return []
+    return [f"{vm['name']} ({owners[vm['uuid']]})" for vm in vms if vm["uuid"] in owners and vm["state"] == STOPPED]
 
 
 def take_off(marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm]) -> None:
-    """Take all marks of the role off VMs. One whose mark remains has failed, because a later run would start it."""
+    """Take all marks off VMs. One whose mark remains has failed, because a later run would start it."""
     by_uuid = {vm.uuid: vm for vm in vms}
     for uuid, problem in marks.take_off([mark for mark in found if mark.object_uuid in by_uuid]).items():
         by_uuid[uuid].outcome.fail(f"its mark remains: {problem}")

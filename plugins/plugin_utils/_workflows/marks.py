@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -33,6 +33,13 @@ from ...module_utils._api.records import MARK_OWNER, Record, get_tag
 from ...module_utils._client.jobs import RUNNING, UNKNOWN
 from .site import Site
 from .tagging import Tagger, join_reasons
+
+# The roles that stop VMs and start them again. A VM has the mark of one of them: what one finds running, it marks in
+# place of the others. The marks of other roles are about something else, such as the host of a VM.
+MAINTENANCE = "host_maintenance"
+POWER = ("vm_power", "site_shutdown", MAINTENANCE)
+
+VM, HOST = "VmInstanceVO", "HostVO"
 
 # Services compare tags without case, so a label has none.
 LABEL = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
@@ -51,6 +58,7 @@ class Mark:
 
     uuid: str
     object_uuid: str
+    role: str
     label: str
     note: str
     text: str
@@ -66,6 +74,11 @@ class Mark:
     def was(self) -> str:
         """The last word of the note: the state before."""
         return self.note.rpartition(" ")[2]
+
+    @property
+    def owner(self) -> str:
+        """Who will put the object back, for messages."""
+        return f"{self.role}, {self.label}"
 
 
 @dataclass(frozen=True)
@@ -131,35 +144,33 @@ class Marks:
             )
         self.label = label
         self._site, self._role, self._type = site, role, resource_type
+        self._roles = POWER if role in POWER and resource_type == VM else (role,)
         self._tagger = Tagger(site, resource_type, concurrency)
         self._ids: dict[str, JobIds] = {}
 
     def find(self) -> list[Mark]:
-        """Return all marks of the role, with any label. Raise VirtinfraError if they cannot be read."""
-        prefix = f"{MARK_OWNER} {self._role} "
-        rows = self._site.read_user_tags(f"tag~={prefix}%", f"resourceType={self._type}")
-        # The query compares without case, and takes an underscore for any character.
-        return [
-            Mark(str(row["uuid"]), str(row["resourceUuid"]), *words, get_tag(row), row.get("tagPatternUuid") or None)
-            for row in rows
-            if (words := _split(get_tag(row), prefix)) and row.get("resourceType") == self._type
-        ]
+        """Return all marks of the role, with any label, and those of the roles with which it shares its objects.
+
+        Raise VirtinfraError if they cannot be read.
+        """
+        return read_marks(self._site, self._roles, self._type)
 
     def find_if_possible(self) -> list[Mark]:
-        """Return all marks of the role, none if the service has no user tags. Raise VirtinfraError."""
+        """Return what `find` returns, nothing if the service has no user tags. Raise VirtinfraError."""
         with suppress(Unsupported):
             return self.find()
         return []
 
     def list_own(self, marks: Iterable[Mark]) -> list[Mark]:
-        """Return the marks with the label of this run."""
-        return [mark for mark in marks if mark.label == self.label]
+        """Return the marks of the role with the label of this run."""
+        return [mark for mark in marks if (mark.role, mark.label) == (self._role, self.label)]
 
     def set(self, wanted: Mapping[str, str], found: Iterable[Mark]) -> Marking:
         """Mark objects with notes, by their uuids, and return what a read afterwards shows.
 
-        ``found`` are the marks of the role. Those on the wanted objects are kept if they are the wanted ones, or else
-        taken off, so that each object has one mark, and each mark one owner. Raise VirtinfraError if no object can be
+        ``found`` are the marks of `find`. Those on the wanted objects are kept if they are the wanted ones, or else
+        taken off, so that each object has one mark, and each mark one owner. One that another run sets meanwhile stays:
+        if both took off that of the other, nobody would put the object back. Raise VirtinfraError if no object can be
         marked, so that nothing is changed, or if it is not known which are. Check mode marks nothing.
         """
         present = [mark for mark in found if mark.object_uuid in wanted]
@@ -178,11 +189,27 @@ class Marks:
         if not marks:
             raise VirtinfraError(f"Nothing was changed, because no object could be marked. {fallback}")
         self._ids.update({mark.uuid: JobIds(mark) for mark in marks.values() if mark.uuid not in known})
-        others = [mark for mark in after if mark.object_uuid in marks and mark != marks[mark.object_uuid]]
+        others = [mark for mark in present if mark.object_uuid in marks and mark != marks[mark.object_uuid]]
         # A stale mark that remains does no harm now: its object is marked for this run.
         self.take_off(others)
         problems = {each: reasons.get(each) or fallback for each in wanted if each not in marks}
         return Marking(marks, problems)
+
+    def renew(self, marks: Iterable[Mark], needs_mark: Callable[[Record], bool]) -> dict[str, str]:
+        """Mark VMs again whose marks another run has taken off, because they still seemed to be as before.
+
+        That run has read them just before this one has acted. ``needs_mark`` says of a record whether its VM is not as
+        before. Return why some cannot be marked, by their uuids. Raise VirtinfraError if that cannot be known.
+        """
+        marks = list(marks)
+        if not marks or self._site.check_mode:
+            return {}
+        known = {mark.object_uuid for mark in self.find()}
+        missing = {mark.object_uuid: mark.note for mark in marks if mark.object_uuid not in known}
+        if not missing:
+            return {}
+        vms = self._site.read("vm_info", query=[f"uuid?={','.join(missing)}"])["vms"]
+        return self.set({vm["uuid"]: missing[vm["uuid"]] for vm in vms if needs_mark(vm)}, []).problems
 
     def take_off(self, marks: Iterable[Mark]) -> dict[str, str]:
         """Take marks off, and return why some remain, by the uuids of their objects. Check mode takes none off."""
@@ -200,20 +227,37 @@ class Marks:
         if not marks or self._site.check_mode:
             return {}
         try:
-            trails = self._trace(marks)
+            acting = self._find_acting(marks)
+            trails = self._trace(list({mark.uuid: mark for mark in acting.values()}.values()))
             if running := [job for trail in trails.values() for job in trail.running]:
                 # A job that fails has ended, too. What still runs is looked up afterwards.
                 with suppress(VirtinfraError):
                     self._site.read("job_wait", jobs=running, wait_timeout=timeout)
-                trails = self._trace([mark for mark in marks if trails[mark.uuid].running])
+                trails = self._trace([mark for mark in acting.values() if trails[mark.uuid].running])
         except VirtinfraError as failure:
             reason = f"it is not known whether an action of an earlier run has ended: {failure}"
             return {mark.object_uuid: reason for mark in marks}
         return {
             mark.object_uuid: f"an action of an earlier run is still in flight (job {trail.running[0]})"
             for mark in marks
-            if (trail := trails.get(mark.uuid)) and trail.running
+            if mark.uuid in acting and (trail := trails.get(acting[mark.uuid].uuid)) and trail.running
         }
+
+    def _find_acting(self, marks: Sequence[Mark]) -> dict[str, Mark]:
+        """Return the marks from which the ids of the calls are derived, by the uuids of the marks of the objects.
+
+        A maintenance stops the VMs of a host with the call for the host, none if the host has no mark any more.
+        """
+        if not any(self._is_of_maintenance(mark) for mark in marks):
+            return {mark.uuid: mark for mark in marks}
+        hosts = {mark.object_uuid: mark for mark in read_marks(self._site, (MAINTENANCE,), HOST)}
+        found = [
+            (mark, hosts.get(mark.note.partition(" ")[0]) if self._is_of_maintenance(mark) else mark) for mark in marks
+        ]
+        return {mark.uuid: acting for mark, acting in found if acting}
+
+    def _is_of_maintenance(self, mark: Mark) -> bool:
+        return self._type == VM and mark.role == MAINTENANCE
 
     def choose_jobs(self, marks: Iterable[Mark]) -> dict[str, JobIds]:
         """Return what provides the job ids for the next calls for marked objects, by the uuids of the objects.
@@ -245,7 +289,20 @@ class Marks:
         return text
 
 
-def _split(text: str, prefix: str) -> tuple[str, str] | None:
-    """Return the label and the note of a mark, None for another tag."""
-    label, dummy, note = text.removeprefix(prefix).partition(" ")
-    return (label, note) if text.startswith(prefix) and LABEL.fullmatch(label) and NOTE.fullmatch(note) else None
+def read_marks(site: Site, roles: Sequence[str], resource_type: str) -> list[Mark]:
+    """Return the marks of roles on the objects of a type. Raise VirtinfraError if they cannot be read."""
+    prefix = f"{MARK_OWNER} {roles[0]} " if len(roles) == 1 else f"{MARK_OWNER} "
+    rows = site.read_user_tags(f"tag~={prefix}%", f"resourceType={resource_type}")
+    # The query compares without case, and takes an underscore for any character.
+    return [
+        Mark(str(row["uuid"]), str(row["resourceUuid"]), *words, get_tag(row), row.get("tagPatternUuid") or None)
+        for row in rows
+        if (words := _split(get_tag(row))) and words[0] in roles and row.get("resourceType") == resource_type
+    ]
+
+
+def _split(text: str) -> tuple[str, str, str] | None:
+    """Return the role, the label and the note of a mark, None for another tag."""
+    owner, role, label, note = [*text.split(" ", 3), *[""] * 3][:4]
+    is_mark = owner == MARK_OWNER and LABEL.fullmatch(label) and NOTE.fullmatch(note)
+    return (role, label, note) if is_mark else None

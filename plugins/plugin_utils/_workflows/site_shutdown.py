@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .marked_vms import ask_for_state, find_marked, mark_vms, restore, warn_of_others
-from .marks import Mark, Marks
+from .marked_vms import ask_for_state, find_marked, mark_vms, name_left, renew, restore
+from .marks import HOST, VM, Mark, Marks
 from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .report import Entry, Outcome, Report, name_some
 from .settings import SiteShutdownSettings
@@ -73,19 +73,31 @@ class Plan:
     problems: list[str]
 
 
+class Found(NamedTuple):
+    """The marks that VMs and hosts had at the start."""
+
+    vms: list[Mark]
+    hosts: list[Mark]
+
+
 class SiteMarks(NamedTuple):
     """The marks of the role on VMs and on hosts."""
 
     vms: Marks
     hosts: Marks
 
+    def find(self) -> Found:
+        """Return the marks that VMs and hosts have. Raise VirtinfraError."""
+        return Found(self.vms.find(), self.hosts.find())
+
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Shut the site down or start it, and return what became of each VM and host."""
     settings = Settings(**options)
     settings.check()
-    types = ("VmInstanceVO", "HostVO")
-    marks = SiteMarks(*(Marks(site, "site_shutdown", settings.label, kind, settings.concurrency) for kind in types))
+    marks = SiteMarks(
+        *(Marks(site, "site_shutdown", settings.label, kind, settings.concurrency) for kind in (VM, HOST))
+    )
     if settings.state == "stopped":
         return _shut_down(site, marks, settings)
     return _start(site, marks, settings) if settings.state == "running" else _unmark(site, marks)
@@ -105,18 +117,33 @@ def _shut_down(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     asked = {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in stopped}
     site.ask(ask_for_state(site, stopped, asked, is_stop=True))
     site.ask(ask_for_hosts(site, (*plan.hosts, *plan.kept), are_off=True))
-    unmarked = _mark(site, marks, plan, settings)
+    found = marks.find()
+    unmarked = _mark(site, marks, found, plan, settings)
     grace = settings.grace_timeout
     patience = Patience(grace, grace, LIMIT, limit=end - settings.time_of_hosts)
     for dummy, members in plan.groups:
         cold_timeout = settings.cold_timeout if settings.cold else None
         stop(site, members, patience, settings.concurrency, cold_timeout, marks.vms)
+    renew(site, marks.vms, stopped)
     if settings.hosts:
         _switch_off(site, marks.hosts, plan.hosts, stopped, settings, end)
     for item in items:
         if item.uuid in unmarked:
             item.outcome.fail(f"A start will not start it, because it cannot be marked: {unmarked[item.uuid]}")
-    return build_report([*map(_describe_vm, stopped), *map(_describe_host, (*plan.hosts, *plan.kept))])
+    left = _name_left(site, found, (vm.uuid for vm in stopped), (host.uuid for host in plan.hosts))
+    return build_report([*map(_describe_vm, stopped), *map(_describe_host, (*plan.hosts, *plan.kept))], left)
+
+
+def _name_left(site: Site, found: Found, vms: Iterable[str], hosts: Iterable[str]) -> list[str]:
+    """Return the names of VMs and hosts that are off and that a start with this label leaves, and whose they are."""
+    owners = {mark.object_uuid: mark.owner for mark in found.hosts if mark.object_uuid not in set(hosts)}
+    try:
+        records = site.read("host_info", query=[f"uuid?={','.join(owners)}"])["hosts"] if owners else []
+    except VirtinfraError as failure:
+        site.warn(f"It is not known which hosts other runs have left off: {failure}")
+        records = []
+    names = [f"{host['name']} ({owners[host['uuid']]})" for host in records if host["uuid"] in owners and is_off(host)]
+    return [*names, *name_left(site, found.vms, set(vms))]
 
 
 def ask_for_hosts(site: Site, hosts: Iterable[SiteHost], are_off: bool) -> Wish:
@@ -145,18 +172,17 @@ def _exclude_service(site: Site, vms: Iterable[Record], settings: Settings) -> S
     return replace(settings, exclude_vms=[*settings.exclude_vms, *(vm["uuid"] for vm in own)])
 
 
-def _mark(site: Site, marks: SiteMarks, plan: Plan, settings: Settings) -> dict[str, str]:
+def _mark(site: Site, marks: SiteMarks, found: Found, plan: Plan, settings: Settings) -> dict[str, str]:
     """Mark the VMs and hosts of a plan, and return why some cannot be marked, by their uuids.
 
     They are stopped nevertheless: without power they would be, too. A host keeps the mark of an interrupted shutdown,
     which may have put it into maintenance.
     """
-    found_hosts = marks.hosts.find()
     groups = [members for dummy, members in plan.groups]
-    problems = mark_vms(site, marks.vms, marks.vms.find(), groups, settings.cold_timeout)
-    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(found_hosts)}
+    problems = mark_vms(site, marks.vms, found.vms, groups, settings.cold_timeout)
+    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(found.hosts)}
     wanted = {host.uuid: host.state for host in plan.hosts if host.uuid not in own}
-    marking = marks.hosts.set(wanted, found_hosts)
+    marking = marks.hosts.set(wanted, found.hosts)
     for host in plan.hosts:
         host.mark = own.get(host.uuid) or marking.marks.get(host.uuid)
     return problems | marking.problems
@@ -284,10 +310,10 @@ def _switch_off(
 
 def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     """Start what is marked: the hosts, then the VMs, those of the group first that was stopped last."""
-    found_vms, found_hosts = marks.vms.find(), marks.hosts.find()
-    hosts = _switch_on(site, marks.hosts, found_hosts, settings)
-    vms = find_marked(site, marks.vms, marks.vms.list_own(found_vms), settings.start_timeout)
-    warn_of_others(site, marks.vms, [*found_vms, *found_hosts])
+    found = marks.find()
+    hosts = _switch_on(site, marks.hosts, found.hosts, settings)
+    vms = find_marked(site, marks.vms, found.vms, settings.start_timeout)
+    left = _name_left(site, found, (vm.uuid for vm in vms), (host.uuid for host in hosts))
     asked = {vm.uuid: {"name": vm.name, "uuid": vm.uuid} for vm in vms}
     site.ask(ask_for_state(site, vms, asked, is_stop=False))
     if site.check_mode and any(host.outcome.is_changed for host in hosts):
@@ -295,8 +321,8 @@ def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
         for vm in vms:
             vm.outcome.is_changed = not vm.is_put_back
     else:
-        restore(site, marks.vms, found_vms, vms, settings.concurrency, settings.start_timeout)
-    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], settings.label)
+        restore(site, marks.vms, found.vms, vms, settings.concurrency, settings.start_timeout)
+    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], left, settings.label)
 
 
 def _switch_on(site: Site, marks: Marks, found: Sequence[Mark], settings: Settings) -> list[SiteHost]:
@@ -338,24 +364,26 @@ def _keep_disabled(site: Site, hosts: Iterable[SiteHost], records: Mapping[str, 
 
 def _unmark(site: Site, marks: SiteMarks) -> Report:
     """Take the marks of the label off, whatever the VMs and hosts are."""
-    vms = find_marked(site, marks.vms, marks.vms.list_own(marks.vms.find()), 0)
-    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(marks.hosts.find())}
+    found = marks.find()
+    vms = find_marked(site, marks.vms, found.vms, 0)
+    own = {mark.object_uuid: mark for mark in marks.hosts.list_own(found.hosts)}
     names = {host["uuid"]: host["name"] for host in site.read("host_info")["hosts"]} if own else {}
     hosts = [SiteHost(uuid, names.get(uuid, uuid), mark.was, mark=mark) for uuid, mark in own.items()]
     problems = marks.vms.take_off([vm.mark for vm in vms if vm.mark]) | marks.hosts.take_off(own.values())
     items: list[PoweredVm | SiteHost] = [*vms, *hosts]
     for item in items:
         item.outcome = Outcome(is_changed=item.uuid not in problems, error=problems.get(item.uuid))
-    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], marks.vms.label)
+    left = _name_left(site, found, (vm.uuid for vm in vms), own)
+    return build_report([*map(_describe_host, hosts), *map(_describe_vm, vms)], left, marks.vms.label)
 
 
 # -------------------------------------------------------------------------------------------------------------- report
 
 
-def build_report(entries: list[Entry], label: str = "") -> Report:
-    """Return the report of a shutdown, or of a start of what has marks with a label."""
+def build_report(entries: list[Entry], left: list[str], label: str = "") -> Report:
+    """Return the report of a shutdown, or of a start of what has marks with a label. Others are ``left`` off."""
     summary = f"Nothing has a mark with the label {label}" if label and not entries else ""
-    return Report("VMs and hosts", entries, summary=summary)
+    return Report("VMs and hosts", entries, summary=summary, next={"left": left})
 
 
 def _describe_vm(vm: PoweredVm) -> Entry:

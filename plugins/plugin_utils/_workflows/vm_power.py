@@ -7,7 +7,18 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .marked_vms import ask_for_state, await_others, find_marked, mark_vms, release, restore, take_off, warn_of_others
+from .marked_vms import (
+    ask_for_state,
+    await_others,
+    find_marked,
+    mark_vms,
+    name_left,
+    refuse_half_written,
+    release,
+    renew,
+    restore,
+    take_off,
+)
 from .marks import Mark, Marks
 from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
 from .report import Entry, Outcome, Report
@@ -35,26 +46,38 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     window = Window(site.get_time, "vm_power", settings.not_after)
     if settings.state in ("restored", "unmarked"):
         found = marks.find()
-        vms = find_marked(site, marks, marks.list_own(found), settings.timeout if settings.state == "restored" else 0)
+        vms = find_marked(site, marks, found, settings.timeout if settings.state == "restored" else 0)
+        left = name_left(site, found, {vm.uuid for vm in vms})
         if settings.state == "unmarked":
-            return _unmark(marks, vms)
-        return _restore(site, marks, found, vms, settings, window)
+            return _unmark(marks, vms, left)
+        return _restore(site, marks, found, vms, left, settings, window)
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
     vms = [vm for members in chosen for vm in members]
     site.ask(ask_for_state(site, vms, _name(vms), settings.state == "stopped"))
+    found = marks.find() if settings.state == "stopped" else marks.find_if_possible()
     if settings.state == "stopped":
-        _stop(site, marks, chosen, settings, window)
+        _stop(site, marks, found, chosen, settings, window)
+        put_back = {vm.uuid for vm in vms if vm.mark}
     else:
         chosen.reverse()
-        _start(site, marks, chosen, settings, window)
-    return Report("VMs", [_build_entry(vm) for members in chosen for vm in members])
+        _start(site, marks, found, chosen, settings, window)
+        put_back = {vm.uuid for vm in vms if vm.outcome.reason is None}
+    left = name_left(site, found, put_back)
+    return Report("VMs", [_build_entry(vm) for members in chosen for vm in members], next={"left": left})
 
 
-def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings, window: Window) -> None:
+def _stop(
+    site: Site,
+    marks: Marks,
+    found: Sequence[Mark],
+    groups: Sequence[Sequence[PoweredVm]],
+    settings: Settings,
+    window: Window,
+) -> None:
     """Mark the VMs that run, and stop the groups in order. After a failure, the other groups are skipped."""
-    problems = mark_vms(site, marks, marks.find(), groups, settings.timeout)
+    problems = mark_vms(site, marks, found, groups, settings.timeout)
     for vm in (vm for members in groups for vm in members if vm.uuid in problems):
         vm.outcome.fail(f"it was not stopped, because it cannot be marked: {problems[vm.uuid]}")
     has_failed = False
@@ -68,13 +91,23 @@ def _stop(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], setti
             cold_timeout = settings.timeout if settings.cold else None
             stop(site, markable, patience, settings.concurrency, cold_timeout, marks, window)
         has_failed |= any(vm.outcome.error is not None for vm in members)
-    release(site, marks, [vm for members in groups for vm in members])
+    vms = [vm for members in groups for vm in members]
+    release(site, marks, vms)
+    renew(site, marks, vms)
 
 
-def _start(site: Site, marks: Marks, groups: Sequence[Sequence[PoweredVm]], settings: Settings, window: Window) -> None:
+def _start(
+    site: Site,
+    marks: Marks,
+    found: Sequence[Mark],
+    groups: Sequence[Sequence[PoweredVm]],
+    settings: Settings,
+    window: Window,
+) -> None:
     """Start the groups in order, and take the marks off the VMs that run. After a failure, the others are skipped."""
-    found = marks.find_if_possible()
-    await_others(site, marks, found, [vm for members in groups for vm in members], settings.timeout)
+    vms = [vm for members in groups for vm in members]
+    await_others(site, marks, found, vms, settings.timeout)
+    refuse_half_written(site, [vm for vm in vms if not vm.is_running])
     has_failed = False
     for members in groups:
         if has_failed:
@@ -96,28 +129,28 @@ def _restore(
     marks: Marks,
     found: Sequence[Mark],
     vms: Sequence[PoweredVm],
+    left: Sequence[str],
     settings: Settings,
     window: Window,
 ) -> Report:
     """Put back the VMs with marks of the label."""
-    warn_of_others(site, marks, found)
     site.ask(ask_for_state(site, vms, _name(vms), is_stop=False))
     restore(site, marks, found, vms, settings.concurrency, settings.timeout, window)
-    return _report_marked(marks, vms)
+    return _report_marked(marks, vms, left)
 
 
-def _unmark(marks: Marks, vms: Sequence[PoweredVm]) -> Report:
+def _unmark(marks: Marks, vms: Sequence[PoweredVm], left: Sequence[str]) -> Report:
     """Take the marks of the label off, whatever the VMs are."""
     problems = marks.take_off([vm.mark for vm in vms if vm.mark])
     for vm in vms:
         # What the VM is, and whether it changes, does not matter here.
         vm.outcome = Outcome(is_changed=vm.uuid not in problems, error=problems.get(vm.uuid))
-    return _report_marked(marks, vms)
+    return _report_marked(marks, vms, left)
 
 
-def _report_marked(marks: Marks, vms: Sequence[PoweredVm]) -> Report:
+def _report_marked(marks: Marks, vms: Sequence[PoweredVm], left: Sequence[str]) -> Report:
     summary = "" if vms else f"No VM has a mark with the label {marks.label}"
-    return Report("VMs", [_build_entry(vm) for vm in vms], summary=summary)
+    return Report("VMs", [_build_entry(vm) for vm in vms], summary=summary, next={"left": left})
 
 
 def refuse(groups: Sequence[Group], settings: Settings) -> None:

@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_re
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
-from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host
+from support.workflow_runner import WorkflowRun, WorkflowRunner, kill_for_host, run_for_host, run_maintenance
 
 CREATE = "CreateVmInstanceFromVolumeSnapshotGroup"
 
@@ -53,18 +52,11 @@ def test_a_migration_that_ends_after_the_timeout_is_found(sim: Simulator, work: 
     assert sim.records("usertag") == []
 
 
-def maintain(
-    work: WorkflowRunner, tasks: Path, kills: int | None = None, host: str = "host-1", **variables: Any
-) -> WorkflowRun | None:
-    """Run the role host_maintenance for a host; None if it is killed after so many requests of the step enter."""
-    given: dict[str, Any] = {"tasks": str(tasks), "running_vms": "stop", **variables}
-    run = partial(run_for_host, work, "host_maintenance", host, given)
-    checked = run(step="check").result["next"]
-    if kills is not None:
-        assert kill_for_host(work, kills, host, given, step="enter", given=checked)
-        return None
-    entered = run(step="enter", given=checked).result["next"]
-    return run(step="leave", given={**checked, "entered": entered, "failure": None})
+def kill_entry(work: WorkflowRunner, tasks: Path, kills: int) -> None:
+    """Kill the step of host_maintenance that enters the maintenance after so many requests."""
+    given: dict[str, Any] = {"tasks": str(tasks), "running_vms": "stop"}
+    checked = run_for_host(work, "host_maintenance", "host-1", given, step="check").result["next"]
+    assert kill_for_host(work, kills, "host-1", given, step="enter", given=checked)
 
 
 def test_a_maintenance_in_flight_is_found(sim: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
@@ -75,12 +67,10 @@ def test_a_maintenance_in_flight_is_found(sim: Simulator, work: WorkflowRunner, 
     before = states_of(sim)
     kills = find_call(sim, work, tasks)
     sim.reset(clusters=1, hosts=3, local_storages=2, user_tags=0, latencies={"ChangeHostState": 4.0})
-    maintain(work, tasks, kills)
-    early = maintain(work, tasks, state="absent", timeout=1)
-    assert early is not None
+    kill_entry(work, tasks, kills)
+    early = run_maintenance(work, "host-1", tasks, state="absent", timeout=1)
     assert "an action of an earlier run is still in flight (job " in early.message
-    late = maintain(work, tasks, state="absent")
-    assert late is not None
+    late = run_maintenance(work, "host-1", tasks, state="absent")
     assert late.outcomes == ["done"]
     assert (states_of(sim), sim.records("usertag")) == (before, [])
 
@@ -89,7 +79,7 @@ def find_call(sim: Simulator, work: WorkflowRunner, tasks: Path) -> int:
     """Return after how many requests of the step enter the service has begun with the maintenance."""
     for kills in itertools.count(8):
         sim.reset(clusters=1, hosts=3, local_storages=2, user_tags=0, latencies={"ChangeHostState": 4.0})
-        maintain(work, tasks, kills)
+        kill_entry(work, tasks, kills)
         if any(entry["operation"] == "ChangeHostState" for entry in sim.log()):
             return kills
     raise AssertionError
@@ -119,7 +109,7 @@ def test_two_controllers_and_a_person(sim: Simulator, work: WorkflowRunner, tmp_
     assert problems == []
     sim.settle()
     for host in hosts:
-        assert maintain(work, tasks, host=host, state="absent") is not None
+        run_maintenance(work, host, tasks, state="absent")
     assert evacuate(work, state="restored", unmovable="keep").result["failed_count"] == 0
     assert (states_of(sim), sim.records("usertag")) == (before, [])
 
@@ -132,14 +122,14 @@ def states_of(sim: Simulator) -> dict[str, str]:
 def act(work: WorkflowRunner, tasks: Path, rng: random.Random, hosts: list[str]) -> str:
     """Run a role at random, and return what is wrong with its result, an empty text if nothing is."""
     host = rng.choice(hosts)
-    actions: list[Callable[[], WorkflowRun | None]] = [
-        lambda: maintain(work, tasks, host=host),
-        lambda: maintain(work, tasks, host=host, state="absent"),
+    actions: list[Callable[[], WorkflowRun]] = [
+        lambda: run_maintenance(work, host, tasks),
+        lambda: run_maintenance(work, host, tasks, state="absent"),
         lambda: evacuate(work, hosts=[host], unmovable="keep"),
         lambda: evacuate(work, state="restored", unmovable="keep"),
     ]
     ran = rng.choice(actions)()
-    return ran.message if ran and "bug" in ran.message else ""
+    return ran.message if "bug" in ran.message else ""
 
 
 @pytest.mark.parametrize("is_first_killed", [True, False])

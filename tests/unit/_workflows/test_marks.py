@@ -91,7 +91,11 @@ def test_marks_are_set_found_and_taken_off(service: Simulator, new_marks: NewMar
     assert other.list_own(found) == []
     assert other.take_off([mark for mark in found if mark.object_uuid != VMS[0]]) == {}
     assert tags_of(service) == [(1, f"{text} 01 Running")]
-    assert new_marks(role="site_shutdown").find() == []
+    # Roles that stop VMs see the marks of each other, and no others.
+    shutdown = new_marks(role="site_shutdown")
+    assert [mark.object_uuid for mark in shutdown.find()] == [VMS[0]]
+    assert shutdown.list_own(shutdown.find()) == []
+    assert new_marks(role="host_evacuation").find() == []
 
 
 def test_tag_patterns_need_few_requests(sim: Simulator, new_marks: NewMarks) -> None:

@@ -274,7 +274,8 @@ def test_other_labels_are_left_alone(site: Site) -> None:
     site.run(label="west")
     ran = site.run(state="running")
     assert (ran.report, site.list_running()) == ([], [])
-    assert ran.warnings == ["What has marks with other labels than default stays as it is: west"]
+    assert len(ran.result["next"]["left"]) == len(site.tags)
+    assert {name.partition(" ")[2] for name in ran.result["next"]["left"]} == {"(site_shutdown, west)"}
 
 
 def test_a_shutdown_with_a_failure_is_continued(site: Site) -> None:

@@ -207,8 +207,16 @@ def test_runs_with_other_labels_restore_only_what_they_have_stopped(site: Site) 
     site.run("stopped", label="disks")
     assert [site.tags["web-1"].split()[2], site.tags["db-1"].split()[2]] == ["night", "disks"]
     none = site.run("restored", label="patch")
-    assert (none.report, len(none.warnings)) == ([], 1)
-    assert none.warnings[0] == "What has marks with other labels than patch stays as it is: disks, night"
+    of_night = [f"web-{number} (vm_power, night)" for number in (1, 2, 3)]
+    assert (none.report, none.result["next"]["left"]) == ([], [*of_night, "db-1 (vm_power, disks)"])
+    # Each run that sees a VM that another one has left off names it.
+    for state in ("stopped", "running"):
+        assert site.run(state, label="disks", groups=GROUPS[1:]).result["next"]["left"] == of_night
+    assert site.run("stopped", label="disks").result["next"]["left"] == of_night
+    site.sim.change("vm", UUIDS["db-2"], state="Stopped")
+    site.run("unmarked", label="disks")
+    site.sim.change("vm", UUIDS["db-1"], state="Running")
+    site.run("stopped", label="disks")
     assert [entry["vm"] for entry in site.run("restored", label="disks").report] == ["db-1"]
     assert site.states["web-1"] == "Stopped"
     site.run("restored", label="night")
@@ -354,3 +362,16 @@ def test_requests_of_a_large_run(sim: Simulator) -> None:
     restored = WorkflowRunner(sim)("vm_power", build_variables("restored", {}))
     assert restored.outcomes == ["changed"] * count
     assert "DetachTagFromResources" in restored.calls
+
+
+def test_requests_of_marks_that_are_added_one_by_one(sim: Simulator) -> None:
+    """The marks of a VM cost one call in each direction, with its polls, and nothing else that grows with the VMs."""
+    sim.reset(vms=120, user_tags=0, local_storages=0, latency=0.0)
+    stopped = WorkflowRunner(sim)("vm_power", build_variables("stopped", {"groups": [{"name": "all", "query": []}]}))
+    restored = WorkflowRunner(sim)("vm_power", build_variables("restored", {}))
+    count = stopped.outcomes.count("changed")
+    assert restored.outcomes == ["changed"] * count
+    for ran, call, other in ((stopped, "StopVmInstance", "CreateUserTag"), (restored, "StartVmInstance", "DeleteTag")):
+        assert ran.calls.count(call) == ran.calls.count(other) == len(ran.calls) / 2 == count
+        # What the VMs are is read as without marks, many of them with one request.
+        assert sum(read.endswith(("UserTag", "Job")) for read in ran.reads) <= 3
