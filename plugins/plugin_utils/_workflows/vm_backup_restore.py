@@ -61,6 +61,9 @@ UNFINISHED = "Being made by the role virtinfra.manager.vm_backup_restore. Do not
 # The words of the mark of a VM: how it was before it was stopped, and after the first one that it may be half written.
 WRITING, RUNNING, STOPPED = "writing", "Running", "Stopped"
 
+# The states of a VM that a call of this role is changing.
+CHANGING = ("Starting", "Stopping")
+
 NOTHING = "Nothing was changed."
 
 # What became of a volume: the words of backup_restore, and one for what the data mover has not said.
@@ -160,6 +163,7 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         targets = [_describe_file(copy, settings) for copy in point["volumes"]]
         files = {"vm": None, "point": point, "targets": targets, "lines": lines}
         return Report("volumes", next={**files, "runs": [], "checks": [], "has_leftover": False})
+    vm = _await_earlier(site, vm, point, settings)
     ended = list_ended({"others": listed["runs"]})
     refuse_busy(vm, site.read("cbt_task_info")["cbt_tasks"], listed, ended, settings)
     targets = choose_targets(point, vm, settings)
@@ -167,6 +171,19 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         _refuse_lack_of_room(site, targets, [each for each in listed["points"] if each["vm_uuid"] == point["vm_uuid"]])
     planned = {"vm": vm, "point": point, "targets": targets, **_plan_work(vm, point, targets, listed, ended, settings)}
     return Report("volumes", next={**planned, "lines": describe(vm, point, targets)})
+
+
+def _await_earlier(site: Site, vm: Record, point: Record, settings: Settings) -> Record:
+    """Return the VM, after the end of the call with which an earlier run is starting or stopping it.
+
+    Raise VirtinfraError if it does not end in time.
+    """
+    if vm["state"] not in CHANGING:
+        return vm
+    mark = _VmMark(site, {"vm": vm, "point": point})
+    if mark.was:
+        mark.settle(settings.timeout)
+    return _find_vm(site, vm["uuid"]) or {**vm, "state": "gone"}
 
 
 def _plan_work(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.marks import Marks
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import (
     MARK,
@@ -762,12 +763,36 @@ def test_a_stop_that_is_in_flight(service: Simulator, work: WorkflowRunner, is_s
     step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True, timeout=1)
     again = plan(service, work, stop=True)
     if is_shown:
-        assert "a restore needs a stopped VM, and vm-1 is Stopping. Nothing was changed." in again.message
+        assert "an action of an earlier run is still in flight" in again.message
+        assert "Nothing was changed. Wait until it has ended" in again.message
     else:
         dummy, ended = begin_and_end(work, again.result["next"], stop=True, timeout=1)
         assert "an action of an earlier run is still in flight" in ended.report[0]["error"]
         assert list_acts(ended) == []
     assert list_marks(service) == ["Running"]
+
+
+def test_a_stop_of_an_earlier_run_is_awaited(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That run was killed. A VM that a person is stopping is refused, as one that runs."""
+    prepare(service, "Running")
+    planned = plan(service, work, stop=True).result["next"]
+    service.configure(latencies={"StopVmInstance": 1000.0})
+    step(work, "begin", {"plan": planned, "taken": taken(planned)}, stop=True, timeout=1)
+    assert service.records("vm")[0]["state"] == "Stopping"
+    settle = Marks.settle
+
+    def end_and_settle(self: Marks, *arguments: Any) -> dict[str, str]:
+        service.settle()
+        return settle(self, *arguments)
+
+    monkeypatch.setattr(Marks, "settle", end_and_settle)
+    assert plan(service, work, stop=True).result["next"]["vm"]["state"] == "Stopped"
+    service.change("vm", planned["vm"]["uuid"], state="Stopping")
+    for tag in service.records("usertag"):
+        ModuleRunner(service)("api", {"operation": "DeleteTag", "params": {"uuid": tag["uuid"]}})
+    assert "a restore needs a stopped VM, and vm-1 is Stopping. Nothing was changed." in plan(service, work).message
 
 
 def test_the_exports_of_a_restore_that_was_killed_before_a_backup(service: Simulator, work: WorkflowRunner) -> None:
