@@ -78,7 +78,7 @@ from ..module_utils._python import check_python
 
 check_python()
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import ClassVar
 
 from ..module_utils._api.records import Record
@@ -87,6 +87,9 @@ from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import (
     HOST_ADDED,
     STORAGE_FIELDS,
+    ZONE_NAME,
+    Added,
+    AddedValues,
     HostEntry,
     HostVars,
     create_host_entry,
@@ -106,7 +109,10 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.primary_storages"
     RESOURCE_TYPE = PRIMARY_STORAGE
     RELATED = ("hosts", HOST, ())
-    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {"zoneName": ("zoneUuid",), "hosts": ()}
+    ADDED: ClassVar[AddedValues] = {
+        "zoneName": ZONE_NAME,
+        "hosts": Added("the names of the hosts that are attached to it"),
+    }
     # Its hosts and storages refer to each other by several fields.
     KEEPS_RECORDS = True
 

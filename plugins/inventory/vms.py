@@ -116,6 +116,10 @@ from ..module_utils._api.references import is_name, unify_uuid
 from ..module_utils._api.resource_types import HOST, L3_NETWORK, VM
 from ..module_utils._client.client import Client
 from ..plugin_utils._inventory.hostvars import (
+    CLUSTER_NAME,
+    ZONE_NAME,
+    Added,
+    AddedValues,
     HostEntry,
     HostVars,
     convert_fields,
@@ -137,12 +141,12 @@ class InventoryModule(Inventory):
     NAME = "virtinfra.manager.vms"
     RESOURCE_TYPE = VM
     RELATED = ("hosts", HOST, ("host", "hostName"))
-    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "clusterName": ("clusterUuid",),
-        "zoneName": ("zoneUuid",),
-        "hostName": ("hostUuid",),
-        "addresses": ("vmNics",),
-        "host": ("hostUuid",),
+    ADDED: ClassVar[AddedValues] = {
+        "clusterName": CLUSTER_NAME,
+        "zoneName": ZONE_NAME,
+        "hostName": Added("the name of the host on which it runs", ("hostUuid",)),
+        "addresses": Added("the IP addresses of its NICs", ("vmNics",)),
+        "host": Added("the host on which it runs", ("hostUuid",)),
     }
     ADDRESS_FIELDS = ("vmNics",)
     PARTS: ClassVar[Mapping[str, frozenset[str]]] = {

@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 from ansible_collections.virtinfra.manager.plugins.doc_fragments import _connection, _wait
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_snake_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import LISTED_TYPES, ResourceType
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION, WAIT
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._inventory.hostvars import (
+    OF_SERVICE,
+    USER_TAGS,
+    AddedValues,
+)
 from tools.catalogue import Fact, list_variables, read_facts
 from tools.catalogue import Parameter as FactParameter
 
@@ -195,7 +202,26 @@ RECORDS: dict[str, Callable[[], Mapping[str, Any]]] = {
 }
 """The records whose fields the guide "Fields of results" describes."""
 
+
+def build_added_variables() -> str:
+    """Return the table of the variables that inventories add to those of the fields of records."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for plugin, added in {"all": {**OF_SERVICE, **USER_TAGS}, **dict(_list_added())}.items():
+        for name, value in added.items():
+            rows.setdefault((f"``virtinfra_{to_snake_case(name)}``", value.meaning), []).append(plugin)
+    cells = [(variable, ", ".join(plugins), meaning) for (variable, meaning), plugins in rows.items()]
+    return _format_table(("Variable", "Plugins", "Meaning"), cells)
+
+
+def _list_added() -> Iterator[tuple[str, AddedValues]]:
+    """Yield the name of each inventory plugin with what it adds to the records."""
+    for path in sorted((ROOT / "plugins" / "inventory").glob("*.py")):
+        module = import_module(f"ansible_collections.virtinfra.manager.plugins.inventory.{path.stem}")
+        yield path.stem, module.InventoryModule.ADDED
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "added variables": build_added_variables,
     **{f"fields of {name}": partial(build_fields, name) for name in RECORDS},
     "fields of queries": build_query_fields,
     "all operations": build_all_operations,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ansible.constants import INTERNAL_STATIC_VARS
 from ansible.utils.vars import isidentifier
@@ -38,8 +38,24 @@ def is_variable_name(name: str) -> bool:
 Element = TypeVar("Element")
 
 
-# What all inventories add to the variables of a host: the name of its service, and the URL.
-OF_SERVICE = ("service", "serviceUrl")
+class Added(NamedTuple):
+    """A value that an inventory adds to a record: its meaning, for the guide, and the fields of which it is made."""
+
+    meaning: str
+    sources: tuple[str, ...] = ()
+
+
+# The values that are added to the records of objects, by API names.
+AddedValues: TypeAlias = Mapping[str, Added]
+
+# What all inventories add to the variables of a host: the values of `ServiceName`.
+OF_SERVICE: AddedValues = {
+    "service": Added("the name of the service, or its ``base_url``"),
+    "serviceUrl": Added("the URL of the service"),
+}
+
+# What all inventories add with the option user_tags.
+USER_TAGS: AddedValues = {"userTags": Added("the sorted list of its user tags, with ``user_tags: true``")}
 
 
 class ServiceName(NamedTuple):
@@ -291,15 +307,18 @@ def _create_blank(record_type: str) -> dict[str, None]:
     return blank
 
 
-# The values that are added to the record of a host, by API names. The plugin hosts reads those of network facts.
-# The fields from which they are computed are those of the host.
-HOST_ADDED: Mapping[str, tuple[str, ...]] = {
-    "clusterName": ("clusterUuid",),
-    "zoneName": ("zoneUuid",),
-    "bondings": (),
-    "nics": (),
-    "networkFactsError": (),
-    "primaryStorages": ("clusterUuid",),
+# What is added to the records that have these fields.
+CLUSTER_NAME = Added("the name of its cluster, with ``related_names``", ("clusterUuid",))
+ZONE_NAME = Added("the name of its zone, with ``related_names``", ("zoneUuid",))
+
+# The values that are added to the record of a host. The plugin hosts reads those of network facts.
+HOST_ADDED: AddedValues = {
+    "clusterName": CLUSTER_NAME,
+    "zoneName": ZONE_NAME,
+    "bondings": Added("its bondings, with ``network_facts: true``"),
+    "nics": Added("its physical interfaces, with ``network_facts: true``"),
+    "networkFactsError": Added("why its network facts could not be read, with ``network_facts: true``"),
+    "primaryStorages": Added("the storages of its cluster", ("clusterUuid",)),
 }
 
 # The fields of a primary storage that are added to the variables of a host.

@@ -29,7 +29,7 @@ from .._jinja.expressions import check_syntax
 from .._run.profiles import Profiles
 from .._run.variables import warn_of_unknown_variables
 from .cached import CachedInventory, check_cache, make_files_private, suggest_cache_connection
-from .hostvars import HostEntry, HostVars
+from .hostvars import USER_TAGS, AddedValues, HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
 from .selection import ADDRESS, Selection, create_selection
@@ -62,16 +62,15 @@ class Inventory(CachedInventory, Constructable):
 
     Each type has a plugin, which overrides the differences. ``RELATED`` is the option that says whether other records
     are read too, their type, and the added values that need them, none if the hosts themselves do. ``ADDED`` are the
-    API names of values that are added to the records, each with the fields of the record from which it is computed;
-    ``ADDRESS_FIELDS`` are those of ansible_host. ``PARTS`` are the members of the records in a field from which added
-    values are computed. ``KEEPS_RECORDS`` says whether create_related_entries needs the
-    records.
+    values that are added to the records, by API names; ``ADDRESS_FIELDS`` are the fields from which ansible_host is
+    computed. ``PARTS`` are the members of the records in a field from which added values are computed.
+    ``KEEPS_RECORDS`` says whether create_related_entries needs the records.
     """
 
     NAME: ClassVar[str]
     RESOURCE_TYPE: ClassVar[ResourceType]
     RELATED: ClassVar[tuple[str, ResourceType, tuple[str, ...]]]
-    ADDED: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    ADDED: ClassVar[AddedValues] = {}
     ADDRESS_FIELDS: ClassVar[tuple[str, ...]] = ()
     PARTS: ClassVar[Mapping[str, frozenset[str]]] = {}
     KEEPS_RECORDS: ClassVar[bool] = False
@@ -151,7 +150,7 @@ class Inventory(CachedInventory, Constructable):
         options = {name: self.get_option(name) for name in OPTIONS}
         profiles = Profiles.from_loader(self.loader)
         services = create_services(options, self.get_option("services"), self.get_option("page_size"), profiles)
-        sources = {**self.ADDED, ADDRESS: self.ADDRESS_FIELDS}
+        sources = {**{name: added.sources for name, added in self.ADDED.items()}, ADDRESS: self.ADDRESS_FIELDS}
         fields = self.selection.list_record_fields(self.RESOURCE_TYPE.record, sources)
         if fields is not None:
             fields = fields.union(self.list_required_fields())
@@ -163,7 +162,7 @@ class Inventory(CachedInventory, Constructable):
 
     def _create_entries(self, cache: bool) -> list[HostEntry]:
         """Return the entries of all hosts; ``cache`` says whether to use cached records that have not expired."""
-        added = {**self.ADDED, "userTags": ()}
+        added = {**self.ADDED, **USER_TAGS}
         self.selection = create_selection(self, self.RESOURCE_TYPE.record, added)
         hostvars = self.create_hostvars(self.RESOURCE_TYPE, added, self.selection.visible)
         services = self._create_services()

@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -276,14 +276,11 @@ ACTING: dict[str, Case] = {
             "cluster": spellings(seeded_uuid("cluster", 1)),
             "host": spellings(seeded_uuid("host", 1)),
             "primary_storage": spellings(seeded_uuid("primarystorage", 1)),
-            "strategy": st.sampled_from(["InstantStart", "CreateStopped"]),
             "root_volume_system_tags": some_words,
             "data_volume_system_tags": st.dictionaries(new_uuid, some_words, max_size=2),
-            "reset_tpm": truth,
             "volume_snapshot_encryptions": st.lists(
                 st.fixed_dictionaries({"uuid": new_uuid, "encrypted": truth}), max_size=2
             ),
-            "vm_encryption": truth,
         },
     ),
     "vm_from_snapshot_group on networks": Case(
@@ -445,6 +442,46 @@ NOT_SENT = {
 }
 
 
+def find_untried(name: str) -> set[str]:
+    """Return the options of a module that no case tries.
+
+    Those with a default are required, determine what the module does, or are sent with it.
+    """
+    spec = load_spec(name).argument_spec
+    known = {*CONNECTION, *WAIT, *SET_BY_SEVERAL_CALLS, *list_choosing(name), *list_tried(name)}
+    return {option for option in spec if option not in known and "default" not in spec[option]}
+
+
+def list_tried(name: str) -> set[str]:
+    """Return the options of a module that a case tries or has."""
+    cases = [case for case in (*ACTING.values(), *READING.values()) if case.module == name]
+    return {option for case in cases for option in (*case.values, *case.options)}
+
+
+def list_choosing(name: str) -> set[str]:
+    """Return the options of a module that choose the objects."""
+    return CHOOSING if name.endswith("_info") or name == "vm_nic_qos" else {"uuid"}
+
+
+# The values of options that need no particular ones, by their types.
+PLAIN_VALUES: Values = {"bool": truth, "int": st.integers(1, 1000), "str": words}
+
+
+def list_plain_values(name: str) -> Values:
+    """Return values for the untried options of a module, as far as these need no particular ones."""
+    spec, parameters = load_spec(name).argument_spec, load_spec(name).parameters
+    return {
+        option: st.sampled_from(rules["choices"]) if "choices" in rules else PLAIN_VALUES[rules["type"]]
+        for option, rules in spec.items()
+        if option in find_untried(name) and rules["type"] in PLAIN_VALUES and not is_reference(parameters[option])
+    }
+
+
+# The first case of a module tries these, because its call creates the object or is the only one.
+for label in {case.module: label for label, case in reversed(ACTING.items())}.values():
+    ACTING[label] = replace(ACTING[label], values={**list_plain_values(ACTING[label].module), **ACTING[label].values})
+
+
 def parametrize_options(cases: Mapping[str, Case], optional_only: bool = False) -> pytest.MarkDecorator:
     """Return the parametrization of a test by case and option; ``optional_only`` leaves out the required ones."""
     pairs = [(label, option) for label, case in cases.items() for option in case.values]
@@ -453,21 +490,17 @@ def parametrize_options(cases: Mapping[str, Case], optional_only: bool = False) 
 
 
 def test_every_option_is_tried(subtests: pytest.Subtests) -> None:
-    """Other options are required, determine what the module does, or are sent with their default."""
-    cases = [*ACTING.values(), *READING.values()]
     for name in (name for name in MODULES if name not in ("api", "batch", "job_info", "job_wait", "workflow")):
         with subtests.test(name):
             task = load_spec(name)
-            known = {option for case in cases if case.module == name for option in (*case.values, *case.options)}
-            left = task.argument_spec.keys() - CONNECTION.keys() - WAIT.keys() - known
+            untried = find_untried(name)
+            assert not untried, f"ACTING and READING of {__file__} have no values to try for {name}: {untried}"
             called = [operations()[operation] for operation in called_operations(name) if operation in operations()]
             sent = {parameter for operation in called for parameter in operation.parameters}
-            defaults = {option for option in left if "default" in task.argument_spec[option]}
+            own = task.argument_spec.keys() - CONNECTION.keys() - WAIT.keys() - list_tried(name)
+            defaults = {option for option in own if "default" in task.argument_spec[option]}
             unsent = {option for option in defaults if task.parameters[option] not in sent}
-            chosen = CHOOSING if name.endswith("_info") or name == "vm_nic_qos" else {"uuid"}
-            untried = left - defaults - chosen - SET_BY_SEVERAL_CALLS
-            assert not untried, f"ACTING and READING have no values to try for these options of {name}: {untried}"
-            assert unsent - chosen <= NOT_SENT
+            assert unsent - list_choosing(name) <= NOT_SENT
 
 
 # ----------------------------------------------------------------------------------------- options of modules that act
