@@ -55,6 +55,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+    """Say that nothing was tested: the exit code alone looks like a failure of pytest."""
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        given = " ".join(terminalreporter.config.invocation_params.args)
+        terminalreporter.write_line(f"No test is selected by: {given}. Check the paths, -k and -m.", red=True)
+
+
 class FakeClock:
     """A clock that advances only in `sleep`, with a constant random number."""
 

@@ -1,7 +1,8 @@
 """Writes what follows from the ``meta/argument_specs.yml`` of the roles, for the session ``format``.
 
-These are the settings of the workflows, the ``defaults`` of each role, the tables of variables in its README, and the
-choices of the module workflow. Comments in the specification say which variables a user needs, and which are usual.
+These are the settings of the workflows, ``defaults`` and ``meta`` of each role, the tables of variables in its README,
+its row in the README of the collection, the choices of the module workflow, and what integration targets share.
+Comments in the specification say which variables a user needs, and which are usual.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ Options = Mapping[str, Mapping[str, Any]]
 
 ROLES = ROOT / "roles"
 SETTINGS = ROOT / "plugins" / "plugin_utils" / "_workflows" / "settings.py"
+README = ROOT / "README.md"
 MODULE = ROOT / "plugins" / "modules" / "workflow.py"
 
 # The comments that begin the groups of variables of a role, in their order.
@@ -38,6 +40,22 @@ from typing import Literal
 
 from ...module_utils._api.records import Record
 '''
+
+# The sections of the README of a role.
+SECTIONS = ("Variables", "Result", "Idempotence and check mode", "When something fails", "Undo")
+
+META = """\
+---
+galaxy_info:
+  author: Contributors to the virtinfra.manager project
+  description: {description}
+  license: GPL-3.0-or-later
+  min_ansible_version: "{core}"
+dependencies: []
+"""
+
+# The files of the integration target of a role that are those of all.
+TARGET_FILES = {"aliases": "gather_facts/no\n", "meta/main.yml": "---\ndependencies:\n  - setup_simulator\n"}
 
 DEFAULTS_HEADER = """\
 ---
@@ -68,8 +86,13 @@ def list_roles() -> list[str]:
 
 def read_options(role: str) -> Options:
     """Return the variables of a role."""
-    options: Options = yaml.safe_load(_read_spec(role))["argument_specs"]["main"]["options"]
+    options: Options = _load_spec(role)["options"]
     return options
+
+
+def _load_spec(role: str) -> Mapping[str, Any]:
+    spec: Mapping[str, Any] = yaml.safe_load(_read_spec(role))["argument_specs"]["main"]
+    return spec
 
 
 def _read_spec(role: str) -> str:
@@ -157,14 +180,23 @@ def _format_yaml(value: Any) -> str:
     return str(value) if is_word else json.dumps(value, ensure_ascii=False)
 
 
-def format_readme(role: str, text: str) -> str:
-    """Return the README of a role with its present tables of variables."""
+def format_readme(role: str) -> str:
+    """Return the README of a role with its present tables of variables. That of a new role has its sections."""
+    path = ROLES / role / "README.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else _begin_readme(role)
     before, begin, rest = text.partition(BEGIN)
     if not begin:
         raise ValueError(f"the README of the role {role} lacks the line {BEGIN.strip()}")
     options = read_options(role)
     tables = [_format_table(group, names, options) for group, names in group_options(role).items()]
     return "\n".join([f"{before}{begin}", *tables, f"{END}{rest.partition(END)[2]}"])
+
+
+def _begin_readme(role: str) -> str:
+    parts = [f"# virtinfra.manager.{role}", f"{_load_spec(role)['short_description']}."]
+    for section in SECTIONS:
+        parts += [f"## {section}", *([f"{BEGIN}{END.rstrip()}"] if section == "Variables" else [])]
+    return "\n\n".join([*parts, ""])
 
 
 def _format_table(group: str, names: Iterable[str], options: Options) -> str:
@@ -206,13 +238,35 @@ def format_module(text: str) -> str:
     return re.sub(r'(?<="choices": )\[[^]]*\]', repr(list_roles()), text, count=1)
 
 
+def format_meta(role: str) -> str:
+    """Return the content of ``meta/main.yml``."""
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text(encoding="utf-8"))
+    core = re.findall(r"\d+\.\d+", runtime["requires_ansible"])[0]
+    return META.format(description=_load_spec(role)["short_description"], core=core)
+
+
+def format_collection_readme(text: str) -> str:
+    """Return the README of the collection with a row for each role: its playbook, and what it does."""
+    playbooks = {role: path.stem for path in sorted((ROOT / "playbooks").glob("*.yml")) for role in _find_roles(path)}
+    rows = [f"| `{role}` | `{playbooks[role]}` | {_load_spec(role)['short_description']} |\n" for role in list_roles()]
+    return re.sub(r"(?<=\| role \| playbook \| what it does \|\n\|---\|---\|---\|\n)(?:\|.*\n)+", "".join(rows), text)
+
+
+def _find_roles(playbook: Path) -> list[str]:
+    """Return the roles that a playbook lists or imports."""
+    return re.findall(r"(?:role|name): virtinfra\.manager\.(\w+)$", playbook.read_text(encoding="utf-8"), re.MULTILINE)
+
+
 def build_files() -> Iterator[tuple[Path, str]]:
     """Yield the files with their present contents. Those in Python are formatted by ruff afterwards."""
     yield SETTINGS, format_settings()
     yield MODULE, format_module(MODULE.read_text(encoding="utf-8"))
+    yield README, format_collection_readme(README.read_text(encoding="utf-8"))
     for role in list_roles():
-        readme = ROLES / role / "README.md"
-        yield readme, format_readme(role, readme.read_text(encoding="utf-8"))
+        yield ROLES / role / "README.md", format_readme(role)
+        yield ROLES / role / "meta" / "main.yml", format_meta(role)
+        for name, content in TARGET_FILES.items():
+            yield ROOT / "tests" / "integration" / "targets" / f"role_{role}" / name, content
         if (defaults := format_defaults(role)) is not None:
             yield ROLES / role / "defaults" / "main.yml", defaults
 
@@ -220,7 +274,7 @@ def build_files() -> Iterator[tuple[Path, str]]:
 def main() -> None:
     """Write the files."""
     for path, text in build_files():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ from support.collection import ALL_MODULES, MODULES, ROOT, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
 from support.return_docs import documented_records, load_returns, with_records
 from support.short_examples import with_short_examples
+from support.written import require_current
 
 # Results whose members the service chooses, and results that are always null.
 FREE = {
@@ -73,31 +74,26 @@ def test_restore_points_are_documented_alike(name: str, member: str) -> None:
 
 @pytest.mark.parametrize("name", documented_records())
 def test_records_are_documented_as_in_the_description_of_the_service(name: str) -> None:
-    """If this fails, run ``nox -s format``."""
-    text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
-    assert with_records(text, documented_records()[name]) == text
+    path = ROOT / "plugins" / "modules" / f"{name}.py"
+    require_current(path, with_records(path.read_text(encoding="utf-8"), documented_records()[name]))
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_descriptions_have_the_first_short_examples(name: str) -> None:
-    """If this fails, run ``nox -s format``."""
-    text = (ROOT / "plugins" / "modules" / f"{name}.py").read_text(encoding="utf-8")
-    assert with_short_examples(name, text) == text
+    path = ROOT / "plugins" / "modules" / f"{name}.py"
+    require_current(path, with_short_examples(name, path.read_text(encoding="utf-8")))
 
 
 def test_tables_of_the_guides_are_those_of_the_code() -> None:
-    """If this fails, run ``nox -s format``."""
     texts = [path.read_text(encoding="utf-8") for path in find_guides()]
-    assert [text for text in texts if write_tables(text) != text] == []
+    for path, text in zip(find_guides(), texts, strict=True):
+        require_current(path, write_tables(text))
     assert [name for name in TABLES if not any(f"writes this table: {name}." in text for text in texts)] == []
 
 
 def test_fields_of_queries_are_those_of_the_tables() -> None:
-    """If this fails, run ``nox -s format``."""
-    assert query_fields.FRAGMENT.read_text(encoding="utf-8") == query_fields.format_fragment()
+    require_current(query_fields.FRAGMENT, query_fields.format_fragment())
 
 
 def test_connection_options_of_plugins_are_those_of_modules() -> None:
-    """If this fails, run ``nox -s format``."""
-    text = plugin_connection.FRAGMENT.read_text(encoding="utf-8")
-    assert text == plugin_connection.format_plugin_connection()
+    require_current(plugin_connection.FRAGMENT, plugin_connection.format_plugin_connection())

@@ -19,6 +19,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import m
 
 from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
 from support.room_lists import DOCUMENT, write_lists
+from support.written import require_current
 
 PLUGINS = ROOT / "plugins"
 FILES = sorted(PLUGINS.rglob("*.py"))
@@ -265,15 +266,9 @@ def test_the_picture_of_the_rooms_is_correct() -> None:
 
 
 def test_the_files_of_each_room_are_named() -> None:
-    """If this fails, run ``nox -s format``."""
-    text = (ROOT / "docs" / "development.md").read_text(encoding="utf-8")
-    named: dict[str, list[str]] = {}
-    for room, files in re.findall(r"^\| `(_\w+)` \|.*\|(.*)\|$", text, re.MULTILINE):
-        named.setdefault(room, []).extend(re.findall(r"\w+", files))
-    files_of_rooms = {
-        Path(room).name: sorted(path.stem for path in (PLUGINS / room).glob("[!_]*.py")) for room in ROOMS
-    }
-    assert {room: sorted(files) for room, files in named.items()} == files_of_rooms
+    text = DOCUMENT.read_text(encoding="utf-8")
+    require_current(DOCUMENT, write_lists(text))
+    assert {*re.findall(r"^\| `(_\w+)` \|", text, re.MULTILINE)} == {Path(room).name for room in ROOMS}
 
 
 def test_a_new_file_is_named_in_the_row_of_its_kind(subtests: pytest.Subtests) -> None:
