@@ -73,6 +73,7 @@ WRITERS = (
     "guide_tables",
     "query_fields",
     "plugin_connection",
+    "kind_docs",
     "room_lists",
 )
 # Where all integration targets run, these tests are left out: both run all modules and roles.

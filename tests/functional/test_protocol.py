@@ -96,6 +96,13 @@ NEEDING_A_QUERY = {
         "the service does not offer QueryVolumeSnapshotGroup",
     )
     | {"Rename a snapshot group": "the service does not offer UpdateVolumeSnapshotGroup"},
+    "resource": {
+        "Create an offering for data volumes": "the service does not offer QueryDiskOffering",
+        "Open the ports of a web server": "the service does not offer QuerySecurityGroup",
+        "Detach a volume from its VM": "the service does not offer QueryVolume",
+        "Attach it to another one": "the service does not offer QueryVolume",
+        "Remove a network and all that belongs to it": "the service does not offer QueryL3Network",
+    },
     "vm_nic_info": dict.fromkeys(
         ("List the NICs of a VM", "Find the VM that has an address", "List the disabled NICs of a network"),
         "the service does not offer QueryVmNic",

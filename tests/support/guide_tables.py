@@ -27,6 +27,7 @@ from tools.catalogue import Parameter as FactParameter
 
 from simulator.description import Operation, Parameter, description, operations
 from support.collection import ROOT
+from support.kind_docs import list_attachment_cells, list_kind_cells, list_property_cells
 from support.query_fields import describe_fields
 from support.return_docs import contains, describe_job
 
@@ -186,6 +187,11 @@ def _describe_queries(resource_type: ResourceType) -> tuple[str, str]:
     return f"``{resource_type.name}``", _convert_markup(" ".join(describe_fields(resource_type)))
 
 
+def _build_kinds(header: Sequence[str], list_cells: Callable[[], Iterable[Sequence[str]]]) -> str:
+    """Return a table of the kinds of the module ``resource``."""
+    return _format_table(header, list_cells())
+
+
 RECORDS: dict[str, Callable[[], Mapping[str, Any]]] = {
     **{
         schema: partial(contains, schema)
@@ -228,6 +234,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "the catalogue": build_catalogue,
     "companions": build_companions,
     "environment variables": build_environment,
+    "kinds": partial(_build_kinds, ("Kind", "Belongs to", "States", "A removal affects"), list_kind_cells),
+    "properties of kinds": partial(_build_kinds, ("Kind", "Property", "Type", "Remarks"), list_property_cells),
+    "attachments": partial(_build_kinds, ("Kind", "Objects", "Operations", "Remarks"), list_attachment_cells),
     "operations and versions": build_operations,
 }
 

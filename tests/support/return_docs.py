@@ -71,6 +71,7 @@ NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1"
 
 JOBS = (
     "api",
+    "resource",
     "cbt_task",
     "cbt_volume_export",
     "host_nic_service",

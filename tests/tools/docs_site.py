@@ -28,7 +28,8 @@ SUBJECTS = {
     " cbt_volume_export primary_storage_info",
     "Notifications": "sns_endpoint sns_endpoint_info sns_topic sns_topic_subscriber_info sns_snmp_platform"
     " sns_snmp_test sns_teamchat_person",
-    "Jobs, sessions and any resource": "batch api resource_info job_wait job_info session service_info workflow",
+    "Jobs, sessions and any resource": "resource api resource_info batch job_wait job_info session"
+    " service_info workflow",
 }
 """The modules of each subject, those that are needed most first. A module without a subject is refused."""
 

@@ -13,8 +13,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_ty
 from support.collection import MODULES, ROOT, load_spec
 from support.return_docs import documented_records
 
-# Modules whose options and results depend on another module or on the task.
-OF_OTHERS = {"api", "batch", "resource_info", "session", "workflow"}
+# Modules whose options and results depend on another module, on a kind, or on the task.
+OF_OTHERS = {"api", "batch", "resource", "resource_info", "session", "workflow"}
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.manifest import Point, VolumeCopy
 
-from support import plugin_connection, query_fields
+from support import kind_docs, plugin_connection, query_fields
 from support.collection import ALL_MODULES, MODULES, ROOT, shape_differences
 from support.guide_tables import TABLES, find_guides, write_tables
 from support.return_docs import documented_records, load_returns, with_records
@@ -24,6 +24,8 @@ FREE = {
     *("batch.results.item", "batch.results.error", "vm_snapshot_group.results.error"),
     # The report of each role has its own members.
     *("workflow.report", "workflow.next"),
+    # The object has the fields of its kind.
+    "resource.resource",
     # A mapping from user IDs to remarks, and the same as a list of records.
     *("sns_endpoint.endpoint.at_person_list", "sns_endpoint_info.endpoints.at_person_list"),
     # What a run says about itself.
@@ -97,3 +99,7 @@ def test_fields_of_queries_are_those_of_the_tables() -> None:
 
 def test_connection_options_of_plugins_are_those_of_modules() -> None:
     require_current(plugin_connection.FRAGMENT, plugin_connection.format_plugin_connection())
+
+
+def test_options_of_kinds_are_those_of_their_rows() -> None:
+    require_current(kind_docs.FRAGMENT, kind_docs.format_fragment())

@@ -33,7 +33,13 @@ _TYPES = {
 }
 
 # Objects that parameters name with another word than their query.
-_OTHER_WORDS = {"acl": "AccessControlList", "iso": "Image", "listener": "LoadBalancerListener", "vm": "VmInstance"}
+_OTHER_WORDS = {
+    "acl": "AccessControlList",
+    "identity": "Account",
+    "iso": "Image",
+    "listener": "LoadBalancerListener",
+    "vm": "VmInstance",
+}
 
 # The operations that handle sessions, which the module ``session`` keeps secret.
 _OF_SESSIONS = re.compile(r"LogIn|LogOut|RenewSession|ValidateSession")
@@ -203,6 +209,20 @@ def _find_type(query: str) -> ResourceType:
             return known
     name = _name_type(query)
     return ResourceType(name, name.replace("_", " "), query, state_field="status", deleted_states=("Deleted",))
+
+
+def find_query_type(query: str) -> ResourceType:
+    """Return the type of the objects that a query lists, also one that the catalogue lacks."""
+    return _find_type(query)
+
+
+def find_named_type(parameter: str) -> ResourceType | None:
+    """Return the type of the objects to which a parameter refers, as far as it follows from its name."""
+    known = REFERS_TO.get(parameter)
+    if known and known.query and not known.owner:
+        return known
+    query = _find_query_of_name(parameter)
+    return _find_type(query) if query else None
 
 
 def find_reference(operation: Operation, parameter: str) -> ResourceType | None:

@@ -38,7 +38,7 @@ class PredictedReference(NullReference):
     __slots__ = ()
 
 
-RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
+_FIELDS: dict[str, tuple[str, ...]] = {
     **SERVICE_FIELDS,
     # Records that modules combine from several records of the service.
     "HostNicServices": ("services",),
@@ -46,8 +46,18 @@ RECORD_FIELDS: Mapping[str, tuple[str, ...]] = {
     "NicBandwidthLimits": ("uuid", "outboundBandwidth", "inboundBandwidth"),
 }
 
-_BLANK = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
+# The fields of the records of each type.
+RECORD_FIELDS: Mapping[str, tuple[str, ...]] = _FIELDS
+
+_BLANK: dict[str, dict[str, None]] = {kind: dict.fromkeys(fields) for kind, fields in RECORD_FIELDS.items()}
 _NESTED_IN = {kind: tuple(name for name in fields if name in NESTED) for kind, fields in RECORD_FIELDS.items()}
+
+
+def describe_record(kind: str, fields: Iterable[str]) -> None:
+    """Add a type of records that the table lacks, because operations of the catalogue return them."""
+    _FIELDS[kind] = tuple(dict.fromkeys(fields))
+    _BLANK[kind] = dict.fromkeys(_FIELDS[kind])
+
 
 # Members whose keys are data (user ids, uuids, header names), which are not converted.
 PRESERVED_KEY_MEMBERS = frozenset(("webhookResp", "opaque", "atPersonList", "dataVolumeSystemTags", "tokens"))

@@ -29,7 +29,7 @@ class Dependent:
     """Another object that a call affects.
 
     ``effect`` is what the call does to it, as a participle such as ``stopped``; empty if it is unknown or nothing.
-    ``reason`` says why. ``type`` is its type in RESOURCE_TYPES.
+    ``reason`` says why. ``type`` is its type in RESOURCE_TYPES, or else ``noun`` the term for it in messages.
     """
 
     uuid: str
@@ -37,6 +37,7 @@ class Dependent:
     effect: str = ""
     reason: str = ""
     type: str = "vm"
+    noun: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.uuid})"
@@ -165,9 +166,8 @@ class Guard:
 
 def format_count(dependents: Sequence[Dependent]) -> str:
     """Return the number of dependents of each type, such as ``1 VM and 2 volumes``."""
-    types = dict.fromkeys(item.type for item in dependents)
-    counts = {name: sum(item.type == name for item in dependents) for name in types}
-    nouns = {name: RESOURCE_TYPES[name].noun for name in types}
+    nouns = {item.type: item.noun or RESOURCE_TYPES[item.type].noun for item in dependents}
+    counts = {name: sum(item.type == name for item in dependents) for name in nouns}
     return " and ".join(f"{count} {nouns[name]}{'' if count == 1 else 's'}" for name, count in counts.items())
 
 

@@ -190,7 +190,7 @@ class ResourceSpec:
     parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns the error
     in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
     ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
-    record.
+    record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
     """
 
     record_type: str
@@ -212,11 +212,12 @@ class ResourceSpec:
     remember: Callable[[Record], Record] = remember_uuid
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
+    term: str = ""
 
     @property
     def noun(self) -> str:
         """The term for the object in messages."""
-        return self.result_key.replace("_", " ")
+        return self.term or self.result_key.replace("_", " ")
 
     def choose_key(self, desired: Record) -> str | None:
         """Return the option, by its API name, by which ``find`` selects the object."""

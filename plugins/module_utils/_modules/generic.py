@@ -26,11 +26,11 @@ from .._api.records import (
     mask_webhooks,
 )
 from .._api.references import is_name, mark_nulls, normalize_references
-from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES, ResourceType, find_changed_types
+from .._api.resource_types import LISTED_TYPES, ResourceType, find_changed_types
 from .._client.client import Client
-from .._client.names import find_uuid, resolve_name
 from .._engine.context import ModuleContext
 from .._engine.results import format_pending_job, format_predicted_job
+from .._resources.catalogued_names import look_up
 from .act import drop_optional_nulls, execute_call, label_errors
 from .jobs import find_item_failure
 from .options import TAGS, WAIT, Options
@@ -137,20 +137,12 @@ def _resolve_names(client: Client, row: Operation, params: Record) -> Record:
         if not is_name(value):
             return value
         try:
-            return _look_up(client, resource_type, value)
+            return look_up(client, resource_type, value)
         except VirtinfraError as failure:
             raise failure.with_label(parameter) from None
 
     types = {name: resource_type for name in params if (resource_type := find_reference(row, name))}
     return {name: resolve(name, value, types[name]) if name in types else value for name, value in params.items()}
-
-
-def _look_up(client: Client, resource_type: ResourceType, name: str) -> str:
-    """Return the uuid of an object. Only the names of objects of types in the table are remembered."""
-    if resource_type.name in RESOURCE_TYPES:
-        return resolve_name(client, resource_type, name, {})
-    _find_operation(resource_type.query)
-    return find_uuid(client, resource_type, name, {})
 
 
 def list_resources(context: ModuleContext) -> dict[str, Any]:

@@ -192,6 +192,7 @@ class TaskOptions:
     selecting_options: tuple[str, ...]
     only_absent: tuple[str, ...]
     never_absent: tuple[str, ...]
+    named_options: tuple[str, ...]
 
     @cached_property
     def all_options(self) -> Options:
@@ -214,6 +215,11 @@ class TaskOptions:
         """The API's names for the options."""
         return map_parameter_names(self.all_options)
 
+    @property
+    def references(self) -> dict[str, str]:
+        """The API's names for the options in which names are replaced before the module runs."""
+        return {option: name for option, name in self.parameters.items() if option not in self.named_options}
+
     def find_alias_warnings(self, arguments: Mapping[str, Any]) -> list[str]:
         """Return the warnings of a module process for options that are given both by name and by alias."""
         return [
@@ -234,7 +240,7 @@ class TaskOptions:
         known_params = {name: params.get(name) for name in self.argument_spec}
         if not check_mode:
             known_params = forget_predictions(known_params)
-        options = {**params, **normalize_references(known_params, self.parameters)}
+        options = {**params, **normalize_references(known_params, self.parameters, self.named_options)}
         for name, value in options.items():
             if isinstance(value, NullReference) and name not in self.options:
                 options[name] = None

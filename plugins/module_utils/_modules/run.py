@@ -179,18 +179,18 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
 
 def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options with uuids in place of names; the same options if they contain no name."""
-    references = [option for option, parameter in spec.parameters.items() if parameter in REFERS_TO]
-    if not any(list_names(params.get(option)) for option in references):
+    references = spec.references
+    if not any(list_names(params.get(option)) for option, name in references.items() if name in REFERS_TO):
         return params
     # A module process whose options contain no name does not load the code for names.
     from .._client.names import resolve_names
 
-    return resolve_names(client, params, spec.parameters, may_be_missing=params.get("state") == ABSENT)
+    return resolve_names(client, params, references, may_be_missing=params.get("state") == ABSENT)
 
 
 def _describe_missing(spec: ModuleSpec, params: Mapping[str, Any]) -> list[str]:
     """Return a warning for each name in resolved options that no object has, so that nothing of it can be removed."""
-    types = {option: REFERS_TO[parameter] for option, parameter in spec.parameters.items() if parameter in REFERS_TO}
+    types = {option: REFERS_TO[name] for option, name in spec.references.items() if name in REFERS_TO}
     return [
         f"{option}: no {resource_type.noun} has the name {name!r}, so nothing of it is removed."
         for option, resource_type in types.items()

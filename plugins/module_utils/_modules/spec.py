@@ -27,7 +27,8 @@ class ModuleSpec(TaskOptions):
     changes or lists. ``record_type`` is the type of the records that the module lists, if it always lists the same
     type. ``check`` raises InvalidOptions for options that the module would refuse before it sends anything; it gets
     them by the API's names, and whether the task is in check mode. ``hidden_results`` are members that are not masked
-    if the task has C(no_log), with which Ansible shows nothing.
+    if the task has C(no_log), with which Ansible shows nothing. ``named_options`` are references that may be names, and
+    that the module itself resolves, because their types are not in the table.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -44,6 +45,7 @@ class ModuleSpec(TaskOptions):
     record_type: str = ""
     check: Callable[[Record, bool], None] | None = None
     hidden_results: tuple[str, ...] = ()
+    named_options: tuple[str, ...] = ()
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object, and its value among validated options; None if none does alone."""

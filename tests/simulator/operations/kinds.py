@@ -215,9 +215,19 @@ def remove(store: Store, kind: Kind, uuid: str) -> None:
         for record in store[table].all():
             if record[member] == uuid:
                 remove(store, BY_TABLE.get(table, Kind(table, table)), record["uuid"])
+    if kind.table == "l3network":
+        _detach_nics(store, uuid)
     for table in ("nicinsecuritygroup", "quota", "accountresourceref"):
         store[table].remove_where(lambda row: uuid in row.values())
     store[kind.table].remove(uuid)
+
+
+def _detach_nics(store: Store, network: str) -> None:
+    """Remove the NICs on an L3 network from their VMs."""
+    for vm in store["vm"].all():
+        left = [nic for nic in vm["vmNics"] if nic["l3NetworkUuid"] != network]
+        if len(left) < len(vm["vmNics"]):
+            store["vm"].change(vm["uuid"], vmNics=left)
 
 
 def _register(kind: Kind) -> None:
@@ -715,7 +725,5 @@ def _find_volume(call: Call, uuid: str) -> Record:
     return volume
 
 
-@catalogued("ChangeSchedulerState")
-def change_scheduler_state(call: Call) -> Reply:
-    """Enable or disable a scheduler job."""
-    return _state_changer(BY_TABLE["schedulerjob"])(call)
+# The operation lacks the name of its objects.
+catalogued("ChangeSchedulerState")(_state_changer(BY_TABLE["schedulerjob"]))

@@ -17,9 +17,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options
 from simulator.description import METHODS, Parameter, description, operations, resolve
 from support.collection import MODULES, called_operations, load_spec
 
-# The modules api, batch and workflow accept any parameter, so their options need no test. session calls only
+# The options of the modules api, batch, resource and workflow are parameters of any operation. session calls only
 # companions.
-OWN = [name for name in MODULES if name not in ("api", "batch", "session", "workflow")]
+OWN = [name for name in MODULES if name not in ("api", "batch", "resource", "session", "workflow")]
 
 DOCUMENTED = [
     (operation, parameter)

@@ -1,0 +1,272 @@
+"""The module that changes objects of all kinds of the catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.module_utils.common.validation import check_type_bytes
+
+from .._api.catalogue import find_named_type, find_query_type
+from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
+from .._api.operation import ABSENT
+from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
+from .._api.references import is_name, is_null, normalize_uuid, unify_uuid
+from .._api.resource_types import ResourceType
+from .._client.names import add_given_names, name_objects
+from .._engine.context import ModuleContext
+from .._engine.reconciler import Reconciler
+from .._resources.catalogued_names import look_up
+from .._resources.kind_rows import Attachment, Kind, Parts, Row
+from .._resources.kinds import (
+    Property,
+    build_spec,
+    get_row,
+    list_kinds,
+    list_properties,
+    list_states,
+    map_ends,
+    name_property,
+)
+from .options import OBJECT_TAGS, WAIT, Options, reference
+from .spec import ModuleSpec
+
+PARENT = "parentUuid"
+
+# Options of objects, by the API's names, that attachments do not have.
+_OF_OBJECTS = ("uuid", "name", PARENT, "properties", "tags", "resourceUuid", "tagUuids", "deleteMode")
+
+
+def kind_module(options: Options, **rules: Any) -> ModuleSpec:
+    """Return the module that changes an object, or an attachment of two objects, of the kind that an option names."""
+    ends = {end: reference(parameter) for end, parameter in map_ends().items()}
+    own: Options = {
+        "kind": {"type": "str", "required": True, "choices": list_kinds()},
+        "parent": reference(PARENT),
+        "properties": {"type": "dict", "default": {}},
+        **ends,
+        **options,
+    }
+
+    def run(context: ModuleContext) -> dict[str, Any]:
+        row, given = _prepare(context.desired, context.check_mode)
+        desired = _resolve_names(context, row, given)
+        try:
+            result = Reconciler(build_spec(row, desired), context, dict(desired)).run()
+        except VirtinfraError as failure:
+            for part in ("label", "message"):
+                setattr(failure, part, _name_options(row, name_objects(getattr(failure, part), given, desired)))
+            raise
+        result = {"resource": result.pop(row.name), **result}
+        return add_given_names(context.client, result, given, desired, {name: name for name in given})
+
+    def check(desired: Record, check_mode: bool) -> None:
+        _prepare(desired, check_mode)
+
+    return ModuleSpec(
+        run,
+        own,
+        (WAIT, OBJECT_TAGS),
+        rules,
+        selecting_options=("parent", *ends),
+        named_options=("parent", *ends),
+        keys=("uuid", "name"),
+        check=check,
+    )
+
+
+def _prepare(given: Record, check_mode: bool) -> tuple[Row, Record]:
+    """Return the row of the kind, and the desired values by the API's names for them, in which names remain.
+
+    Raise InvalidOptions for what does not fit to the kind.
+    """
+    desired = dict(given)
+    row = get_row(desired.pop("kind"))
+    states = list_states(row)
+    if desired["state"] not in states:
+        raise InvalidOptions(f"state must be one of {', '.join(states)} for kind {row.name}, not {desired['state']!r}")
+    properties = desired.pop("properties")
+    if isinstance(row, Attachment):
+        _check_ends(row, {**desired, **({"properties": properties} if properties else {})})
+        return row, desired
+    _check_options(row, desired)
+    if row.parent and PARENT in desired:
+        desired[row.parent] = desired.pop(PARENT)
+    return row, {**desired, **_read_properties(row, properties, check_mode)}
+
+
+def _check_ends(row: Attachment, desired: Record) -> None:
+    """Raise InvalidOptions unless the options of an attachment are its two objects."""
+    if missing := [end for end, parameter in row.ends.items() if parameter not in desired]:
+        raise InvalidOptions(f"kind {row.name} needs {' and '.join(missing)}")
+    foreign = {**dict(zip(map_ends().values(), map_ends(), strict=True)), **{name: name for name in _OF_OBJECTS}}
+    _refuse_foreign(row, [foreign[name] for name in desired if name in foreign and name not in row.ends.values()])
+
+
+def _check_options(kind: Kind, desired: Record) -> None:
+    """Raise InvalidOptions for options that an object of a kind does not have."""
+    foreign = [end for end, parameter in map_ends().items() if parameter in desired]
+    foreign += ["parent"] if PARENT in desired and not kind.parent else []
+    foreign += ["tags"] if "tags" in desired and not kind.tagged_type else []
+    _refuse_foreign(kind, foreign)
+    if not {"uuid", "name"} & desired.keys():
+        raise InvalidOptions(f"kind {kind.name} needs name or uuid")
+
+
+def _refuse_foreign(row: Row, names: list[str]) -> None:
+    if names:
+        shown = ", ".join("parent" if name == PARENT else name for name in names)
+        raise InvalidOptions(f"{shown} cannot be used with kind {row.name}")
+
+
+# Properties
+
+
+def _read_properties(kind: Kind, given: Mapping[str, Any], check_mode: bool) -> Record:
+    """Return the values of properties by the API's names. Raise InvalidOptions for any that the kind cannot have."""
+    known = list_properties(kind)
+    aliases = {_format_alias(each): each for each in known.values() if each.is_reference}
+    values: Record = {}
+    for name, value in given.items():
+        found = known.get(name) or aliases.get(name)
+        if found is None:
+            raise InvalidOptions(_describe_unknown(kind, str(name), known))
+        if value is None and not (found.is_reference and check_mode):
+            continue
+        values[found.parameter.name] = _convert(kind, found, value)
+    return values
+
+
+def _format_alias(each: Property) -> str:
+    """Return the name of a reference with its ending: ``backup_storage_uuids`` for ``backup_storages``."""
+    plural = each.parameter.name.endswith("s")
+    return f"{each.name.removesuffix('s') if plural else each.name}_uuid{'s' if plural else ''}"
+
+
+def _describe_unknown(kind: Kind, name: str, known: Mapping[str, Property]) -> str:
+    if name in ("name", "uuid", "state", "tags") or (kind.parent and name == name_property(kind.parent)):
+        option = name if name in ("name", "uuid", "state", "tags") else "parent"
+        return f"properties: {name} is no property. Give it as the option {option}"
+    hint = suggest_name(name, known) or f" The properties are {', '.join(known) or 'none'}."
+    return f"properties: kind {kind.name} has no property {name}.{hint}"
+
+
+def _convert(kind: Kind, found: Property, value: Any) -> Any:
+    """Return the value of a property in the type of its parameter."""
+    label = f"properties.{found.name}"
+    if found.parts:
+        return [_read_part(found.parts, f"{label}[{number}]", item) for number, item in enumerate(_list(label, value))]
+    if found.is_reference:
+        if found.parameter.type == "list":
+            return [_read_reference(label, found.refers_to, item) for item in _list(label, value)]
+        return _read_reference(label, found.refers_to, value)
+    if found.is_size and isinstance(value, str):
+        try:
+            return check_type_bytes(value)
+        except (TypeError, ValueError):
+            raise InvalidOptions(f"{label} must be a size, such as 16G, not {value!r}") from None
+    return found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
+
+
+def _list(label: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidOptions(f"{label} must be a list, not {value!r}")
+    return value
+
+
+def _read_reference(label: str, refers_to: ResourceType | None, value: Any) -> str:
+    """Return a uuid, or a name if objects of the type have names; null in check mode is that of a predicted object."""
+    if is_null(value):
+        return PredictedReference(label)
+    return unify_uuid(str(value)) if refers_to else normalize_uuid(label, str(value))
+
+
+def _read_part(parts: Parts, label: str, item: Any) -> Record:
+    """Return an item of a list of parts, by the API's names of its members."""
+    if not isinstance(item, Mapping):
+        raise InvalidOptions(f"{label} must be a mapping, not {item!r}")
+    names = {name_property(member): member for member in parts.members}
+    values: Record = {}
+    for name, value in item.items():
+        member = names.get(name) or to_camel_case(str(name))
+        if member not in parts.members:
+            hint = suggest_name(str(name), names) or f" The members are {', '.join(names)}."
+            raise InvalidOptions(f"{label} has no member {name}.{hint}")
+        if value is not None:
+            values[member] = _check_member(parts, f"{label}.{name}", member, value)
+    return values
+
+
+def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
+    choices = parts.members[member]
+    if choices and value not in choices:
+        hint = suggest_name(str(value), choices)
+        raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}.{hint}".rstrip("."))
+    if member.endswith("Uuid"):
+        return _read_reference(label, find_named_type(member), value)
+    return value if isinstance(value, int) else str(value)
+
+
+# Names
+
+
+def _name_options(row: Row, message: str) -> str:
+    """Return a message with the options of the kind in place of the parameters that refer to objects."""
+    options = {parameter: shown for parameter, (shown, dummy) in _list_types(row).items()}
+    for parameter, shown in options.items():
+        message = re.sub(rf"(?<![\w.]){to_snake_case(parameter)}(?!\w)", shown.removeprefix("properties."), message)
+    return message
+
+
+def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
+    """Return the desired values with the uuids of the objects that they name.
+
+    The name of an object that does not exist remains if something of it shall be absent. Raise NotFound or
+    AmbiguousMatch.
+    """
+    is_absent = desired["state"] == ABSENT
+    types = _list_types(row)
+
+    def resolve(option: str, resource_type: ResourceType | None, value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolve(option, resource_type, item) for item in value]
+        if isinstance(value, Mapping):
+            return {name: resolve(f"{option}.{name}", find_named_type(name), item) for name, item in value.items()}
+        if resource_type is None or not is_name(value):
+            return value
+        try:
+            return look_up(context.client, resource_type, value)
+        except NotFound as failure:
+            if not is_absent:
+                raise failure.with_label(option) from None
+            noun = resource_type.noun
+            context.warnings.append(f"{option}: no {noun} has the name {value!r}, so nothing of it is removed.")
+            return value
+        except VirtinfraError as failure:
+            raise failure.with_label(option) from None
+
+    return {
+        name: resolve(types[name][0], types[name][1], value) if name in types else value
+        for name, value in desired.items()
+    }
+
+
+def _list_types(row: Row) -> Mapping[str, tuple[str, ResourceType | None]]:
+    """Return the options, and the types of the objects, to which parameters refer."""
+    if isinstance(row, Attachment):
+        return {parameter: (end, _find_type(end, parameter)) for end, parameter in row.ends.items()}
+    found: dict[str, tuple[str, ResourceType | None]] = {
+        each.parameter.name: (f"properties.{each.name}", each.refers_to)
+        for each in list_properties(row).values()
+        if each.is_reference or each.parts
+    }
+    return {**found, row.parent: ("parent", find_named_type(row.parent))} if row.parent else found
+
+
+def _find_type(end: str, parameter: str) -> ResourceType | None:
+    """Return the type of an object of an attachment: that of the kind of this name, if there is one."""
+    if end in list_kinds():
+        row = get_row(end)
+        return find_query_type(row.query)
+    return find_named_type(parameter)

@@ -1,0 +1,54 @@
+"""How attachments of two objects are found, from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .._api.errors import InUse
+from .._api.records import Record
+from .._client.client import Client
+from .._client.lists import get_by_uuid, query
+from .._engine.plan import PlannedCall
+from .kind_rows import Attachment
+
+
+def find_attachment(row: Attachment, client: Client, desired: Record) -> Record | None:
+    """Return the record of an attachment: the uuids of its two objects; None if they are not attached."""
+    first, second = row.ends.values()
+    if desired[second] not in _list_attached(row, client, desired[first]):
+        return None
+    return {"uuid": desired[first], first: desired[first], second: desired[second]}
+
+
+def find_other_attachment(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> InUse | None:
+    """Return the failure if the first object is attached to another one, from which it must be detached before."""
+    if call.operation != row.attach:
+        return None
+    first, second = row.ends.values()
+    wanted = {row.parameters.get(name, name): value for name, value in call.params.items()}
+    others = [uuid for uuid in _list_attached(row, client, wanted[first]) if uuid != wanted[second]]
+    if not others:
+        return None
+    end, other = row.ends
+    return InUse(f"the {end} is attached to the {other} {others[0]}. Detach it first: state absent with this {other}.")
+
+
+def _list_attached(row: Attachment, client: Client, first: str) -> list[str]:
+    """Return the uuids of the objects to which the first object of an attachment is attached."""
+    if row.of == "uuid":
+        records = get_by_uuid(client, row.query, first)
+    else:
+        records = [record for record in query(client, row.query, [f"{row.of}={first}"]) if record.get(row.of) == first]
+    return [value for record in records for value in _list_values(record, row.path.split(".")) if value]
+
+
+def _list_values(value: Any, path: list[str]) -> Iterator[Any]:
+    """Yield the values at a path in a record. Lists on the way are searched."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _list_values(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, dict):
+        yield from _list_values(value.get(path[0]), path[1:])

@@ -1,0 +1,68 @@
+"""The plans of kinds with properties that operations of their own change, from their rows. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from .._api.operation import ABSENT
+from .._api.records import Record, is_same_value
+from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan, chain_plans
+from .kind_rows import Kind, Parts
+
+
+def plan_with_parts(
+    kind: Kind, resource: ResourceSpec, state: str, desired: Record, current: Current
+) -> list[PlannedCall]:
+    """Return the calls of the default plan, and those that change single properties and parts.
+
+    ``desired`` uses the names of the record.
+    """
+    parts = [each for each in kind.parts if each.name in desired]
+    changes = {kind.fields.get(name) or name: operation for name, operation in kind.change.items()}
+    own = {each.name for each in parts} | (changes.keys() if current.record else set())
+    main = {name: value for name, value in desired.items() if name not in own}
+    if state == ABSENT:
+        return build_default_plan(resource, state, main, current)
+    return chain_plans(
+        current,
+        partial(build_default_plan, resource, state, main),
+        *(
+            partial(_plan_change, name, operation, desired[name])
+            for name, operation in changes.items()
+            if name in own & desired.keys()
+        ),
+        *(partial(_plan_parts, each, desired[each.name]) for each in parts),
+    )
+
+
+def _plan_change(name: str, operation: str, value: Any, current: Current) -> list[PlannedCall]:
+    """Return the call that changes a single property of an object that exists."""
+    record = current.record or {}
+    if is_same_value(value, record.get(name)):
+        return []
+    return [PlannedCall(operation, {"uuid": record.get("uuid"), name: value}, {**record, name: value})]
+
+
+def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
+    """Return the calls that make the parts of an object the desired ones. Parts are added first."""
+    record = current.record or {}
+    present = record.get(parts.name) or []
+    owned = [item for item in present if not _matches(parts.kept, item)] if parts.kept else present
+    missing = [item for item in desired if not any(_matches(item, other) for other in present)]
+    removed = [item for item in owned if not any(_matches(wanted, item) for wanted in desired)]
+    calls = []
+    if missing:
+        expected = {**record, parts.name: [*present, *missing]}
+        calls.append(PlannedCall(parts.add, {parts.owner: record.get("uuid"), parts.added: missing}, expected))
+    if removed:
+        left = [item for item in [*present, *missing] if item not in removed]
+        uuids = [item.get("uuid") for item in removed]
+        calls.append(PlannedCall(parts.remove, {parts.removed: uuids}, {**record, parts.name: left}))
+    return calls
+
+
+def _matches(wanted: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+    """Return whether an item has all of the wanted members."""
+    return all(is_same_value(value, item.get(name)) for name, value in wanted.items())

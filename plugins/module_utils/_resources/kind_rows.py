@@ -1,0 +1,538 @@
+"""The kinds of objects of the module ``resource``: a row for each, and for each attachment of two objects.
+
+The operations, their parameters, types and choices are those of the catalogue. A row has what it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .._engine.guards import LOST
+
+# The effect on objects that lose what they use, but remain.
+BEREFT = "left without it"
+
+
+@dataclass(frozen=True)
+class Use:
+    """Objects that are affected when an object is deleted.
+
+    ``type`` is their type in messages, ``query`` lists them with the condition that ``field`` is the uuid of the
+    object, and ``also`` that of the second object of an attachment. ``effect`` is LOST if they are removed with it.
+    ``uuid`` and ``name`` are the fields that identify them.
+    """
+
+    type: str
+    query: str
+    field: str
+    effect: str = LOST
+    reason: str = ""
+    uuid: str = "uuid"
+    name: str = "name"
+    also: str = ""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A property of a kind that is a list, whose items are added and removed by operations of their own.
+
+    ``name`` is the property and the field of the record. ``owner`` is the parameter of ``add`` with the uuid of the
+    object, ``added`` that with the new items, and ``removed`` the parameter of ``remove`` with the uuids of items.
+    ``members`` are the members of an item with their choices. An item of a record in which all of ``kept`` have these
+    values is the service's own, and remains.
+    """
+
+    name: str
+    add: str
+    owner: str
+    added: str
+    remove: str
+    removed: str
+    members: Mapping[str, tuple[str, ...]]
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A type of objects.
+
+    ``noun`` is its term in messages. ``create`` has operations by the property that calls for one, or "" for all
+    others. ``change`` has operations that change one property, by its parameter in the creation, in addition to
+    ``update``. ``change_state`` enables and disables. ``parent`` is the parameter of the creation with the object
+    within which it has its name. ``fields`` are names of the record for parameters, where these differ, and None for
+    those that no record shows. ``unsettled`` are values of ``status`` that change without a call, ``deleted`` is that
+    of an object that is as good as gone. ``tagged_type`` is the type in user tags.
+    """
+
+    name: str
+    noun: str
+    query: str
+    create: Mapping[str, str] = field(default_factory=dict)
+    update: str | None = None
+    delete: str | None = None
+    change: Mapping[str, str] = field(default_factory=dict)
+    change_state: str | None = None
+    parent: str = ""
+    fields: Mapping[str, str | None] = field(default_factory=dict)
+    unsettled: tuple[str, ...] = ()
+    deleted: str = ""
+    uses: tuple[Use, ...] = ()
+    parts: tuple[Parts, ...] = ()
+    tagged_type: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """Two objects that are attached to each other or not.
+
+    ``ends`` are the options with the objects, each with the parameter for it. ``query`` shows it: the records whose
+    ``of`` is the uuid of the first object, in which ``path`` leads to that of the second one.
+    ``is_exclusive`` says that the first object is attached to one other at most. ``parameters`` maps parameters of the
+    operations to those of the ends, where the names differ.
+    """
+
+    name: str
+    noun: str
+    attach: str
+    detach: str
+    ends: Mapping[str, str]
+    query: str
+    path: str
+    of: str = "uuid"
+    is_exclusive: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    uses: tuple[Use, ...] = ()
+
+
+# The rows of both forms.
+Row: TypeAlias = "Kind | Attachment"
+
+_VMS_OF_IMAGE = Use("vm", "QueryVmInstance", "imageUuid", BEREFT, "its root volume was made from the image")
+_RULE = {
+    "type": ("Ingress", "Egress"),
+    "protocol": ("ALL", "TCP", "UDP", "ICMP"),
+    "action": ("ACCEPT", "DROP"),
+    "state": ("Enabled", "Disabled"),
+    "ipVersion": (),
+    "srcIpRange": (),
+    "dstIpRange": (),
+    "dstPortRange": (),
+    "remoteSecurityGroupUuid": (),
+    "description": (),
+}
+
+_HIDDEN_OF_LISTENER = (
+    *("aclStatus", "aclType", "aclUuids", "certificateUuid", "securityPolicyType"),
+    *("healthCheckProtocol", "healthCheckMethod", "healthCheckURI", "healthCheckHttpCode"),
+)
+
+KINDS = (
+    Kind(
+        "account",
+        "account",
+        "QueryAccount",
+        create={"": "CreateAccount"},
+        update="UpdateAccount",
+        delete="DeleteAccount",
+        change_state="UpdateAccount",
+        fields={"password": None, "oldPassword": None},
+        uses=(
+            Use(
+                "object",
+                "QueryAccountResourceRef",
+                "accountUuid",
+                BEREFT,
+                "it belongs to the account",
+                "resourceUuid",
+                "resourceType",
+            ),
+        ),
+        tagged_type="AccountVO",
+    ),
+    Kind(
+        "affinity_group",
+        "affinity group",
+        "QueryAffinityGroup",
+        create={"": "CreateAffinityGroup"},
+        update="UpdateAffinityGroup",
+        delete="DeleteAffinityGroup",
+        change_state="ChangeAffinityGroupState",
+        fields={"subType": None},
+        tagged_type="AffinityGroupVO",
+    ),
+    Kind(
+        "cluster",
+        "cluster",
+        "QueryCluster",
+        create={"": "CreateCluster"},
+        update="UpdateCluster",
+        delete="DeleteCluster",
+        change_state="ChangeClusterState",
+        parent="zoneUuid",
+        uses=(Use("host", "QueryHost", "clusterUuid"),),
+        tagged_type="ClusterVO",
+    ),
+    Kind(
+        "disk_offering",
+        "disk offering",
+        "QueryDiskOffering",
+        create={"": "CreateDiskOffering"},
+        update="UpdateDiskOffering",
+        delete="DeleteDiskOffering",
+        change_state="ChangeDiskOfferingState",
+        tagged_type="DiskOfferingVO",
+    ),
+    Kind(
+        "eip",
+        "EIP",
+        "QueryEip",
+        create={"": "CreateEip"},
+        update="UpdateEip",
+        delete="DeleteEip",
+        change_state="ChangeEipState",
+        parent="vipUuid",
+        fields={"usedIpUuid": None},
+        uses=(Use("vm_nic", "QueryEip", "uuid", BEREFT, "it is reached by it", "vmNicUuid", "guestIp"),),
+        tagged_type="EipVO",
+    ),
+    Kind(
+        "image",
+        "image",
+        "QueryImage",
+        create={"": "AddImage"},
+        update="UpdateImage",
+        delete="DeleteImage",
+        change_state="ChangeImageState",
+        fields={"backupStorageUuids": None},
+        unsettled=("Creating", "Downloading"),
+        deleted="Deleted",
+        uses=(_VMS_OF_IMAGE,),
+        tagged_type="ImageVO",
+    ),
+    Kind(
+        "instance_offering",
+        "instance offering",
+        "QueryInstanceOffering",
+        create={"": "CreateInstanceOffering"},
+        update="UpdateInstanceOffering",
+        delete="DeleteInstanceOffering",
+        change_state="ChangeInstanceOfferingState",
+        tagged_type="InstanceOfferingVO",
+    ),
+    Kind(
+        "ip_range",
+        "IP range",
+        "QueryIpRange",
+        create={"networkCidr": "AddIpRangeByNetworkCidr", "": "AddIpRange"},
+        update="UpdateIpRange",
+        delete="DeleteIpRange",
+        parent="l3NetworkUuid",
+        uses=(Use("vm_nic", "QueryVmNic", "usedIps.ipRangeUuid", BEREFT, name="ip"),),
+        tagged_type="IpRangeVO",
+    ),
+    Kind(
+        "l2_network",
+        "L2 network",
+        "QueryL2Network",
+        create={"vlan": "CreateL2VlanNetwork", "": "CreateL2NoVlanNetwork"},
+        update="UpdateL2Network",
+        delete="DeleteL2Network",
+        parent="zoneUuid",
+        uses=(Use("l3_network", "QueryL3Network", "l2NetworkUuid"),),
+        tagged_type="L2NetworkVO",
+    ),
+    Kind(
+        "l3_network",
+        "L3 network",
+        "QueryL3Network",
+        create={"": "CreateL3Network"},
+        update="UpdateL3Network",
+        delete="DeleteL3Network",
+        change_state="ChangeL3NetworkState",
+        parent="l2NetworkUuid",
+        uses=(
+            Use("vm_nic", "QueryVmNic", "l3NetworkUuid", name="ip"),
+            Use("ip_range", "QueryIpRange", "l3NetworkUuid"),
+            Use("vip", "QueryVip", "l3NetworkUuid"),
+        ),
+        tagged_type="L3NetworkVO",
+    ),
+    Kind(
+        "load_balancer",
+        "load balancer",
+        "QueryLoadBalancer",
+        create={"": "CreateLoadBalancer"},
+        update="UpdateLoadBalancer",
+        delete="DeleteLoadBalancer",
+        parent="vipUuid",
+        uses=(Use("load_balancer_listener", "QueryLoadBalancerListener", "loadBalancerUuid"),),
+        tagged_type="LoadBalancerVO",
+    ),
+    Kind(
+        "load_balancer_listener",
+        "listener",
+        "QueryLoadBalancerListener",
+        create={"": "CreateLoadBalancerListener"},
+        update="UpdateLoadBalancerListener",
+        delete="DeleteLoadBalancerListener",
+        parent="loadBalancerUuid",
+        fields=dict.fromkeys(_HIDDEN_OF_LISTENER),
+        tagged_type="LoadBalancerListenerVO",
+    ),
+    Kind(
+        "port_forwarding",
+        "port forwarding rule",
+        "QueryPortForwardingRule",
+        create={"": "CreatePortForwardingRule"},
+        update="UpdatePortForwardingRule",
+        delete="DeletePortForwardingRule",
+        change_state="ChangePortForwardingRuleState",
+        parent="vipUuid",
+        uses=(Use("vm_nic", "QueryPortForwardingRule", "uuid", BEREFT, "it is reached by it", "vmNicUuid", "guestIp"),),
+        tagged_type="PortForwardingRuleVO",
+    ),
+    Kind(
+        "quota",
+        "quota",
+        "QueryQuota",
+        update="UpdateQuota",
+        parent="identityUuid",
+    ),
+    Kind(
+        "scheduler_job",
+        "scheduler job",
+        "QuerySchedulerJob",
+        create={"": "CreateSchedulerJob"},
+        update="UpdateSchedulerJob",
+        delete="DeleteSchedulerJob",
+        change_state="ChangeSchedulerState",
+        fields={"type": None, "parameters": None},
+        tagged_type="SchedulerJobVO",
+    ),
+    Kind(
+        "scheduler_trigger",
+        "scheduler trigger",
+        "QuerySchedulerTrigger",
+        create={"": "CreateSchedulerTrigger"},
+        update="UpdateSchedulerTrigger",
+        delete="DeleteSchedulerTrigger",
+        uses=(Use("scheduler_job", "QuerySchedulerJob", "triggersUuid", BEREFT),),
+        tagged_type="SchedulerTriggerVO",
+    ),
+    Kind(
+        "security_group",
+        "security group",
+        "QuerySecurityGroup",
+        create={"": "CreateSecurityGroup"},
+        update="UpdateSecurityGroup",
+        delete="DeleteSecurityGroup",
+        change_state="ChangeSecurityGroupState",
+        uses=(
+            Use(
+                "vm_nic",
+                "QueryVmNicInSecurityGroup",
+                "securityGroupUuid",
+                BEREFT,
+                "its rules no longer apply",
+                "vmNicUuid",
+                "vmInstanceUuid",
+            ),
+        ),
+        parts=(
+            Parts(
+                "rules",
+                add="AddSecurityGroupRule",
+                owner="securityGroupUuid",
+                added="rules",
+                remove="DeleteSecurityGroupRule",
+                removed="ruleUuids",
+                members=_RULE,
+                kept={"priority": 0},
+            ),
+        ),
+        tagged_type="SecurityGroupVO",
+    ),
+    Kind(
+        "ssh_key_pair",
+        "SSH key pair",
+        "QuerySshKeyPair",
+        create={"": "CreateSshKeyPair"},
+        update="UpdateSshKeyPair",
+        delete="DeleteSshKeyPair",
+        tagged_type="SshKeyPairVO",
+    ),
+    Kind(
+        "tag",
+        "tag",
+        "QueryTag",
+        create={"": "CreateTag"},
+        update="UpdateTag",
+        delete="DeleteTag",
+        uses=(Use("user_tag", "QueryUserTag", "tagPatternUuid", name="resourceUuid"),),
+    ),
+    Kind(
+        "vip",
+        "VIP",
+        "QueryVip",
+        create={"": "CreateVip"},
+        update="UpdateVip",
+        delete="DeleteVip",
+        change_state="ChangeVipState",
+        parent="l3NetworkUuid",
+        fields={"requiredIp": "ip"},
+        uses=(
+            Use("eip", "QueryEip", "vipUuid"),
+            Use("port_forwarding", "QueryPortForwardingRule", "vipUuid"),
+            Use("load_balancer", "QueryLoadBalancer", "vipUuid"),
+        ),
+        tagged_type="VipVO",
+    ),
+    Kind(
+        "volume",
+        "volume",
+        "QueryVolume",
+        create={"": "CreateDataVolume"},
+        update="UpdateVolume",
+        delete="DeleteDataVolume",
+        change={"diskSize": "ResizeDataVolume"},
+        change_state="ChangeVolumeState",
+        fields={"diskSize": "size"},
+        unsettled=("Creating", "Migrating"),
+        deleted="Deleted",
+        uses=(Use("vm", "QueryVmInstance", "allVolumes.uuid", BEREFT, "the volume is attached to it"),),
+        tagged_type="VolumeVO",
+    ),
+    Kind(
+        "zone",
+        "zone",
+        "QueryZone",
+        create={"": "CreateZone"},
+        update="UpdateZone",
+        delete="DeleteZone",
+        change_state="ChangeZoneState",
+        fields={"type": None},
+        uses=(
+            Use("cluster", "QueryCluster", "zoneUuid"),
+            Use("host", "QueryHost", "zoneUuid"),
+            Use("primary_storage", "QueryPrimaryStorage", "zoneUuid"),
+            Use("l2_network", "QueryL2Network", "zoneUuid"),
+        ),
+        tagged_type="ZoneVO",
+    ),
+)
+
+ATTACHMENTS = (
+    Attachment(
+        "affinity_group_member",
+        "membership",
+        "AddVmToAffinityGroup",
+        "RemoveVmFromAffinityGroup",
+        {"affinity_group": "affinityGroupUuid", "vm": "vmInstanceUuid"},
+        "QueryAffinityGroup",
+        "usages.resourceUuid",
+        parameters={"uuid": "vmInstanceUuid"},
+    ),
+    Attachment(
+        "eip_attachment",
+        "attachment",
+        "AttachEip",
+        "DetachEip",
+        {"eip": "eipUuid", "nic": "vmNicUuid"},
+        "QueryEip",
+        "vmNicUuid",
+        is_exclusive=True,
+        parameters={"uuid": "eipUuid"},
+    ),
+    Attachment(
+        "iso_attachment",
+        "attachment",
+        "AttachIsoToVmInstance",
+        "DetachIsoFromVmInstance",
+        {"vm": "vmInstanceUuid", "iso": "isoUuid"},
+        "QueryVmInstance",
+        "vmCdRoms.isoUuid",
+    ),
+    Attachment(
+        "l2_network_attachment",
+        "attachment",
+        "AttachL2NetworkToCluster",
+        "DetachL2NetworkFromCluster",
+        {"l2_network": "l2NetworkUuid", "cluster": "clusterUuid"},
+        "QueryL2Network",
+        "attachedClusterUuids",
+        uses=(Use("vm", "QueryVmInstance", "vmNics.l3Network.l2NetworkUuid", BEREFT, also="clusterUuid"),),
+    ),
+    Attachment(
+        "load_balancer_member",
+        "membership",
+        "AddVmNicToLoadBalancer",
+        "RemoveVmNicFromLoadBalancer",
+        {"listener": "listenerUuid", "nic": "vmNicUuid"},
+        "QueryLoadBalancerListener",
+        "vmNicRefs.vmNicUuid",
+        parameters={"vmNicUuids": "vmNicUuid"},
+    ),
+    Attachment(
+        "port_forwarding_attachment",
+        "attachment",
+        "AttachPortForwardingRule",
+        "DetachPortForwardingRule",
+        {"port_forwarding": "ruleUuid", "nic": "vmNicUuid"},
+        "QueryPortForwardingRule",
+        "vmNicUuid",
+        is_exclusive=True,
+        parameters={"uuid": "ruleUuid"},
+    ),
+    Attachment(
+        "scheduler_job_trigger",
+        "trigger",
+        "AddSchedulerJobToSchedulerTrigger",
+        "RemoveSchedulerJobFromSchedulerTrigger",
+        {"scheduler_job": "schedulerJobUuid", "scheduler_trigger": "schedulerTriggerUuid"},
+        "QuerySchedulerJob",
+        "triggersUuid",
+    ),
+    Attachment(
+        "security_group_attachment",
+        "attachment",
+        "AddVmNicToSecurityGroup",
+        "DeleteVmNicFromSecurityGroup",
+        {"security_group": "securityGroupUuid", "nic": "vmNicUuid"},
+        "QueryVmNicInSecurityGroup",
+        "vmNicUuid",
+        of="securityGroupUuid",
+        parameters={"vmNicUuids": "vmNicUuid"},
+    ),
+    Attachment(
+        "security_group_network",
+        "attachment",
+        "AttachSecurityGroupToL3Network",
+        "DetachSecurityGroupFromL3Network",
+        {"security_group": "securityGroupUuid", "l3_network": "l3NetworkUuid"},
+        "QuerySecurityGroup",
+        "attachedL3NetworkUuids",
+    ),
+    Attachment(
+        "storage_attachment",
+        "attachment",
+        "AttachPrimaryStorageToCluster",
+        "DetachPrimaryStorageFromCluster",
+        {"primary_storage": "primaryStorageUuid", "cluster": "clusterUuid"},
+        "QueryPrimaryStorage",
+        "attachedClusterUuids",
+        uses=(Use("vm", "QueryVmInstance", "allVolumes.primaryStorageUuid", BEREFT, also="clusterUuid"),),
+    ),
+    Attachment(
+        "volume_attachment",
+        "attachment",
+        "AttachDataVolumeToVm",
+        "DetachDataVolumeFromVm",
+        {"volume": "volumeUuid", "vm": "vmInstanceUuid"},
+        "QueryVolume",
+        "vmInstanceUuid",
+        is_exclusive=True,
+        parameters={"uuid": "volumeUuid", "vmUuid": "vmInstanceUuid"},
+    ),
+)

@@ -1,0 +1,265 @@
+"""The kinds of objects of the module ``resource``: their operations, their properties, and their resource specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+from .._api.catalogue import CataloguedOperation, find_catalogued, find_named_type
+from .._api.operation import ABSENT, Operation, Parameter
+from .._api.operations import OPERATIONS, choose_operation
+from .._api.records import Record, describe_record, to_snake_case
+from .._api.resource_types import ResourceType
+from .._engine.plan import ResourceSpec, StateTransition
+from .finders import find_by_query
+from .kind_attachments import find_attachment, find_other_attachment
+from .kind_parts import plan_with_parts
+from .kind_rows import ATTACHMENTS, KINDS, Attachment, Kind, Parts, Row
+from .kind_uses import build_guard
+
+# Parameters that are options of the module, or that follow from its options.
+_OPTIONS = {"uuid", "name", "resourceUuid", "tagUuids", "state", "stateEvent", "deleteMode"}
+
+# The fields of all records that the catalogue's operations return.
+_COMMON = ("uuid", "name", "description", "createDate", "lastOpDate")
+
+# The states that an operation leads to, with its event and the value of the record's field.
+_EVENTS = {"enabled": ("enable", "Enabled"), "disabled": ("disable", "Disabled")}
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of a kind, and the parameter that sets it.
+
+    ``is_shown`` says whether records have it, ``is_required`` whether no object can be created without it, and
+    ``can_change`` whether it can be changed. ``refers_to`` is the type of the objects that it names. ``parts`` describe
+    the items of a list of parts.
+    """
+
+    name: str
+    parameter: Parameter
+    is_shown: bool
+    is_required: bool
+    can_change: bool
+    refers_to: ResourceType | None = None
+    parts: Parts | None = None
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether the value is a uuid, or a list of uuids, or names in their place."""
+        return _UUIDS.search(self.parameter.name) is not None
+
+    @property
+    def is_size(self) -> bool:
+        """Whether the value is a number of bytes, which may be written with a unit."""
+        return self.parameter.type == "int" and self.parameter.name.endswith("Size")
+
+
+_UUIDS = re.compile(r"Uuid(s?)$")
+
+
+def name_property(parameter: str) -> str:
+    """Return the property for a parameter: it is named after the object to which it refers."""
+    return to_snake_case(_UUIDS.sub(r"\1", parameter))
+
+
+@lru_cache(maxsize=1)
+def _rows_by_name() -> Mapping[str, Row]:
+    rows: list[Row] = [*KINDS, *ATTACHMENTS]
+    return {row.name: row for row in sorted(rows, key=lambda row: row.name)}
+
+
+def list_kinds() -> list[str]:
+    """Return the names of all kinds and attachments."""
+    return list(_rows_by_name())
+
+
+def get_row(name: str) -> Row:
+    """Return the row of a kind or an attachment."""
+    return _rows_by_name()[name]
+
+
+def map_ends() -> dict[str, str]:
+    """Return the parameters of the objects of attachments, by the options for them."""
+    return {end: parameter for row in ATTACHMENTS for end, parameter in row.ends.items()}
+
+
+def list_states(row: Row) -> list[str]:
+    """Return the values that the option ``state`` has for a kind."""
+    changes = [*_EVENTS] if isinstance(row, Kind) and row.change_state else []
+    can_be_removed = isinstance(row, Attachment) or row.delete
+    return ["present", *changes, *([ABSENT] if can_be_removed else [])]
+
+
+# Operations
+
+
+def find_row(name: str) -> Operation:
+    """Return an operation of the table, or else of the catalogue."""
+    row = OPERATIONS.get(name) or find_catalogued(name)
+    assert row is not None, name
+    return row
+
+
+def list_operations(row: Row) -> list[str]:
+    """Return the names of the operations that change the objects of a kind."""
+    if isinstance(row, Attachment):
+        return [row.attach, row.detach]
+    parts = (name for each in row.parts for name in (each.add, each.remove))
+    names = (*row.create.values(), row.update, row.delete, row.change_state, *row.change.values(), *parts)
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _choose_operations(row: Row, record: str) -> None:
+    """Let the engine find the operations of a kind by their names."""
+    for name in (row.query, *(use.query for use in row.uses)):
+        operation = find_row(name)
+        if isinstance(operation, CataloguedOperation):
+            is_own = name == row.query and isinstance(row, Kind)
+            choose_operation(replace(operation, record=record if is_own else ""))
+    for name in list_operations(row):
+        operation = find_row(name)
+        if isinstance(operation, CataloguedOperation):
+            choose_operation(_complete(row, operation, record))
+
+
+def _complete(row: Row, operation: CataloguedOperation, record: str) -> CataloguedOperation:
+    """Return an operation with what the row of its kind adds to the catalogue.
+
+    What is created or attached must be known not to exist: a service may create two objects.
+    """
+    creates = operation.name in ([row.attach] if isinstance(row, Attachment) else row.create.values())
+    rename = partial(_rename_field, row)
+    return replace(
+        operation,
+        path_params=tuple(map(rename, operation.path_params)),
+        params=tuple(map(rename, operation.params)),
+        result=("inventory",),
+        record=record if isinstance(row, Kind) else "",
+        is_idempotent=not creates,
+    )
+
+
+def _rename_field(row: Row, parameter: Parameter) -> Parameter:
+    """Return a parameter with the name that the record has for it, not compared if records do not have it."""
+    fields = row.fields if isinstance(row, Kind) else row.parameters
+    field = fields.get(parameter.name, "")
+    return parameter._replace(field=field or "", is_compared=field is not None)
+
+
+# Properties
+
+
+@lru_cache(maxsize=64)
+def list_properties(kind: Kind) -> Mapping[str, Property]:
+    """Return the properties of a kind by their names."""
+    creations = [find_row(name).parameters for name in kind.create.values()]
+    updates = find_row(kind.update).parameters if kind.update else {}
+    skipped = {*_OPTIONS, kind.parent, *(parts.name for parts in kind.parts)}
+    parameters = {name: parameter for row in (*creations, updates) for name, parameter in row.items()}
+    found = [
+        Property(
+            name_property(name),
+            parameter,
+            is_shown=kind.fields.get(name, name) is not None,
+            is_required=bool(creations) and all(name in row and row[name].required for row in creations),
+            can_change=name in updates or name in kind.change,
+            refers_to=find_named_type(name),
+        )
+        for name, parameter in parameters.items()
+        if name not in skipped
+    ]
+    found += [
+        Property(parts.name, Parameter(parts.name, "list", elements="dict"), True, False, True, parts=parts)
+        for parts in kind.parts
+    ]
+    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+
+
+# Resource specs
+
+
+def build_spec(row: Row, desired: Record) -> ResourceSpec:
+    """Return the resource spec of a kind, for these desired values by the API's names for them."""
+    record = _describe_records(row)
+    _choose_operations(row, record)
+    return _build_attachment(row, record) if isinstance(row, Attachment) else _build_kind(row, record, desired)
+
+
+def _describe_records(row: Row) -> str:
+    """Return the type of the records of a kind: that of the table, or else one with the fields of its properties."""
+    known = OPERATIONS.get(row.query) if isinstance(row, Kind) else None
+    if known:
+        return known.record
+    record = f"{row.name} of the catalogue"
+    if isinstance(row, Attachment):
+        fields: list[str] = list(row.ends.values())
+    else:
+        shown = [each for each in list_properties(row).values() if each.is_shown]
+        fields = [str(row.fields.get(each.parameter.name, each.parameter.name)) for each in shown]
+        fields += [*_COMMON, *filter(None, [row.parent]), *(["state"] if row.change_state else [])]
+    describe_record(record, fields)
+    return record
+
+
+def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
+    create = next((name for key, name in kind.create.items() if not key or desired.get(key) is not None), None)
+    status = {"status": kind.unsettled} if kind.unsettled else {}
+    return ResourceSpec(
+        record,
+        kind.name,
+        partial(_find, kind),
+        create=create,
+        update=kind.update,
+        delete=kind.delete,
+        transitions=_build_transitions(kind),
+        transitional_values=status,
+        tagged_type=kind.tagged_type,
+        guards={ABSENT: [build_guard(kind.uses)]} if kind.uses else {},
+        plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
+        term=kind.noun,
+    )
+
+
+def _build_transitions(kind: Kind) -> Mapping[str, StateTransition]:
+    """Return the transitions to the states of a kind. Some operations take an event, others the state."""
+    if not kind.change_state:
+        return {}
+    has_event = "stateEvent" in find_row(kind.change_state).parameters
+    return {
+        state: StateTransition(
+            kind.change_state,
+            "state",
+            (target,),
+            params={"stateEvent": event} if has_event else {"state": target},
+        )
+        for state, (event, target) in _EVENTS.items()
+    }
+
+
+def _find(kind: Kind, client: object, desired: Record) -> Record | None:
+    """Return the record of the object with the desired uuid, or name within its parent."""
+    parent = desired.get(kind.parent) if kind.parent and "uuid" not in desired else None
+
+    def is_meant(record: Record) -> bool:
+        is_gone = bool(kind.deleted) and record.get("status") == kind.deleted
+        return not is_gone and parent in (None, record.get(kind.parent))
+
+    return find_by_query(kind.query, "uuid", "name", among=is_meant)(client, desired)  # type: ignore[arg-type]
+
+
+def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
+    return ResourceSpec(
+        record,
+        row.name,
+        partial(find_attachment, row),
+        create=row.attach,
+        delete=row.detach,
+        keys=tuple(row.ends.values()),
+        find_refusal=partial(find_other_attachment, row) if row.is_exclusive else None,
+        guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
+        format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
+        term=row.noun,
+    )

@@ -1,0 +1,166 @@
+"""Documents the kinds of the module ``resource`` from their rows: tables of a guide, and a doc fragment with options.
+
+The session ``format`` writes both.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import (
+    ATTACHMENTS,
+    KINDS,
+    Kind,
+    Parts,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import (
+    Property,
+    list_kinds,
+    list_operations,
+    list_properties,
+    list_states,
+    map_ends,
+    name_property,
+)
+from tools.catalogue import read_facts
+
+from support.collection import ROOT
+
+FRAGMENT = ROOT / "plugins" / "doc_fragments" / "_kinds.py"
+
+TEMPLATE = '''\
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Document the kinds of objects, and the objects of attachments. The session ``format`` writes this file."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """The option with the kind, and the options with the two objects of an attachment."""
+
+    DOCUMENTATION = r"""
+options:
+{options}
+"""
+'''
+
+WORDS = {
+    "eip": "EIP",
+    "iso": "ISO image",
+    "l2_network": "L2 network",
+    "l3_network": "L3 network",
+    "listener": "listener of a load balancer",
+    "nic": "NIC of a VM",
+    "port_forwarding": "port forwarding rule",
+    "vm": "VM",
+}
+"""The terms for objects of attachments that differ from their options."""
+
+
+def format_fragment() -> str:
+    """Return the text of the doc fragment."""
+    return TEMPLATE.format(options="\n".join([*_format_kinds(), *_format_ends()]))
+
+
+def _format_kinds() -> Iterator[str]:
+    yield "  kind:"
+    yield "    description:"
+    yield "      - The kind of object, or of an attachment of two objects."
+    yield "      - V(tag) is a tag pattern. The user tags of an object of any kind are those of O(tags)."
+    yield "    type: str"
+    yield "    required: true"
+    yield "    choices:"
+    yield from (f"      - {name}" for name in list_kinds())
+
+
+def _format_ends() -> Iterator[str]:
+    for end, parameter in map_ends().items():
+        kinds = [row.name for row in ATTACHMENTS if end in row.ends]
+        used = " and ".join(filter(None, [", ".join(f"V({name})" for name in kinds[:-1]), f"V({kinds[-1]})"]))
+        how = "by uuid" if end == "nic" else "by name or uuid"
+        yield f"  {end}:"
+        yield "    description:"
+        text = f"The {_name_end(end)}, {how}, for O(kind) {used}."
+        yield from textwrap.wrap(text, 120, initial_indent="      - ", subsequent_indent="        ")
+        yield "    type: str"
+        yield f"    aliases: [{name_property(parameter)}_uuid]"
+
+
+def _name_end(end: str) -> str:
+    return WORDS.get(end, end.replace("_", " "))
+
+
+def list_kind_cells() -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the table of the kinds: the kind, its parent, its states, and what a removal affects."""
+    for kind in KINDS:
+        uses = ", ".join(dict.fromkeys(use.type.replace("_", " ") + "s" for use in kind.uses)) or "--"
+        parent = name_property(kind.parent).replace("_", " ") if kind.parent else "--"
+        states = ", ".join(f"``{state}``" for state in list_states(kind))
+        yield f"{kind.name}{_name_server(kind)}", "account" if parent == "identity" else parent, states, uses
+
+
+def _name_server(kind: Kind) -> str:
+    """Return the only server that has all operations of a kind, in parentheses, empty if both have them."""
+    servers = {fact.name: fact.servers for fact in read_facts()}
+    names = [name for name in (kind.query, *list_operations(kind)) if name not in OPERATIONS]
+    return " (ZSvirt)" if any(servers[name] == "z" for name in names if name in kind.create.values()) else ""
+
+
+def list_property_cells() -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the table of properties: kind, property, type and choices, remarks."""
+    for kind in KINDS:
+        for each in list_properties(kind).values():
+            yield kind.name, each.name, _describe_type(each), _describe_use(kind, each)
+
+
+def _describe_type(each: Property) -> str:
+    if each.parts:
+        return _describe_parts(each.parts)
+    parameter = each.parameter
+    if each.is_reference:
+        noun = f"{each.refers_to.noun}, by name or uuid" if each.refers_to else "uuid of an object"
+        return f"list of each {noun}" if parameter.type == "list" else noun
+    choices = ", ".join(f"``{choice}``" for choice in parameter.choices)
+    return "size" if each.is_size else f"{parameter.type}{f': {choices}' if choices else ''}"
+
+
+def _describe_parts(parts: Parts) -> str:
+    members = [
+        f"{name_property(name)}{f' ({chr(44).join(choices)})'.replace(',', ', ') if choices else ''}"
+        for name, choices in parts.members.items()
+    ]
+    return f"list, complete; members: {', '.join(members)}"
+
+
+def _describe_use(kind: Kind, each: Property) -> str:
+    remarks = ["required"] if each.is_required else []
+    selecting = {name_property(name): operation for name, operation in kind.create.items() if name}
+    if each.name in selecting:
+        remarks.append(f"selects {selecting[each.name]}")
+    if not each.can_change:
+        remarks.append("cannot be changed")
+    if not each.is_shown:
+        remarks.append("not shown, so not compared")
+    return ", ".join(remarks) or "--"
+
+
+def list_attachment_cells() -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the table of attachments: the kind, its two options, and its operations."""
+    for row in ATTACHMENTS:
+        ends = " and ".join(f"``{end}``" for end in row.ends)
+        single = "The first can have one at a time." if row.is_exclusive else "--"
+        yield row.name, ends, f"{row.attach}, {row.detach}", single
+
+
+def main() -> None:
+    """Write the doc fragment."""
+    FRAGMENT.write_text(format_fragment(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
