@@ -47,8 +47,9 @@ options:
     description:
       - V(present) makes a point of an open backup session, and then deletes those that O(keep) does not keep.
       - V(absent) deletes the points in O(points), or those that O(keep) does not keep.
+      - V(proved) notes that a drill has proved the points in O(points).
     type: str
-    choices: [present, absent]
+    choices: [present, absent, proved]
     default: present
   vm:
     description:
@@ -56,7 +57,7 @@ options:
         saved in the manifest, so that the VM can be made again.
     type: dict
   vm_uuid:
-    description: The uuid of the VM, instead of O(vm), with O(state=absent).
+    description: The uuid of the VM, instead of O(vm), with O(state=absent) and O(state=proved).
     type: str
   volumes:
     description:
@@ -130,9 +131,30 @@ options:
         description: For how many months that have a point to keep their newest one.
         type: int
   points:
-    description: The names of the points to delete, with O(state=absent). The task fails if another point needs one.
+    description:
+      - The names of the points to delete, with O(state=absent). The task fails if another point needs one.
+      - With O(state=proved), the names of the points that were proved.
     type: list
     elements: str
+  proof:
+    description:
+      - What was proved, with O(state=proved). A file C(proved.json) beside the manifest of the point gets it, and the
+        time. M(virtinfra.manager.backup_point_info) returns it.
+    type: dict
+    suboptions:
+      level:
+        description:
+          - V(checked), all files are sound. V(ran), a VM with the volumes of the point was seen running. V(answered),
+            its guest has also answered.
+        type: str
+        choices: [checked, ran, answered]
+        required: true
+      restore_seconds:
+        description: How many seconds it took to make and start the VM, which is what a restore will take.
+        type: int
+      watched_seconds:
+        description: For how many seconds it was seen running.
+        type: int
 seealso:
   - module: virtinfra.manager.backup_point_info
   - module: virtinfra.manager.backup_restore
@@ -167,11 +189,23 @@ EXAMPLES = r"""
       monthly: 12
     state: absent
   delegate_to: mover
+
+- name: Note that a VM that was made of a point has run
+  virtinfra.manager.backup_point:
+    repository: /srv/backups
+    vm_uuid: "{{ vms[0].uuid }}"
+    points: [20261127T021500Z]
+    proof:
+      level: ran
+      restore_seconds: 95
+    state: proved
+  delegate_to: mover
 """
 
 RETURN = r"""
 point:
-  description: The new point, or that which was made of the session before. Null with O(state=absent).
+  description: The new point, or that which was made of the session before. Null with O(state=absent) and
+    O(state=proved).
   returned: success
   type: dict
   contains:
@@ -309,7 +343,7 @@ MODULE = MoverModule(
     options={
         "repository": {"type": "path", "required": True},
         "initialize": {"type": "bool", "default": False},
-        "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        "state": {"type": "str", "choices": ["present", "absent", "proved"], "default": "present"},
         "vm": {"type": "dict"},
         "vm_uuid": {"type": "str"},
         "volumes": {"type": "list", "elements": "dict"},
@@ -325,12 +359,24 @@ MODULE = MoverModule(
             "options": {rule: {"type": "int"} for rule in ("last", "daily", "weekly", "monthly")},
         },
         "points": {"type": "list", "elements": "str"},
+        "proof": {
+            "type": "dict",
+            "options": {
+                "level": {"type": "str", "choices": ["checked", "ran", "answered"], "required": True},
+                "restore_seconds": {"type": "int"},
+                "watched_seconds": {"type": "int"},
+            },
+        },
         "run": {"type": "str"},
     },
     constraints={
         "mutually_exclusive": [("vm", "vm_uuid"), ("keep", "points")],
         "required_one_of": [("vm", "vm_uuid")],
-        "required_if": [("state", "present", ("vm", "volumes")), ("state", "absent", ("keep", "points"), True)],
+        "required_if": [
+            ("state", "present", ("vm", "volumes")),
+            ("state", "absent", ("keep", "points"), True),
+            ("state", "proved", ("points", "proof")),
+        ],
     },
 )
 

@@ -164,6 +164,27 @@ points:
           description: "Why it is left out: it is excluded, shareable, not ready, or of a type that sessions lack."
           type: str
           sample: it is shareable
+    proved:
+      description:
+        - What the last drill has proved of the point, with O(virtinfra.manager.backup_point#module:state=proved). Null
+          without one.
+      type: dict
+      contains:
+        time: {description: When it was proved., type: str, sample: "2026-11-28T03:15:00Z"}
+        level:
+          description:
+            - V(checked), all files are sound. V(ran), a VM with the volumes of the point was seen running. V(answered),
+              its guest has also answered.
+          type: str
+          sample: ran
+        restore_seconds:
+          description: How many seconds it took to make and start the VM. Missing with V(checked).
+          type: int
+          sample: 95
+        watched_seconds:
+          description: For how many seconds the VM was seen running. Missing with V(checked).
+          type: int
+          sample: 60
     future:
       description:
         - Whether the time of the point is more than an hour ahead of the clock of the data mover, because that clock or

@@ -63,7 +63,8 @@ options:
   check_volumes:
     description:
       - The uuids of volumes of the point whose copies are only checked, instead of O(volumes) and O(directory). Nothing
-        is written, also without check mode.
+        is written, also without check mode. The checksums of all files that they need are compared, and
+        C(qemu-img check) examines the structure of the files.
       - The role P(virtinfra.manager.vm_backup_restore#role) checks them before it stops the VM, and then writes with
         O(check=false).
     type: list
@@ -87,6 +88,12 @@ options:
     default: true
   verify:
     description: Whether to read back what was written and compare it with the point.
+    type: bool
+    default: true
+  remember:
+    description:
+      - Whether the next backup of a volume that was written believes no bitmap of it. V(false) is for the volumes of a
+        VM that is removed without a backup, such as that of a drill.
     type: bool
     default: true
 seealso:
@@ -217,6 +224,11 @@ point:
           description: "Why it is left out: it is excluded, shareable, not ready, or of a type that sessions lack."
           type: str
           sample: it is shareable
+seconds:
+  description: How many seconds the task took.
+  returned: success
+  type: int
+  sample: 95
 volumes:
   description: What became of each volume.
   returned: always, empty if the task failed before the point was found
@@ -263,6 +275,7 @@ MODULE = MoverModule(
         "allow_larger": {"type": "bool", "default": False},
         "check": {"type": "bool", "default": True},
         "verify": {"type": "bool", "default": True},
+        "remember": {"type": "bool", "default": True},
         "rate_limit": {"type": "int", "default": 0},
         "run": {"type": "str"},
     },

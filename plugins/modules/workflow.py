@@ -34,6 +34,7 @@ options:
       - site_drift
       - site_shutdown
       - vm_backup
+      - vm_backup_drill
       - vm_backup_restore
       - vm_power
       - vm_restore
@@ -176,6 +177,7 @@ MODULE = workflow_module(
                 "site_drift",
                 "site_shutdown",
                 "vm_backup",
+                "vm_backup_drill",
                 "vm_backup_restore",
                 "vm_power",
                 "vm_restore",

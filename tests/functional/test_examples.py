@@ -30,7 +30,7 @@ OF_ROLES = (
 )
 
 # Playbooks that need real disks; tests/backup runs their roles.
-WITH_DISKS = ("restore_vm_backup",)
+WITH_DISKS = ("restore_vm_backup", "prove_backups")
 
 # Secrets that no output of a role may show.
 SESSION, PASSWORD, URL_KEY = "5e5510a0", "pa55w0rd-of-ssh", "key-0f-the-chat"

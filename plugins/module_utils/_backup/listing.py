@@ -13,6 +13,7 @@ from .history import History
 from .images import QemuImg
 from .manifest import Point, VolumeCopy, is_future
 from .meter import read_progress
+from .proofs import read_proof
 from .repository import Repository
 from .runs import Runs
 from .space import read_space
@@ -70,7 +71,7 @@ def _describe_points(history: History, qemu: QemuImg | None) -> list[dict[str, A
 def _describe_unreadable(history: History, stamp: str) -> dict[str, Any]:
     """Return a point whose manifest cannot be read as results have it."""
     nothing: dict[str, Any] = {"vm_name": None, "created": None, "mode": None, "file_bytes": None}
-    lists: dict[str, Any] = {"volumes": [], "left_out": []}
+    lists: dict[str, Any] = {"volumes": [], "left_out": [], "proved": None}
     known = {"whole": False, "future": is_future(stamp, history.now), "problems": [history.unreadable[stamp]]}
     return {"vm_uuid": history.folder.vm_uuid, "point": stamp, **nothing, **lists, **known}
 
@@ -81,7 +82,8 @@ def _describe(history: History, point: Point, check: Callable[..., str | None] |
     if check and not problems:
         problems = [problem for volume in point.volumes if (problem := _check_chain(history, point, volume, check))]
     future = is_future(point.stamp, history.now)
-    return {**point.describe(), "whole": not problems, "future": future, "problems": problems}
+    proved = read_proof(history.folder, point.stamp)
+    return {**point.describe(), "proved": proved, "whole": not problems, "future": future, "problems": problems}
 
 
 def _check_chain(history: History, point: Point, volume: VolumeCopy, check: Callable[..., str | None]) -> str | None:

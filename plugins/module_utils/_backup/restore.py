@@ -33,7 +33,8 @@ RESTORED = "restored"
 class RestoreTask:
     """What a task asks for. ``targets`` are pairs of an export and the uuid of the volume whose copy it gets.
 
-    With ``only_checked``, it only checks the copies of these volumes. It ends with ``run``, of which it is a part.
+    With ``only_checked``, it only checks the copies of these volumes. Without ``remember``, the repository does not
+    learn which volumes were written. It ends with ``run``, of which it is a part.
     """
 
     vm_uuid: str
@@ -46,6 +47,7 @@ class RestoreTask:
     allow_larger: bool = False
     check: bool = True
     verify: bool = True
+    remember: bool = True
     rate_limit: int = 0
     run: str | None = None
 
@@ -112,6 +114,8 @@ def restore(repository: Repository, task: RestoreTask, qemu: QemuImg, predict: b
                 raise BackupFailure(f"the point {point.stamp} is not whole: {problem}")
         if task.check:
             _check_files(folder, points, point, copies, meter)
+        if task.only_checked:
+            _check_structure(folder, points, point, copies, qemu)
         outcome = RestoreOutcome(point.describe(), _list_volumes(task, copies))
         try:
             if task.only_checked:
@@ -179,6 +183,16 @@ def _check_files(
         for path, expected in files:
             if hash_file(path, count=meter.count) != expected:
                 raise BackupFailure(f"{path} is damaged: its checksum is not that of the manifest")
+
+
+def _check_structure(
+    folder: VmFolder, points: Sequence[Point], point: Point, copies: Iterable[VolumeCopy], qemu: QemuImg
+) -> None:
+    """Raise BackupFailure if QEMU finds a fault in a file that a copy needs."""
+    for volume in copies:
+        for stamp, dummy in folder.list_chain(points, point.stamp, volume.volume_uuid):
+            if fault := qemu.find_fault(folder.image(stamp, volume.volume_uuid)):
+                raise BackupFailure(f"{folder.image(stamp, volume.volume_uuid)} is damaged: {fault}")
 
 
 def _list_volumes(task: RestoreTask, copies: Sequence[VolumeCopy]) -> list[RestoredVolume]:
@@ -262,6 +276,8 @@ class _Volumes:
 
     def _remember(self, volume: RestoredVolume) -> bool:
         """Mark the volume, so that its next backup believes no bitmap. Return whether it was not marked yet."""
+        if not self._task.remember:
+            return False
         try:
             return self._repository.mark_restored(volume.target)
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from .failures import BackupFailure
 from .images import QemuImg
 from .listing import list_points, list_running
 from .plan import Export, Wish
+from .proofs import write_proof
 from .repository import Repository
 from .restore import RestoreTask, build_targets, restore
 from .retention import check_numbers
@@ -22,6 +24,8 @@ def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, 
     """Make a point, or delete points."""
     keep = params["keep"] or {}
     repository, warnings = _open_repository(params, predict)
+    if params["state"] == "proved":
+        return _note_proof(repository, params, predict)
     if params["state"] == "present":
         outcome = back_up(repository, _build_backup_task(params, keep), qemu, predict)
     else:
@@ -30,6 +34,16 @@ def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, 
         outcome = delete_points(repository, vm_uuid, keep, params["points"] or (), predict)
     result = _describe_outcome(outcome)
     return {**result, "warnings": [*warnings, *result["warnings"]]}
+
+
+def _note_proof(repository: Repository, params: Params, predict: bool) -> dict[str, Any]:
+    """Note that points were proved."""
+    folder = repository.vm(params["vm_uuid"] or params["vm"].get("uuid"))
+    proof = {name: value for name, value in params["proof"].items() if value is not None}
+    for stamp in params["points"]:
+        write_proof(folder, stamp, proof, predict)
+    nothing: dict[str, Any] = {"point": None, "kept": [], "kept_as_bases": [], "deleted": [], "problems": []}
+    return {"changed": bool(params["points"]), **nothing}
 
 
 def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:
@@ -66,12 +80,15 @@ def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str
         only_checked=params["check_volumes"] or (),
         image_format=params["format"],
         **{name: params[name] for name in ("only_different", "allow_larger", "check", "verify", "rate_limit", "run")},
+        remember=params["remember"],
     )
+    began = time.monotonic()
     outcome = restore(Repository(params["repository"]), task, qemu, predict)
     return {
         "changed": outcome.is_changed,
         "point": outcome.point,
         "volumes": outcome.describe(),
+        "seconds": round(time.monotonic() - began),
         "warnings": outcome.warnings,
     }
 

@@ -167,6 +167,22 @@ class VmBackupSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VmBackupDrillSettings:
+    """The variables of the role vm_backup_drill."""
+
+    repository: str
+    vms: list[str] = field(default_factory=list)
+    count: int = 1
+    watch: int = 60
+    mover: str = "localhost"
+    cluster: str | None = None
+    min_free_percent: int = 10
+    host_address: Record = field(default_factory=dict)
+    rate_limit: int = 0
+    timeout: int = 10800
+
+
+@dataclass(frozen=True, kw_only=True)
 class VmBackupRestoreSettings:
     """The variables of the role vm_backup_restore."""
 

@@ -37,6 +37,7 @@ from .vm_from_point import (
     NEW,
     NONE,
     attach_nics,
+    choose_cluster,
     choose_uuid,
     describe_call,
     find,
@@ -227,7 +228,7 @@ def _plan_creation(site: Site, listed: Record, settings: Settings) -> Record:
     refuse_busy(vm, [], listed, ended, settings)
     # The description is there from the first moment, so that the VM is never taken for a whole one.
     description = f"{UNFINISHED} Restore point {point['point']} of {point['vm_name']}."
-    cluster = _choose_cluster(site, point, settings)
+    cluster = choose_cluster(site, point, settings.cluster, "vm_backup_restore_cluster")
     call = describe_call(point, name=name, description=description, resourceUuid=uuid, clusterUuid=cluster)
     work = _plan_work(vm, point, targets, listed, ended, settings)
     planned = {"vm": vm, "point": point, "targets": targets, **work, "call": call, "nics": nics}
@@ -246,20 +247,6 @@ def _refuse_twins(name: str, uuid: str, vms: Sequence[Record]) -> None:
             f"a VM has the name {name} already ({twin['uuid']}). {NOTHING} To write the point into it, omit"
             " vm_backup_restore_state. To make another VM beside it, set vm_backup_restore_name"
         )
-
-
-def _choose_cluster(site: Site, point: Record, settings: Settings) -> str:
-    """Return the uuid of the cluster of the new VM. Raise InvalidOptions if it does not exist."""
-    wanted = settings.cluster or point["vm"].get("cluster_uuid")
-    clusters = site.read("resource_info", resource_type="cluster")["resources"]
-    found = [str(each["uuid"]) for each in clusters if wanted in (each["uuid"], each["name"])]
-    if len(found) != 1:
-        known = ", ".join(sorted(str(each["name"]) for each in clusters))
-        raise InvalidOptions(
-            f"{'several clusters have' if found else 'no cluster has'} the name or uuid {wanted}. {NOTHING} Set"
-            f" vm_backup_restore_cluster to one of {known}"
-        )
-    return found[0]
 
 
 def _refuse_missing_networks(site: Site, nics: Sequence[Record]) -> None:

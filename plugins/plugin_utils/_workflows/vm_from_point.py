@@ -67,6 +67,20 @@ def describe_call(point: Record, **chosen: str | None) -> Record:
     return {name: value for name, value in params.items() if value is not None}
 
 
+def choose_cluster(site: Site, point: Record, reference: str | None, variable: str) -> str:
+    """Return the uuid of the cluster of a new VM, by default that of the record. Raise InvalidOptions without one."""
+    wanted = reference or point["vm"].get("cluster_uuid")
+    clusters = site.read("resource_info", resource_type="cluster")["resources"]
+    found = [str(each["uuid"]) for each in clusters if wanted in (each["uuid"], each["name"])]
+    if len(found) != 1:
+        known = ", ".join(sorted(str(each["name"]) for each in clusters))
+        raise InvalidOptions(
+            f"{'several clusters have' if found else 'no cluster has'} the name or uuid {wanted}. Nothing was changed."
+            f" Set {variable} to one of {known}"
+        )
+    return found[0]
+
+
 def make(site: Site, params: Record, timeout: int) -> Record:
     """Make a VM unless it exists, and return its record. Raise VirtinfraError."""
     uuid = str(params["resourceUuid"])

@@ -1,0 +1,39 @@
+"""Proofs of restore points: a file beside the manifest that says when a drill has restored the point, and how far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from typing import Any
+
+from .failures import BackupFailure
+from .files import sync_folder, write_private_file
+from .manifest import is_stamp
+from .repository import VmFolder
+
+FILE = "proved.json"
+
+
+def read_proof(folder: VmFolder, stamp: str) -> dict[str, Any] | None:
+    """Return the proof of a point, None if there is none that can be read: a drill is repeated rather than believed."""
+    with suppress(OSError, ValueError):
+        proof = json.loads((folder.path / stamp / FILE).read_text(encoding="utf-8"))
+        if isinstance(proof, dict):
+            return proof
+    return None
+
+
+def write_proof(folder: VmFolder, stamp: str, proof: Mapping[str, Any], predict: bool) -> dict[str, Any]:
+    """Note that a point was proved now, and return the proof. Raise BackupFailure if there is no such point."""
+    if not is_stamp(stamp) or stamp not in folder.list_stamps():
+        raise BackupFailure(f"{folder.path} has no point {stamp}")
+    noted = {"time": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), **proof}
+    if not predict:
+        path = folder.path / stamp / FILE
+        new = path.with_suffix(".new")
+        write_private_file(new, json.dumps(noted, indent=1, sort_keys=True) + "\n")
+        new.replace(path)
+        sync_folder(path.parent)
+    return noted
