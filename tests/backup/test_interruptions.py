@@ -129,7 +129,7 @@ def test_a_mover_is_killed_at_random_moments(site: Site) -> None:
             moment.rename(site.moments / stamp)
             assert site.is_right(stamp)
         assert all(point["whole"] for point in list_points(site.repository, None)["points"])
-    # The next run removes what they left, and is right.
+    # The next run removes what the interrupted runs left, and makes a correct point.
     outcome = site.back_up()
     assert site.is_right(stamp_of(outcome))
     assert list(site.folder.path.glob("*.partial")) == []

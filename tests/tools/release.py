@@ -41,7 +41,7 @@ def parse_version(text: str) -> tuple[int, int, int]:
 
 
 def find_problems(version: str, released: Iterable[str], tags: Iterable[str], fragments: Iterable[str]) -> list[str]:
-    """Return what forbids a release: ``fragments`` are the sections of the changelog fragments, not yet released."""
+    """Return what forbids a release. ``fragments`` are the sections of the changelog fragments since the last one."""
     number, sections = parse_version(version), set(fragments)
     tagged = {tag.removeprefix("v") for tag in tags}
     last = max(map(parse_version, tagged), default=(0, 0, 0))

@@ -44,7 +44,7 @@ _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
-# Names that users expect, and the fields with these values: those of other resources, and of tags.
+# Names that users try, and the fields that have what they mean: names of other objects, and tags.
 _FIELDS_ELSEWHERE = {
     **{f"{name}Name": f"{name}.name" for name in ("cluster", "zone", "host")},
     **{f"{name}_name": f"{name}.name" for name in ("cluster", "zone", "host")},

@@ -420,7 +420,7 @@ def _list_extents(export: Export, source: Connection, plan: VolumePlan) -> list[
 
 
 def _list_to_verify(volume: _Volume, image: Connection, verify: str) -> list[Extent]:
-    """Return what of a copy to compare. What both say is zero is not read."""
+    """Return what of a copy to compare. Parts that are zero in both are not read."""
     size = volume.source.size
     if verify == ALL:
         return list_non_zero(image, volume.source, size)

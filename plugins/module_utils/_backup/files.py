@@ -20,7 +20,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def write_private_file(path: Path, text: str) -> None:
-    """Write a file that only its owner can read. What had its name before is removed."""
+    """Write a file that only its owner can read. An earlier file with this name is removed."""
     with suppress(FileNotFoundError):
         path.unlink()
     with os.fdopen(os.open(path, _NEW, 0o600), "w", encoding="utf-8") as file:

@@ -53,7 +53,7 @@ class VolumeCopy:
     encrypted: bool | None = None
 
 
-# What manifests lack that were written before it existed.
+# The members that older manifests lack.
 _ADDED = ("bytes_verified", "encrypted")
 
 

@@ -141,7 +141,7 @@ class VmFolder:
             os.close(file)
 
     def _open_lock(self, shared: bool) -> int | None:
-        """Return the open lock file. Who only reads also gets None where there is none and none can be made."""
+        """Return the open lock file. A reader gets None if there is no lock file and none can be made."""
         if not shared:
             self.path.mkdir(mode=0o700, exist_ok=True)
         try:

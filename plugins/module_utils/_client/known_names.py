@@ -22,7 +22,7 @@ class _Check(NamedTuple):
 class KnownNames:
     """The names that a task knows. It remembers them in a store, which the other tasks of a run share.
 
-    ``resolve_names`` in names.py replaces names by uuids. Whoever sends a call calls ``verify`` before, and
+    ``resolve_names`` in names.py replaces names by uuids. A client calls ``verify`` before it sends a call, and
     ``note_change``.
     """
 

@@ -48,7 +48,7 @@ class ModuleSpec(TaskOptions):
     named_options: tuple[str, ...] = ()
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
-        """Return the option that selects the object, and its value among validated options; None if none does alone."""
+        """Return the option that selects the object with its validated value, None if no single option does."""
         for option in self.keys:
             if (value := params.get(option)) and not isinstance(value, NullReference):
                 return (option, unify_uuid(str(value)), *(str(params.get(name)) for name in self.selecting_options))

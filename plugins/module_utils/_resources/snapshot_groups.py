@@ -119,7 +119,7 @@ def find_later_groups(client: Client, group: Record, scope: object) -> Dependent
 
 
 def _review_later_groups(client: Client, group: Record, before: Dependents) -> list[Dependent]:
-    """Return the later snapshot groups, those that no longer exist as lost. Old servers have no scope."""
+    """Return the later snapshot groups. Servers without the parameter scope have removed them too: these are lost."""
     groups = find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
     existing = {str(other.get("uuid")) for other in groups}
     return [replace(other, effect="" if other.uuid in existing else LOST) for other in before.objects]

@@ -25,7 +25,7 @@ IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging"
 # The states of VMs that can migrate. A paused one stays paused.
 MOVABLE = ("Running", "Paused")
 
-# What permits that VMs stay on a host.
+# The variable that permits VMs to stay on a host.
 REMEDY = "Set host_evacuation_unmovable to keep to leave them where they are."
 
 # What the service is asked for each VM, and for how many VMs at the same time.

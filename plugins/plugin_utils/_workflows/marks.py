@@ -230,7 +230,7 @@ class Marks:
             acting = self._find_acting(marks)
             trails = self._trace(list({mark.uuid: mark for mark in acting.values()}.values()))
             if running := [job for trail in trails.values() for job in trail.running]:
-                # A job that fails has ended, too. What still runs is looked up afterwards.
+                # A job that fails has ended, too. The jobs that still run are looked up afterwards.
                 with suppress(VirtinfraError):
                     self._site.read("job_wait", jobs=running, wait_timeout=timeout)
                 trails = self._trace([mark for mark in acting.values() if trails[mark.uuid].running])

@@ -28,7 +28,7 @@ from .variables import Play
 from .window import Window
 from .wish import Wish
 
-# Why an object has failed that a batch has not begun with.
+# The failure of an object that a batch has not begun with.
 UNDONE = "Nothing was done for it. Run the role again."
 
 # The states of VMs that were removed but are still listed.

@@ -28,7 +28,7 @@ HOST_STATES = {
 }
 STATES = {"Enabled": "enabled", "Disabled": "disabled"}
 
-# What reads the records.
+# The modules and operations that read the records.
 READS: dict[str, Callable[[Site], list[Any]]] = {
     "hosts": lambda site: _list(site, "host"),
     "clusters": lambda site: _list(site, "cluster"),

@@ -190,21 +190,13 @@ def _mark(site: Site, marks: SiteMarks, found: Found, plan: Plan, settings: Sett
 
 def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings) -> Plan:
     """Return what is shut down."""
-    problems = _find_unknown(settings.exclude_vms, vms, "VM", "site_shutdown_exclude_vms")
-    problems += _find_unknown(settings.exclude_hosts, hosts, "host", "site_shutdown_exclude_hosts")
-    problems += [
-        f"no VM, or several, has the name {name} (the group {group.name})" for group in groups for name in group.unclear
-    ]
-    if twice := find_repeated(groups):
-        problems.append(f"these VMs are in several groups: {', '.join(twice)}")
-    excluded = set(settings.exclude_vms)
-    chosen = [(group.name, [vm for vm in group.vms if not _is_named(vm, excluded)]) for group in groups]
+    chosen = [(group.name, _leave_out(group.vms, settings)) for group in groups]
     empty = [name for name, members in chosen if not members]
     if settings.remaining:
         placed = {vm["uuid"] for dummy, members in chosen for vm in members}
-        others = [vm for vm in vms if vm["uuid"] not in placed and not _is_named(vm, excluded)]
-        chosen.append((REMAINING, others))
+        chosen.append((REMAINING, _leave_out([vm for vm in vms if vm["uuid"] not in placed], settings)))
     off, kept = choose_hosts(vms, hosts, settings)
+    problems = _find_problems(groups, vms, hosts, settings)
     by_uuid = {host["uuid"]: host for host in hosts}
     if helpless := [host.name for host in off if _lacks_ipmi(by_uuid[host.uuid])]:
         problems.append(f"the service does not know the IPMI controllers of these hosts: {', '.join(helpless)}")
@@ -212,6 +204,25 @@ def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequenc
         (name, [PoweredVm.from_record(vm, name) for vm in members if is_running(vm)]) for name, members in chosen
     ]
     return Plan(running, off, kept, empty, problems)
+
+
+def _leave_out(vms: Iterable[Record], settings: Settings) -> list[Record]:
+    """Return the VMs that are not excluded."""
+    return [vm for vm in vms if not _is_named(vm, set(settings.exclude_vms))]
+
+
+def _find_problems(
+    groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings
+) -> list[str]:
+    """Return why the variables do not say which VMs and hosts are shut down, and in which order."""
+    problems = _find_unknown(settings.exclude_vms, vms, "VM", "site_shutdown_exclude_vms")
+    problems += _find_unknown(settings.exclude_hosts, hosts, "host", "site_shutdown_exclude_hosts")
+    problems += [
+        f"no VM, or several, has the name {name} (the group {group.name})" for group in groups for name in group.unclear
+    ]
+    if twice := find_repeated(groups):
+        problems.append(f"these VMs are in several groups: {', '.join(twice)}")
+    return problems
 
 
 def choose_hosts(

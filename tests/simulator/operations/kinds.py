@@ -677,7 +677,7 @@ def resize_data_volume(call: Call) -> Reply:
 
 @catalogued("AttachDataVolumeToVm")
 def attach_data_volume(call: Call) -> Reply:
-    """Attach a data volume to a VM that is running or stopped, on the storage of its root volume if it is on none."""
+    """Attach a data volume to a running or stopped VM. A volume without a storage gets that of the root volume."""
     store, vm = call.store, call.store["vm"].get(call["vmInstanceUuid"])
     volume = _find_volume(call, call["volumeUuid"])
     if volume["type"] != "Data" or volume["state"] != "Enabled" or volume["status"] not in ("Ready", "NotInstantiated"):

@@ -60,7 +60,7 @@ def new_marks(sim: Simulator) -> Iterator[NewMarks]:
 
 
 def tags_of(sim: Simulator) -> list[tuple[int, str]]:
-    """Return the user tags of the service: the number of the VM, and the text."""
+    """Return the user tags of VMs, each as the number of the VM and the text."""
     return sorted((VMS.index(tag["resourceUuid"]) + 1, tag["tag"]) for tag in sim.records("usertag"))
 
 

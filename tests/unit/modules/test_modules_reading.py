@@ -664,7 +664,7 @@ def test_user_tags_need_one_more_query(
 def test_nothing_is_found_without_a_word(
     run: ModuleRunner, sim: Simulator, options: dict[str, Any], warning: str
 ) -> None:
-    """What the warning says to write finds VMs. An object whose name has such characters is found."""
+    """The query that the warning proposes finds VMs. A VM that has the name as it was given is found without it."""
     assert (run("vm_info", options)["vms"], run("vm_info", options).warnings) == ([], [warning])
     correct = re.search(r"Write (?:query: \[')?(.*?)(?:'\])?\.$", warning)
     assert correct
