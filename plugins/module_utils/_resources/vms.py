@@ -328,38 +328,48 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
 
     The record of the VM goes last, because a later run finds the volumes by it.
     """
-    has_record = vm.get("state") != _EXPUNGED
-    # Without a record, there is nothing to compare the options with.
-    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT} if has_record else {}
-    mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
-    volumes = vm.get("volumesToRemove", [])
-    steps: list[tuple[str | None, Record]] = []
-    remaining = vm
-    if has_record and vm.get("state") != _DESTROYED:
-        steps.append((resource.delete, {**compared, "uuid": vm["uuid"]}))
-        remaining = {**vm, "state": _DESTROYED}
-    deleted = filter(VOLUME.is_usable, volumes)
-    steps += [("DeleteDataVolume", {**compared, **mode, "uuid": volume["uuid"]}) for volume in deleted]
-    if desired.get("expunge"):
-        steps += [("ExpungeDataVolume", {**compared, "uuid": volume["uuid"]}) for volume in volumes]
-        if has_record:
-            steps.append(("ExpungeVmInstance", {**compared, "uuid": vm["uuid"]}))
+    is_destroyed = vm.get("state") in (_DESTROYED, _EXPUNGED)
+    steps = _list_removals(resource, desired, vm)
     if not steps:
         return []
+    remaining = vm if is_destroyed else {**vm, "state": _DESTROYED}
     expected = [*(remaining for dummy in steps[1:]), None]
     calls = [
         build_call(resource, operation, params, vm, record)
         for (operation, params), record in zip(steps, expected, strict=True)
     ]
-    exists = remaining is not vm
-    is_vm_found_again = has_record or "uuid" in desired
-    lost = {
-        volume["uuid"]
-        for volume in volumes
-        if not exists
-        and (_was_detached(volume) or not is_vm_found_again or not (has_record or VOLUME.is_usable(volume)))
-    }
+    lost = _find_lost_volumes(desired, vm) if is_destroyed else set()
     return [replace(call, is_found_again=call.params["uuid"] not in lost) for call in calls]
+
+
+def _list_removals(resource: ResourceSpec, desired: Record, vm: Record) -> list[tuple[str | None, Record]]:
+    """Return the operations that remove a VM and its data volumes, with their options, in their order."""
+    has_record = vm.get("state") != _EXPUNGED
+    # Without a record, there is nothing to compare the options with.
+    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT} if has_record else {}
+    mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
+    volumes = vm.get("volumesToRemove", [])
+    of_vm = {**compared, "uuid": vm["uuid"]}
+    steps: list[tuple[str | None, Record]] = []
+    if has_record and vm.get("state") != _DESTROYED:
+        steps.append((resource.delete, of_vm))
+    deleted = filter(VOLUME.is_usable, volumes)
+    steps += [("DeleteDataVolume", {**compared, **mode, "uuid": volume["uuid"]}) for volume in deleted]
+    if desired.get("expunge"):
+        steps += [("ExpungeDataVolume", {**compared, "uuid": volume["uuid"]}) for volume in volumes]
+        steps += [("ExpungeVmInstance", of_vm)] if has_record else []
+    return steps
+
+
+def _find_lost_volumes(desired: Record, vm: Record) -> set[str]:
+    """Return the uuids of the data volumes of a destroyed VM that a later task does not find by the same options."""
+    has_record = vm.get("state") != _EXPUNGED
+    is_vm_found_again = has_record or "uuid" in desired
+    return {
+        volume["uuid"]
+        for volume in vm.get("volumesToRemove", [])
+        if _was_detached(volume) or not is_vm_found_again or not (has_record or VOLUME.is_usable(volume))
+    }
 
 
 def _find_vm_dependents(client: Client, vm: Record, dummy: Any) -> Dependents:
