@@ -10,7 +10,8 @@ from .._api.operation import Operation
 from .._api.resource_types import RESOURCE_TYPES, ResourceType, find_changed_types
 from .._http.hooks import Clock, NameStore, Uuids
 
-# For how many seconds a task trusts a name that it has looked up or checked itself. Each check costs a request.
+# For how many seconds a task trusts what it has looked up or checked itself about another object than that which it
+# changes: its name, that it exists, that it is no template. Each check costs a request.
 FRESH_SECONDS = 1.0
 
 

@@ -27,6 +27,7 @@ from .._api.records import (
     is_same_value,
 )
 from .client import Client
+from .known_names import FRESH_SECONDS
 
 PAGE_SIZE = 1000
 
@@ -346,10 +347,23 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
 Result = TypeVar("Result")
 
 
-def get_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
-    """Return a list with the record of this uuid, or an empty list. The threads of a batch join their reads."""
+def get_by_uuid(client: Client, name: str, uuid: str, max_age: float = 0.0) -> list[Record]:
+    """Return a list with the record of this uuid, or an empty list.
+
+    The threads of a batch join their reads, and one may use what another has read at most ``max_age`` seconds before.
+    """
     find_records = client.hooks.find_records
-    return find_records(client, name, "uuid", uuid) if find_records else request_by_uuid(client, name, uuid)
+    return find_records(client, name, "uuid", uuid, max_age) if find_records else request_by_uuid(client, name, uuid)
+
+
+def find_in_short_list(client: Client, name: str, uuid: str) -> list[Record]:
+    """Return a list with the record of this uuid, or an empty list, of objects that are few and seldom change.
+
+    The threads of a batch read all of them once in FRESH_SECONDS.
+    """
+    find_records = client.hooks.find_records
+    records = find_records(client, name, "", "", FRESH_SECONDS) if find_records else request_by_uuid(client, name, uuid)
+    return [record for record in records if record.get("uuid") == uuid]
 
 
 def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
@@ -386,7 +400,7 @@ def find_by_attribute(
     The threads of a batch join their reads without further conditions.
     """
     if client.hooks.find_records and not conditions:
-        records = client.hooks.find_records(client, name, attribute, value)
+        records = client.hooks.find_records(client, name, attribute, value, 0.0)
     else:
         records = request_by_attribute(client, name, attribute, value, conditions)
     return [record for record in map(view, records) if is_same_value(value, record.get(attribute))]
@@ -418,7 +432,7 @@ def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Recor
 def list_all(client: Client, name: str) -> list[Record]:
     """Return all records of a query. The threads of a batch join their reads, and must not change the records."""
     find_records = client.hooks.find_records
-    return find_records(client, name, "", "") if find_records else query(client, name)
+    return find_records(client, name, "", "", 0.0) if find_records else query(client, name)
 
 
 def list_selected(client: Client, name: str, parameter: str, value: str) -> list[Record]:
@@ -426,8 +440,9 @@ def list_selected(client: Client, name: str, parameter: str, value: str) -> list
 
     Without it, the list has the records of all objects. The threads of a batch join their reads.
     """
-    find_records = client.hooks.find_records
-    return find_records(client, name, parameter, value) if find_records else read_all(client, name, {parameter: value})
+    if client.hooks.find_records:
+        return client.hooks.find_records(client, name, parameter, value, 0.0)
+    return read_all(client, name, {parameter: value})
 
 
 def list_user_tags(

@@ -16,6 +16,7 @@ from .._api.records import NullReference, Record, drop_null_references
 from .._api.references import format_option_name, is_name
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
 from .._client.client import Client
+from .._client.known_names import FRESH_SECONDS
 from .._client.lists import get_by_uuid
 from .plan import PlannedCall, ResourceSpec
 
@@ -91,7 +92,7 @@ def find_unknown_reference(client: Client, call: PlannedCall, record: Record | N
     """
     known = set(_list_strings((record or {}).values()))
     for name, uuid, resource_type in _list_references(call):
-        if uuid not in known and not get_by_uuid(client, resource_type.query, uuid):
+        if uuid not in known and not get_by_uuid(client, resource_type.query, uuid, FRESH_SECONDS):
             return NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {format_option_name(name)}.")
     return None
 

@@ -206,7 +206,7 @@ class Hooks(NamedTuple):
     on_job: Callable[[Any], None] = ignore_job
     new_job_uuid: Callable[[], str] | None = None
     wait_for_jobs: Callable[[Any, Sequence[Any], float], TransportError | None] | None = None
-    find_records: Callable[[Any, str, str, str], list[dict[str, Any]]] | None = None
+    find_records: Callable[[Any, str, str, str, float], list[dict[str, Any]]] | None = None
     run_objects: Callable[..., dict[str, Any]] | None = None
     run_workflow: Callable[[Any], dict[str, Any]] | None = None
     is_hidden: bool = False

@@ -24,7 +24,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
-from .._client.lists import find_by_attribute, get_by_uuid, list_all, list_by_uuids, require_unique
+from .._client.lists import find_by_attribute, find_in_short_list, list_all, list_by_uuids, require_unique
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import (
     Current,
@@ -121,7 +121,7 @@ def _build_destroyed(vm: Record) -> NotFound:
 def _refuse_template(client: Client, vm: Record) -> None:
     """Raise Unchangeable if a VM is a template, which its own record does not show."""
     with suppress(Unsupported):
-        if get_by_uuid(client, "QueryTemplatedVmInstance", vm["uuid"]):
+        if find_in_short_list(client, "QueryTemplatedVmInstance", vm["uuid"]):
             raise Unchangeable(f"the VM {vm['uuid']} is a template, which this module does not manage")
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,8 +18,9 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed, TransportError, suggest_name
 from ...module_utils._api.operations import get_operation
+from ...module_utils._client.client import Client
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
@@ -40,7 +41,7 @@ from ...module_utils._modules.spec import ModuleSpec
 from .._run.predictions import list_predicted
 from .._run.profiles import Profiles
 from .polling import JobPoller
-from .reads import JoinedReads
+from .reads import JoinedReads, Turnout
 
 # How many objects a message names.
 MAX_NAMED = 5
@@ -355,15 +356,15 @@ class Batch:
         self._cause: BaseException | None = None
         self._is_stopped = threading.Event()
         hooks = context.client.hooks
-        self._poller = JobPoller(hooks.clock)
+        self._poller, self._turnout = JobPoller(hooks.clock), Turnout()
         self._hooks = hooks._replace(
             clock=BatchClock(hooks.clock, self._is_stopped),
             on_progress=None,
             before_send=self._check_before_send,
             connections=hooks.connections or AdapterPool(),
             new_store=lru_cache(maxsize=None)(hooks.new_store),
-            wait_for_jobs=self._poller.wait,
-            find_records=JoinedReads().find,
+            wait_for_jobs=self._wait_for_jobs,
+            find_records=JoinedReads(self._turnout).find,
             run_objects=None,
         )
 
@@ -375,6 +376,7 @@ class Batch:
                 for dummy in range(count):
                     with self._condition:
                         self._active += 1
+                    self._turnout.resume()
                     threading.Thread(target=self._work, daemon=True).start()
                 self._wait_for_threads()
         except BaseException as stop:
@@ -420,6 +422,11 @@ class Batch:
             f" {self._active} running"
         )
 
+    def _wait_for_jobs(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
+        """Wait as `JobPoller.wait` does. Reads of other threads do not wait for this one meanwhile."""
+        with self._turnout.paused():
+            return self._poller.wait(client, jobs, deadline)
+
     def _work(self) -> None:
         """Run one object after the other, in a thread."""
         try:
@@ -434,6 +441,7 @@ class Batch:
         except BaseException as stop:
             self._cause = self._cause or (stop.__cause__ if isinstance(stop, TaskInterrupted) else stop)
         finally:
+            self._turnout.pause()
             with self._condition:
                 self._active -= 1
                 # The main thread waits for all objects. Waking it for each object would cost two switches of threads.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from ...module_utils._api.errors import ApiError, ReadExecutedAsChange, Unsupported, VirtinfraError
 from ...module_utils._api.operations import get_operation
@@ -41,29 +42,71 @@ ROWS_PER_READ = 100
 # For how many seconds a read waits for the responses to requests that were sent before it.
 MAX_WAIT_FOR_TURN = 1.0
 
+# For how many seconds a request waits for reads of threads that compute. Those that send a change count among them.
+MAX_WAIT_FOR_OTHERS = 0.02
+
+
+class Turnout:
+    """Counts the threads of a batch that compute. The others wait: for a read, for a job, or for their first object.
+
+    A request for the reads that wait is sent when no thread computes, because each that does may add one. Only one
+    thread computes at a time, so this delays hardly any.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._computing = 0
+
+    def resume(self) -> None:
+        """Note that a thread computes from now on."""
+        with self._condition:
+            self._computing += 1
+
+    def pause(self) -> None:
+        """Note that a thread waits from now on, or has ended."""
+        with self._condition:
+            self._computing -= 1
+            if self._computing <= 0:
+                self._condition.notify_all()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Return a context manager in which the thread waits."""
+        self.pause()
+        try:
+            yield
+        finally:
+            self.resume()
+
+    def wait_for_others(self) -> None:
+        """Wait until no thread computes, for MAX_WAIT_FOR_OTHERS at most."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._computing <= 0, MAX_WAIT_FOR_OTHERS)
+
 
 @dataclass(eq=False)
 class Read:
     """The read of a thread: a value, and the records with it that a request for several has returned.
 
     ``records`` is None as long as no response has answered the read. ``group`` are the reads for which its thread sends
-    a request, itself among them. ``is_over`` is set when another thread has done so, or has chosen this one for the
-    next request.
+    a request, itself among them. ``is_over`` is set when another thread has done so, or when this one ``leads``: it
+    sends the next request.
     """
 
     client: Client
     value: str
     records: list[Record] | None = None
     group: Sequence[Read] = ()
+    leads: bool = False
     is_over: threading.Event = field(default_factory=threading.Event)
 
 
 class ReadQueue:
     """The reads with one operation of one service, by one attribute.
 
-    The first thread sends its request at once. The reads that begin before its response wait, and the next request is
-    for all of them: no response is older than the read that it answers. A thread does not wait if there are enough
-    reads for a request, or if the responses take long.
+    The first thread sends a request as soon as the other threads wait, too. The reads that begin before its response
+    wait, and the next request is for all of them: no response is older than the read that it answers. A thread does not
+    wait if there are enough reads for a request, or if the responses take long.
 
     Servers that do not know the condition for several values return other records or none. So uuids that are missing in
     a response are looked up in the list of all records if that is short, or else each is requested alone. For other
@@ -72,8 +115,8 @@ class ReadQueue:
     it counts. Other responses are not used.
     """
 
-    def __init__(self, name: str, attribute: str) -> None:
-        self._name, self._attribute = name, attribute
+    def __init__(self, name: str, attribute: str, turnout: Turnout) -> None:
+        self.name, self.attribute, self._turnout = name, attribute, turnout
         self._lock = threading.Lock()
         self._waiting: list[Read] = []
         self._requests = 0
@@ -94,8 +137,11 @@ class ReadQueue:
         read = Read(client, value)
         with self._lock:
             self._waiting.append(read)
-            if not self._requests or len(self._waiting) == MAX_VALUES:
-                read.group = self._take_waiting()
+            if not self._requests:
+                self._let_lead(read)
+            elif len(self._waiting) >= MAX_VALUES and not any(each.leads for each in self._waiting):
+                self._let_lead(self._waiting[0])
+        self._turnout.pause()
         self._wait_for_turn(read)
         if not read.group:
             return self._use(read)
@@ -106,21 +152,31 @@ class ReadQueue:
         finally:
             self._end_request(read)
 
-    def _take_waiting(self) -> list[Read]:
-        """Return the waiting reads, for which a request begins."""
-        group, self._waiting = self._waiting, []
+    def _let_lead(self, read: Read) -> None:
+        """Let the thread of a waiting read send the next request."""
         self._requests += 1
-        return group
+        read.leads = True
+        read.is_over.set()
 
     def _wait_for_turn(self, read: Read) -> None:
-        """Wait until a read is answered, or its thread has to send a request."""
-        if read.group or read.is_over.wait(MAX_WAIT_FOR_TURN):
-            return
-        with self._lock:
-            if read in self._waiting:
-                read.group = self._take_waiting()
-        if not read.group:
+        """Wait until a read is answered, or until its thread has to send a request, and choose the reads for it."""
+        if not read.is_over.wait(MAX_WAIT_FOR_TURN):
+            with self._lock:
+                if read in self._waiting and not read.leads:
+                    self._let_lead(read)
             read.is_over.wait()
+        if read.leads:
+            self._turnout.wait_for_others()
+            with self._lock:
+                self._choose_group(read)
+
+    def _choose_group(self, leader: Read) -> None:
+        """Take the reads of a request from those that wait. If others remain, the first of them leads, too."""
+        group = [leader, *(read for read in self._waiting if not read.leads)][:MAX_VALUES]
+        self._waiting = [read for read in self._waiting if read not in group]
+        leader.group = group
+        if self._waiting and not any(read.leads for read in self._waiting):
+            self._let_lead(self._waiting[0])
 
     def _send(self, group: Sequence[Read]) -> None:
         """Read several objects with one request, once, for the client with the earliest deadline.
@@ -131,7 +187,7 @@ class ReadQueue:
         client = min((read.client for read in group), key=lambda client: client.limits.deadline).with_retries(0)
         values = list(dict.fromkeys(read.value for read in group))
         try:
-            is_same = len(values) == 1 and self._attribute != "uuid"
+            is_same = len(values) == 1 and self.attribute != "uuid"
             records = self.request(client, *values) if is_same else self._request_several(client, values)
         except ReadExecutedAsChange:
             raise
@@ -148,8 +204,8 @@ class ReadQueue:
     def _answer(self, group: Sequence[Read], records: list[Record], is_shared: bool) -> None:
         """Answer reads with those of the records that they select. Threads get records of their own."""
         for read in group:
-            if self._attribute != "uuid":
-                matches = [record for record in records if is_same_value(read.value, record.get(self._attribute))]
+            if self.attribute != "uuid":
+                matches = [record for record in records if is_same_value(read.value, record.get(self.attribute))]
                 read.records = deepcopy(matches)
             elif matches := [record for record in records if record.get("uuid") == read.value]:
                 read.records = deepcopy(matches) if is_shared else matches
@@ -159,8 +215,8 @@ class ReadQueue:
         if len(missing) < 2 or not self._may_be_short:
             return
         try:
-            reply = client.get(self._name, {"limit": MAX_VALUES, "replyWithCount": True})
-            uuids = {record["uuid"] for record in extract_records(reply, self._name)}
+            reply = client.get(self.name, {"limit": MAX_VALUES, "replyWithCount": True})
+            uuids = {record["uuid"] for record in extract_records(reply, self.name)}
         except ReadExecutedAsChange:
             raise
         except VirtinfraError:
@@ -172,56 +228,55 @@ class ReadQueue:
 
     def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
         """Return the records with any of the values, None if the response cannot be used."""
-        if self._attribute == "uuid":
-            reply = client.get(self._name, {"q": [f"uuid?={','.join(values)}"], "limit": len(values)})
-            return extract_records(reply, self._name)
+        if self.attribute == "uuid":
+            reply = client.get(self.name, {"q": [f"uuid?={','.join(values)}"], "limit": len(values)})
+            return extract_records(reply, self.name)
         if not self._known:
-            reply = client.get(self._name, {"limit": SAMPLE_SIZE, "replyWithCount": True})
-            records = extract_records(reply, self._name)
+            reply = client.get(self.name, {"limit": SAMPLE_SIZE, "replyWithCount": True})
+            records = extract_records(reply, self.name)
             self._known = self._choose_known_values(records)
             if not self._known:
                 # A service that has so few objects will have others when a batch creates them.
-                is_whole = reply.get("total") == len(records) and all(each.get(self._attribute) for each in records)
+                is_whole = reply.get("total") == len(records) and all(each.get(self.attribute) for each in records)
                 self._is_refused |= not is_whole
                 return records if is_whole else None
         first, last = self._known
-        condition = f"{self._attribute}?={','.join([first, *values, last])}"
-        reply = client.get(self._name, {"q": [condition], "limit": PAGE_SIZE, "replyWithCount": True})
-        records = extract_records(reply, self._name)
-        found = {record.get(self._attribute) for record in records}
+        condition = f"{self.attribute}?={','.join([first, *values, last])}"
+        reply = client.get(self.name, {"q": [condition], "limit": PAGE_SIZE, "replyWithCount": True})
+        records = extract_records(reply, self.name)
+        found = {record.get(self.attribute) for record in records}
         is_proven = {first, last} <= found and reply.get("total") == len(records)
         self._is_refused |= not is_proven
         return records if is_proven else None
 
     def _choose_known_values(self, records: Sequence[Record]) -> tuple[str, ...]:
         """Return two different values of records, none if there are not two."""
-        values = (record.get(self._attribute) for record in records)
+        values = (record.get(self.attribute) for record in records)
         plain = list(dict.fromkeys(filter(_is_plain, values)))
         return (plain[0], plain[-1]) if len(plain) > 1 else ()
 
     def request(self, client: Client, value: str) -> list[Record]:
         """Return the records with a value, with a request for it alone."""
-        if self._attribute == "uuid":
-            return request_by_uuid(client, self._name, value)
-        return request_by_attribute(client, self._name, self._attribute, value)
+        if self.attribute == "uuid":
+            return request_by_uuid(client, self.name, value)
+        return request_by_attribute(client, self.name, self.attribute, value)
 
     def _use(self, read: Read) -> list[Record]:
         """Return the records of a read that is over. If it was not answered, send a request for its object alone."""
         if read.records is None:
             return self.request(read.client, read.value)
-        read.client.prefix.note(get_operation(self._name))
+        read.client.prefix.note(get_operation(self.name))
         return read.records
 
     def _end_request(self, ended: Read) -> None:
-        """End the reads of a request, and let the thread of the first waiting read send the next request."""
+        """End the reads of a request, and let the first waiting read lead, unless another one does already."""
         for read in ended.group:
+            self._turnout.resume()
             read.is_over.set()
         with self._lock:
             self._requests -= 1
-            if self._waiting:
-                following = self._waiting[0]
-                following.group = self._take_waiting()
-                following.is_over.set()
+            if self._waiting and not any(read.leads for read in self._waiting):
+                self._let_lead(self._waiting[0])
 
 
 class ListQueue(ReadQueue):
@@ -240,9 +295,9 @@ class ListQueue(ReadQueue):
 
     def _request_several(self, client: Client, values: Sequence[str]) -> list[Record] | None:
         limit = ROWS_PER_READ * len(values)
-        reply = client.get(self._name, {"limit": limit, "replyWithCount": True})
-        records = extract_records(reply, self._name, *get_operation(self._name).result)
-        require_members(records, self._name, self._attribute)
+        reply = client.get(self.name, {"limit": limit, "replyWithCount": True})
+        records = extract_records(reply, self.name, *get_operation(self.name).result)
+        require_members(records, self.name, self.attribute)
         total = read_total(reply)
         self._is_refused |= total is None or len(records) < min(limit, total)
         self._total = total or 0
@@ -250,7 +305,7 @@ class ListQueue(ReadQueue):
 
     def request(self, client: Client, value: str) -> list[Record]:
         """Return the records with a value, with a request for it alone."""
-        return read_all(client, self._name, {self._attribute: value})
+        return read_all(client, self.name, {self.attribute: value})
 
 
 class WholeListQueue(ReadQueue):
@@ -262,36 +317,70 @@ class WholeListQueue(ReadQueue):
 
     def request(self, client: Client, value: str) -> list[Record]:
         """Return the records of the list."""
-        return query(client, self._name)
+        return query(client, self.name)
+
+
+class Kept(NamedTuple):
+    """What a read has returned, or why it cannot be done, and when it began."""
+
+    began: float
+    records: list[Record]
+    failure: Unsupported | None = None
 
 
 class JoinedReads:
-    """Joins the reads of the threads of a batch.
+    """Joins the reads of the threads of a batch, whose ``turnout`` says which of them compute.
 
     It has a queue for each operation and attribute, and for each service and account.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turnout: Turnout | None = None) -> None:
+        self._turnout = turnout or Turnout()
         self._queues: dict[Hashable, ReadQueue] = {}
+        self._kept: dict[Hashable, Kept] = {}
 
-    def find(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
+    def find(self, client: Client, name: str, attribute: str, value: str, max_age: float = 0.0) -> list[Record]:
         """Return the records with this value, as `request_by_uuid` or `request_by_attribute` does.
 
         Without an attribute, return all. They are read together with those of other threads, and may include records
-        with other values.
+        with other values. A read that began up to ``max_age`` seconds before may answer this one; the caller must not
+        change its records.
         """
-        queue = _choose_queue(name, attribute)
-        if not _can_be_joined(name, attribute, value):
-            return queue.request(client, value)
+        queue = self._choose_queue(name, attribute)
         key = name, attribute, client.connection, client.options.mask_replies
+        if max_age:
+            return self._find_kept(queue, key, client, value, max_age)
+        return self._read(queue, key, client, value)
+
+    def _find_kept(self, queue: ReadQueue, key: Hashable, client: Client, value: str, max_age: float) -> list[Record]:
+        """Return the records of a read that is not older than so many seconds, or read them."""
+        now, kept = client.hooks.clock.monotonic(), self._kept.get((key, value))
+        if kept is None or now - kept.began >= max_age:
+            try:
+                kept = Kept(now, self._read(queue, key, client, value))
+            except Unsupported as failure:
+                kept = Kept(now, [], failure)
+            # What is older answers no read any more.
+            self._kept = {k: each for k, each in list(self._kept.items()) if now - each.began < max_age}
+            self._kept[key, value] = kept
+        if kept.failure:
+            raise kept.failure
+        return kept.records
+
+    def _read(self, queue: ReadQueue, key: Hashable, client: Client, value: str) -> list[Record]:
+        """Return the records of a read, together with other threads if a condition can have several values."""
+        if not _can_be_joined(queue.name, queue.attribute, value):
+            return queue.request(client, value)
         return self._queues.setdefault(key, queue).read(client, value)
 
-
-def _choose_queue(name: str, attribute: str) -> ReadQueue:
-    if not attribute:
-        return WholeListQueue(name, attribute)
-    is_parameter = attribute != "uuid" and any(attribute == parameter.name for parameter in get_operation(name).params)
-    return ListQueue(name, attribute) if is_parameter else ReadQueue(name, attribute)
+    def _choose_queue(self, name: str, attribute: str) -> ReadQueue:
+        """Return a new queue for an operation and an attribute."""
+        if not attribute:
+            return WholeListQueue(name, attribute, self._turnout)
+        parameters = get_operation(name).params
+        is_parameter = attribute != "uuid" and any(attribute == parameter.name for parameter in parameters)
+        kind = ListQueue if is_parameter else ReadQueue
+        return kind(name, attribute, self._turnout)
 
 
 def _can_be_joined(name: str, attribute: str, value: str) -> bool:

@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import known_names as _known_names
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import lists as _lists
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import waiting as _waiting
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine import refusals as _refusals
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
@@ -131,6 +133,32 @@ def test_a_common_name_is_checked_once_for_all_objects(sim: Simulator, monkeypat
     ran = run_batch(sim, new_hosts(60), concurrency=20, store=store)
     assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
     assert count_operations(sim)["QueryCluster"] == 1
+
+
+@pytest.mark.parametrize("lacks_templates", [False, True])
+def test_templates_are_read_once_for_all_vms(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch, lacks_templates: bool
+) -> None:
+    """They are few and seldom change, and nothing else shows that a VM is a template."""
+    monkeypatch.setattr(_lists, "FRESH_SECONDS", 60.0)
+    sim.reset(vms=60, templates=1)
+    if lacks_templates:
+        sim.fault("status", "QueryTemplatedVmInstance", status=404, count=None)
+    objects = [{"uuid": seeded_uuid("vm", number)} for number in range(1, 61)]
+    ran = run_batch(sim, objects, module="vm", common={"state": "running"}, concurrency=10)
+    failed = [result["item"] for result in ran.result["results"] if result["failed"]]
+    assert failed == ([] if lacks_templates else objects[-1:]), ran.result["msg"]
+    # Each of the threads may have begun its read before the response to the first.
+    assert count_operations(sim)["QueryTemplatedVmInstance"] <= 10
+
+
+def test_a_common_object_is_looked_for_once(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before a creation, each object that it refers to has to exist."""
+    monkeypatch.setattr(_refusals, "FRESH_SECONDS", 60.0)
+    common = {**COMMON, "cluster": seeded_uuid("cluster", 1)}
+    ran = run_batch(sim, new_hosts(60), common=common, concurrency=10)
+    assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
+    assert count_operations(sim)["QueryCluster"] <= 10
 
 
 def test_reads_are_shared(sim: Simulator) -> None:

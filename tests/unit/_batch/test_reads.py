@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists im
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read, Turnout
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -96,12 +96,13 @@ def held_readers(
     check: Callable[[Gate], None] = Gate.pass_once,
     hook: str = "before_send",
     retries: int = 0,
+    turnout: Turnout | None = None,
 ) -> Iterator[Readers]:
     """Return a context manager for readers. The ``hook`` calls ``check`` with the gate for each request."""
     gate = Gate()
     hooks: dict[str, Any] = {hook: lambda *dummy: check(gate)}
     connection = ConnectionOptions(base_url=url, session_id=Simulator.session, request_retries=retries)
-    with make_client(connection, find_records=JoinedReads().find, **hooks) as client:
+    with make_client(connection, find_records=JoinedReads(turnout).find, **hooks) as client:
         try:
             yield Readers(client, gate, monkeypatch)
         finally:
@@ -125,6 +126,19 @@ def test_reads_that_wait_share_one_request(sim: Simulator, monkeypatch: pytest.M
         readers.gate.open()
         assert first.result() == [others[0]]
     assert list_reads(sim) == ["several", HOSTS[0]]
+
+
+def test_request_waits_for_the_reads_of_threads_that_compute(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads of a batch compute. The second begins its read when the first waits."""
+    monkeypatch.setattr(_reads, "MAX_WAIT_FOR_OTHERS", SECONDS)
+    turnout = Turnout()
+    for dummy in range(2):
+        turnout.resume()
+    with held_readers(sim.url, monkeypatch, turnout=turnout) as readers:
+        readers.gate.open()
+        futures = [readers.submit(host) for host in HOSTS[:2]]
+        assert [future.result(SECONDS)[0]["uuid"] for future in futures] == HOSTS[:2]
+    assert list_reads(sim) == ["several"]
 
 
 def test_read_alone_is_an_ordinary_one(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
