@@ -80,8 +80,8 @@ options:
     description: The version of the service, in quotes.
     type: raw
 notes:
-  - The guide R(Options that modules share, ansible_collections.virtinfra.manager.docsite.guide_options) describes the
-    options of the connection, for waiting and for tags in full.
+  - R(Options that modules share, ansible_collections.virtinfra.manager.docsite.guide_options) has the connection,
+    waiting and tags in full.
 requirements:
   - Python 3.10 or newer
   - requests 2.28 or newer

@@ -13,5 +13,5 @@ class ModuleDocFragment:
     DOCUMENTATION = r"""
 options: {}
 notes:
-  - Options with an alias take a name or a uuid. Results contain uuids and, for an object that the task names, its name.
+  - Options with an alias take a name or a uuid. Results have the uuid and, if the task has a name, both.
 """

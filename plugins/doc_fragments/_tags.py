@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Document ``TAGS`` in ``_modules/options.py`` and, in OBJECT, ``OBJECT_TAGS``."""
+"""Document ``TAGS`` in ``_modules/options.py``, in OBJECT ``OBJECT_TAGS``, and in LISTED the option of info modules."""
 
 from __future__ import annotations
 
@@ -37,5 +37,15 @@ options:
     type: str
     choices: [exact, add, remove]
     default: exact
+    version_added: 1.0.0
+"""
+
+    LISTED = r"""
+options:
+  include_tags:
+    description:
+      - Whether to add the user tags of each object as C(tags), among them the marks of roles. It sends one more query.
+    type: bool
+    default: false
     version_added: 1.0.0
 """

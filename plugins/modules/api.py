@@ -11,8 +11,6 @@ description:
   - Calls one operation by its name, or by its method and path, waits for its job and returns its reply unchanged.
   - "Read the network interfaces of a host - C(virtinfra.manager.api: {operation: GetHostNetworkFacts, params:
     {hostUuid: a0000003000040008000000000000001}})"
-  - "Disable a host - C(virtinfra.manager.api: {operation: ChangeHostState, params: {uuid:
-    a0000003000040008000000000000002, stateEvent: disable}})"
   - It builds the request, authenticates, waits and reports errors. It knows the names, paths and parameters of 1427
     operations, but not what they do to an object, so it neither compares nor predicts. If a module for the object
     exists, use that module.
@@ -135,10 +133,12 @@ reply:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -167,10 +167,12 @@ results:
     job:
       description:
         - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
-          C(uuid), C(job_uuid), C(location), C(operation), C(object) and C(state).
       returned: when O(wait=false) starts a call, and in a failure when a job may still be running
       type: dict
+      sample: >-
+        {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+        /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+        running}
 counts:
   description: How many objects have which outcome.
   returned: when the options are valid
@@ -188,11 +190,13 @@ msg:
 jobs:
   description:
     - The handles of all jobs that may still be running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when the keyword C(timeout) has ended the task
   type: list
   elements: dict
+  sample:
+    [{uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}]
 """
 
 from ..module_utils._python import check_python

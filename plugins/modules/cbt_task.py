@@ -10,9 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates, enables, disables and deletes CBT (changed block tracking) tasks, with which backup software reads VMs.
   - "Open a backup session of a VM - C(virtinfra.manager.cbt_task: {name: backup-vm-1, vm: vm-1, state: enabled})"
-  - "End it, when the volumes have been copied - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: disabled})"
-  - "Delete the task by force - C(virtinfra.manager.cbt_task: {name: backup-vm-1, state: absent, force: true,
-    delete_mode: enforcing})"
   - "An enabled task is an open backup session, not a backup: the service stores what the guest overwrites in scratch
     volumes, until O(state=disabled) ends it. When the storage is full, its writes fail. So disable it soon."
   - It cannot change the name or description of a task, and fails if one differs.
@@ -85,15 +82,10 @@ seealso:
 
 EXAMPLES = r"""
 - name: Open a backup session of a VM
-  virtinfra.manager.cbt_task:
-    name: backup-vm-1
-    vm: vm-1
-    state: enabled
+  virtinfra.manager.cbt_task: {name: backup-vm-1, vm: vm-1, state: enabled}
 
 - name: End it, when the volumes have been copied
-  virtinfra.manager.cbt_task:
-    name: backup-vm-1
-    state: disabled
+  virtinfra.manager.cbt_task: {name: backup-vm-1, state: disabled}
 
 - name: Delete the task by force
   virtinfra.manager.cbt_task:
@@ -107,12 +99,15 @@ RETURN = r"""
 cbt_task:
   description:
     - The task. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(status), C(resource_refs), C(vm_instance_uuid) and
-      C(resource_uuids). C(vm_instance_name) and C(resource_names) are returned when O(vm) or O(vms) is a name, and when
-      the service shows it. C(tags) is returned when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields. C(tags) is
+      returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3, create_date: 'Jan 6, 2024 4:52:16
+    AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running, resource_refs: [{resource_type: VmInstanceVO}],
+    vm_instance_uuid: a0000004000040008000000000000003, vm_instance_name: vm-1, resource_uuids:
+    [a0000004000040008000000000000003], resource_names: [vm-1], tags: [production]}
 scratch_volumes:
   description:
     - The uuids of the scratch volumes of the open session. Null if the service does not show them, and in check mode if
@@ -143,19 +138,24 @@ volume_cbt_backup_infos:
   description:
     - What the service returned about the volumes when the task was enabled. Backup software reads a volume from the
       export C(scratch_node_name) at C(nbd_server) and C(nbd_port).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(volume),
-      C(bitmap_name), C(bitmap_base64), C(target), C(scratch_node_name), C(metadata), C(nbd_server), C(nbd_port) and
-      C(mode).
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: when the module enabled the task and waited until it was
   type: list
   elements: dict
+  sample:
+    [{volume: {volume_uuid: a0000007000040008000000000000009, install_path:
+    /storage/volumes/a0000007000040008000000000000009.qcow2, device_id: 0, device_type: file}, bitmap_name:
+    bitmap-00000009, bitmap_base64: Yml0bWFwLTAwMDAwMDA5, target: drive-virtio-disk0, scratch_node_name:
+    scratch-00000009, metadata: '{}', nbd_server: 192.0.2.10, nbd_port: 10809, mode: full}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -10,8 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists CBT backup tasks. The list is complete, or the module fails.
   - List all CBT backup tasks - C(virtinfra.manager.cbt_task_info:)
-  - "Find a task by its name - C(virtinfra.manager.cbt_task_info: {name: backup-vm-1})"
-  - "Find the tasks of a VM - C(virtinfra.manager.cbt_task_info: {vm: vm-1})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -56,12 +54,15 @@ cbt_tasks:
     - The tasks.
     - C(resource_uuids) are the VMs of a task, C(vm_instance_uuid) is the first of them, and C(scratch_volumes) are the
       uuids of the scratch volumes of its open backup session. All are null if the service does not show them.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(status), C(resource_refs), C(vm_instance_uuid) and
-      C(resource_uuids). C(vm_instance_name) and C(resource_names) are returned when O(vm) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3, create_date: 'Jan 6, 2024 4:52:16
+    AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running, resource_refs: [{resource_type: VmInstanceVO}],
+    vm_instance_uuid: a0000004000040008000000000000003, vm_instance_name: vm-1, resource_uuids:
+    [a0000004000040008000000000000003], resource_names: [vm-1]}]
 total:
   description: The number of matching tasks, including those beyond O(limit).
   returned: success

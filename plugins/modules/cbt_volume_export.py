@@ -11,8 +11,6 @@ description:
   - Exports volumes of a VM that does not run as network block devices, to restore or repair them, and ends the exports.
   - "Export a volume, even if it is already exported - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes:
     [root-of-vm-2], force: true})"
-  - "End the export of a volume - C(virtinfra.manager.cbt_volume_export: {vm: vm-2, volumes: [root-of-vm-2], state:
-    absent})"
   - "An export is writable and has no password: whoever reaches the host's port can overwrite the volume. Servers do not
     prevent that the VM is started meanwhile, which destroys its data. To read the volumes of a running VM, open a
     backup session with M(virtinfra.manager.cbt_task)."
@@ -94,10 +92,12 @@ volume_infos:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -10,22 +10,12 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists hosts. The list is complete, or the module fails.
   - List all hosts - C(virtinfra.manager.host_info:)
-  - "Find a host - C(virtinfra.manager.host_info: {name: host-1})"
-  - "List at most ten enabled hosts of a cluster - C(virtinfra.manager.host_info: {query: [state=Enabled,
-    cluster.name=cluster-1], limit: 10})"
   - The module reads them with a query, which needs O(session_id). It uses a cursor query, which needs O(api_token),
     when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
     times, compares exactly, and fails on other conditions.
-options:
-  include_tags:
-    description:
-      - Whether to add the user tags of each host as C(tags), among them the marks of roles, which say what a role will
-        put back. This needs one more query, which lists the tags of all objects unless the result has one host.
-    type: bool
-    default: false
-    version_added: 1.0.0
 extends_documentation_fragment:
+  - virtinfra.manager._tags.listed
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
@@ -72,16 +62,22 @@ RETURN = r"""
 hosts:
   description:
     - The hosts.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(management_ip), C(hypervisor_type), C(state), C(status),
-      C(architecture), C(hostname), C(nqn), C(total_cpu_capacity), C(available_cpu_capacity), C(total_memory_capacity),
-      C(available_memory_capacity), C(cpu_sockets), C(cpu_num), C(ipmi_address), C(ipmi_username), C(ipmi_power_status),
-      C(ipmi_port), C(create_date), C(last_op_date), C(cpu_status), C(memory_status), C(disk_status), C(nic_status),
-      C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status), C(temperature_status), C(username) and
-      C(ssh_port). C(tags) is returned when O(include_tags) is true.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(total_memory_capacity) and C(available_memory_capacity) are in bytes. C(tags) is returned when O(include_tags)
+      is true.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a0000003000040008000000000000001, name: host-1, description: hypervisor 1, zone_uuid:
+    a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001, management_ip: 10.0.0.11,
+    hypervisor_type: KVM, state: Enabled, status: Connected, architecture: x86_64, hostname: host-1.example.com, nqn:
+    'nqn.2014-08.org.nvmexpress:uuid:host-1', total_cpu_capacity: 320, available_cpu_capacity: 300,
+    total_memory_capacity: 274877906944, available_memory_capacity: 206158430208, cpu_sockets: 2, cpu_num: 32,
+    ipmi_address: 172.31.0.2, ipmi_username: admin, ipmi_power_status: POWER_ON, ipmi_port: 623, create_date: 'Jan 6,
+    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', cpu_status: Normal, memory_status: Normal, disk_status:
+    Normal, nic_status: Normal, gpu_status: Normal, power_supply_status: Normal, fan_status: Normal, raid_status:
+    Normal, temperature_status: Normal, username: root, ssh_port: 22, tags: [production]}]
 total:
   description: The number of matching hosts, including those beyond O(limit).
   returned: success

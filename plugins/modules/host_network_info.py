@@ -65,19 +65,28 @@ hosts:
     bondings:
       description:
         - The bonds with their slaves. Empty when the host could not be queried.
-        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
-          C(uuid), C(host_uuid), C(bonding_name), C(mode), C(xmit_hash_policy), C(mii_status), C(mac), C(ip_addresses),
-          C(miimon), C(all_slaves_active), C(create_date), C(last_op_date) and C(slaves).
+        - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+          C(miimon) is in milliseconds.
       type: list
       elements: dict
+      sample:
+        [{uuid: a000000a000040008000000000000001, host_uuid: a0000003000040008000000000000001, bonding_name: bond0,
+        mode: 802.3ad, xmit_hash_policy: layer2+3, mii_status: up, mac: 'fa:12:00:00:00:03', ip_addresses: [10.0.1.11],
+        miimon: 100, all_slaves_active: true, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16
+        AM', slaves: [{uuid: a0000009000040008000000000000003, interface_name: eth2, mac: 'fa:12:00:00:00:03',
+        pci_device_address: '0000:03:00.0', interface_type: noMaster, speed: 10000, slave_active: true, carrier_active:
+        true, ip_addresses: [10.0.0.11]}]}]
     nics:
       description:
         - The interfaces. Empty when the host could not be queried.
-        - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
-          C(uuid), C(host_uuid), C(bonding_uuid), C(interface_name), C(mac), C(pci_device_address), C(interface_type),
-          C(speed), C(slave_active), C(carrier_active), C(ip_addresses), C(create_date) and C(last_op_date).
+        - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
       type: list
       elements: dict
+      sample:
+        [{uuid: a0000009000040008000000000000003, host_uuid: a0000003000040008000000000000001, bonding_uuid:
+        a000000a000040008000000000000001, interface_name: eth2, mac: 'fa:12:00:00:00:03', pci_device_address:
+        '0000:03:00.0', interface_type: noMaster, speed: 10000, slave_active: true, carrier_active: true, ip_addresses:
+        [10.0.0.11], create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM'}]
     msg:
       description: Why the host could not be queried, as one sentence. Null on success.
       type: str

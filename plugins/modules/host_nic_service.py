@@ -11,8 +11,6 @@ description:
   - Sets the service types (kinds of traffic) of physical interfaces of hosts, for each of the given VLANs.
   - "Use an interface for tenant networks and for migration - C(virtinfra.manager.host_nic_service: {host: host-1,
     interfaces: [eth1], service_types: [TenantNetwork, MigrationNetwork]})"
-  - "Remove all service types of an interface - C(virtinfra.manager.host_nic_service: {host: host-1, interfaces: [eth1],
-    service_types: []})"
   - The given types replace those of each interface and VLAN. Only interfaces and VLANs that differ are set.
   - The API can neither add nor remove V(ManagementNetwork). The module keeps that type on an interface that has it, and
     warns when it sets other types on the same interface. It fails if V(ManagementNetwork) would have to be added.
@@ -122,19 +120,22 @@ records:
     - The records that the service created when the module set service types, one for each interface, VLAN and service
       type.
     - The service creates new records each time service types are set, so their dates show when that was.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(id),
-      C(interface_uuid), C(vlan_id), C(create_date), C(last_op_date) and C(service_type). C(interface_name) is returned
-      when O(interfaces) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: when service types were set
   type: list
   elements: dict
+  sample:
+    [{id: 7, interface_uuid: a0000009000040008000000000000002, interface_name: eth0, vlan_id: 0, create_date: 'Jan 6,
+    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', service_type: ManagementNetwork}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 

@@ -11,8 +11,6 @@ description:
   - Waits until all of the given jobs have ended, or one of them. Modules return the handle of a job with
     O(ignore:wait=false) and after a timeout.
   - "Wait for both jobs - C(virtinfra.manager.job_wait: {jobs: '{{ started.results }}', wait_timeout: 600})"
-  - "Wait until one of the jobs has ended - C(virtinfra.manager.job_wait: {jobs: '{{ started.results }}', wait_for:
-    any})"
   - The module fails when a job has failed, when the service no longer knows a job, and when O(wait_timeout) is
     exceeded. The result contains the outcome of each job in these cases too.
 options:

@@ -10,11 +10,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Adds, changes, reconnects and removes KVM hosts, enables and disables them, puts them into maintenance and back, and
     switches them on and off.
-  - "Put a host into maintenance, unless a VM on it cannot migrate - C(virtinfra.manager.kvm_host: {name: host-1, state:
-    maintenance, wait_timeout: 3600})"
   - "Put a host into maintenance, and stop the VMs that cannot migrate - C(virtinfra.manager.kvm_host: {name: host-3,
     state: maintenance, running_vms: stop})"
-  - "Enable a host again and wait until it is connected - C(virtinfra.manager.kvm_host: {name: host-1, state: enabled})"
   - It cannot change the cluster of a host, and fails if that differs.
 extends_documentation_fragment:
   - virtinfra.manager._removal
@@ -50,18 +47,17 @@ options:
     type: str
   management_ip:
     description:
-      - The IP address or host name of the host, required to add one. It selects the host when O(uuid) is not given.
+      - Its address, required to add a host. It selects one without O(uuid).
     type: str
   name:
     description:
-      - The name of the host, required to add one. It selects the host when O(uuid) and O(management_ip) are not given,
-        else it is the new name.
+      - Its name, required to add a host. It selects one without O(uuid) and O(management_ip), else it is the new name.
     type: str
   description:
     description: The description of the host.
     type: str
   cluster:
-    description: The cluster of the host, by name or uuid. Required to add a host.
+    description: Its cluster, required to add a host.
     type: str
     aliases: [cluster_uuid]
   username:
@@ -123,7 +119,7 @@ options:
     default: false
     version_added: 1.0.0
   force:
-    description: Whether O(power) and O(state=absent) may stop VMs on the host.
+    description: Whether O(power) and O(state=absent) may stop VMs.
     type: bool
     default: false
     version_added: 1.0.0
@@ -142,7 +138,6 @@ seealso:
   - module: virtinfra.manager.host_info
   - module: virtinfra.manager.host_nic_service
   - module: virtinfra.manager.vm
-  - module: virtinfra.manager.batch
 """
 
 EXAMPLES = r"""
@@ -155,20 +150,11 @@ EXAMPLES = r"""
     password: "{{ ssh_password }}"
     state: enabled
 
-- name: Put a host into maintenance, unless a VM on it cannot migrate
-  virtinfra.manager.kvm_host: {name: host-1, state: maintenance, wait_timeout: 3600}
-
 - name: Put a host into maintenance, and stop the VMs that cannot migrate
   virtinfra.manager.kvm_host: {name: host-3, state: maintenance, running_vms: stop}
   register: maintenance
 
-- name: Enable a host again and wait until it is connected
-  virtinfra.manager.kvm_host: {name: host-1, state: enabled}
-
-- name: Switch a host off after its VMs have moved to other hosts
-  virtinfra.manager.kvm_host: {name: host-3, state: maintenance, running_vms: stop, power: "off"}
-
-- name: Switch it on, and wait until it is connected
+- name: Switch a host on, and wait until it is connected
   virtinfra.manager.kvm_host: {name: host-3, state: enabled, power: "on"}
 
 - name: Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage
@@ -186,15 +172,20 @@ host:
   description:
     - The host, null when it does not exist. In check mode and with O(wait=false), it and the lists of VMs are
       predicted.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(management_ip), C(hypervisor_type), C(state), C(status),
-      C(architecture), C(hostname), C(nqn), C(total_cpu_capacity), C(available_cpu_capacity), C(total_memory_capacity),
-      C(available_memory_capacity), C(cpu_sockets), C(cpu_num), C(ipmi_address), C(ipmi_username), C(ipmi_power_status),
-      C(ipmi_port), C(create_date), C(last_op_date), C(cpu_status), C(memory_status), C(disk_status), C(nic_status),
-      C(gpu_status), C(power_supply_status), C(fan_status), C(raid_status), C(temperature_status), C(username) and
-      C(ssh_port). C(cluster_name) is returned when O(cluster) is a name. C(tags) is returned when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(total_memory_capacity) and C(available_memory_capacity) are in bytes. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000003000040008000000000000001, name: host-1, description: hypervisor 1, zone_uuid:
+    a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001, cluster_name: cluster-1,
+    management_ip: 10.0.0.11, hypervisor_type: KVM, state: Enabled, status: Connected, architecture: x86_64, hostname:
+    host-1.example.com, nqn: 'nqn.2014-08.org.nvmexpress:uuid:host-1', total_cpu_capacity: 320, available_cpu_capacity:
+    300, total_memory_capacity: 274877906944, available_memory_capacity: 206158430208, cpu_sockets: 2, cpu_num: 32,
+    ipmi_address: 172.31.0.2, ipmi_username: admin, ipmi_power_status: POWER_ON, ipmi_port: 623, create_date: 'Jan 6,
+    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', cpu_status: Normal, memory_status: Normal, disk_status:
+    Normal, nic_status: Normal, gpu_status: Normal, power_supply_status: Normal, fan_status: Normal, raid_status:
+    Normal, temperature_status: Normal, username: root, ssh_port: 22, tags: [production]}
 migrated_vms:
   description:
     - The VMs that the maintenance migrated to other hosts.
@@ -204,29 +195,29 @@ migrated_vms:
   sample: [{uuid: a0000004000040008000000000000001, name: vm-1}]
 stopped_vms:
   description:
-    - The VMs that this task stopped, with the maintenance, the removal or the power. Nothing starts them again.
+    - The VMs that this task stopped. Nothing starts them again.
   returned: success, and failure after such a call
   type: list
   elements: dict
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]
 remaining_vms:
   description:
-    - The VMs that the maintenance left on the host, because their state is not known.
+    - The VMs that it left there, because their state is not known.
   returned: success and O(state=maintenance) or O(state=absent)
   type: list
   elements: dict
   sample: [{uuid: a0000004000040008000000000000003, name: vm-3}]
 also_removed:
   description:
-    - The VMs and data volumes that were destroyed with the host's local storage.
+    - What was destroyed with the host's local storage.
   returned: success and O(state=absent)
   type: list
   elements: dict
   sample: [{type: vm, uuid: a0000004000040008000000000000003, name: vm-3}]
 in_use_by:
   description:
-    - The VMs that cannot migrate, without O(force) those that run on the host, without O(destroy_local_storage)
-      the VMs and volumes on its local storage.
+    - The VMs that cannot migrate, without O(force) those that run there, without O(destroy_local_storage) what lies on
+      its local storage.
   returned: failure with the code C(IN_USE)
   type: list
   elements: dict
@@ -234,10 +225,12 @@ in_use_by:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

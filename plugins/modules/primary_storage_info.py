@@ -10,9 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists primary storages. The list is complete, or the module fails.
   - List all primary storages - C(virtinfra.manager.primary_storage_info:)
-  - "Find a primary storage by its name - C(virtinfra.manager.primary_storage_info: {name: ps-1})"
-  - "List the primary storages that are not connected - C(virtinfra.manager.primary_storage_info: {query:
-    [status!=Connected]})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._listing
@@ -43,13 +40,19 @@ RETURN = r"""
 primary_storages:
   description:
     - The primary storages.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(zone_uuid), C(name), C(url), C(description), C(type), C(state), C(status), C(mount_path), C(total_capacity),
-      C(available_capacity), C(total_physical_capacity), C(available_physical_capacity), C(system_used_capacity),
-      C(create_date), C(last_op_date) and C(attached_cluster_uuids).
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(total_capacity), C(available_capacity), C(total_physical_capacity), C(available_physical_capacity) and
+      C(system_used_capacity) are in bytes.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a0000008000040008000000000000001, name: ps-1, type: LocalStorage, zone_uuid:
+    a0000001000040008000000000000001, url: /storage/ps-1, description: primary storage 1, state: Enabled, status:
+    Connected, mount_path: /storage/ps-1, total_capacity: 10995116277760, available_capacity: 8796093022208,
+    total_physical_capacity: 10995116277760, available_physical_capacity: 9663676416000, system_used_capacity:
+    21474836480, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', attached_cluster_uuids:
+    [a0000002000040008000000000000001]}]
 total:
   description: The number of matching primary storages, including those beyond O(limit).
   returned: success

@@ -11,9 +11,6 @@ description:
   - Lists resources of one type, for example to find the uuids of those that meet a condition. The list is complete, or
     the module fails.
   - "List all zones - C(virtinfra.manager.resource_info: {resource_type: zone})"
-  - "Find a cluster by its name - C(virtinfra.manager.resource_info: {resource_type: cluster, name: cluster-1})"
-  - "List the networks in the zone of that cluster - C(virtinfra.manager.resource_info: {resource_type: l3_network,
-    query: ['zoneUuid={{ clusters.resources[0].zone_uuid }}']})"
   - The module reads them with a query, which needs O(session_id) or O(account). It uses a cursor query, which needs
     O(api_token), when O(filters), O(sort) or O(order) is given, when the session is missing, when the service does not
     offer the query and when no query is known for O(resource_type).

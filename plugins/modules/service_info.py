@@ -11,7 +11,6 @@ description:
   - Shows in one task whether the service is reached, whether it accepts the credentials, and which queries it offers,
     with the remedy of each problem. Use it before the first playbook, and when other tasks fail.
   - Check the connection - C(virtinfra.manager.service_info:)
-  - "Show the problems without failing - C(virtinfra.manager.service_info: {fail_on_problems: false})"
   - It sends only reads. With O(account) it also logs in, and the session ends with the run.
 extends_documentation_fragment:
   - virtinfra.manager._connection

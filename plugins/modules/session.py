@@ -10,7 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns a valid session for the option O(session_id) of other modules, or ends a session.
   - "Log in - C(virtinfra.manager.session: {account: admin, account_password: '{{ vault_account_password }}'})"
-  - "Log out - C(virtinfra.manager.session: {session_id: '{{ login.session_id }}', state: absent})"
   - Most playbooks do not need it. With the options O(account) and O(account_password) every module of this collection
     logs in when it has to. All tasks of a run share one session, which is ended with the run. Use this module for a
     session that has to outlive a run, or that other modules use, for example C(ansible.builtin.uri).

@@ -10,12 +10,7 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates notification endpoints of the types workchat (a chat room with a chatbot) and SNMP, changes them, subscribes
     them to topics, enables, disables and removes them.
-  - "Notify by SNMP - C(virtinfra.manager.sns_endpoint: {type: snmp, name: monitoring, description: Traps for the
-    monitoring, platform: snmp-1})"
-  - "Send the alarms of a topic by SNMP - C(virtinfra.manager.sns_endpoint: {type: snmp, name: snmp-endpoint-1, topics:
-    [topic-2], state: enabled})"
-  - "Stop the messages of an endpoint - C(virtinfra.manager.sns_endpoint: {type: any, name: snmp-endpoint-1, state:
-    disabled})"
+  - "Notify by SNMP - C(virtinfra.manager.sns_endpoint: {type: snmp, name: monitoring, platform: snmp-1})"
   - The API cannot change the mentioned persons of a workchat endpoint. The module fails if they differ, and sends
     nothing. It fails with the code V(UNSUPPORTED) if a server lacks the operation for a change.
 extends_documentation_fragment:
@@ -120,11 +115,7 @@ EXAMPLES = r"""
       user-2: deputy
 
 - name: Notify by SNMP
-  virtinfra.manager.sns_endpoint:
-    type: snmp
-    name: monitoring
-    description: Traps for the monitoring
-    platform: snmp-1
+  virtinfra.manager.sns_endpoint: {type: snmp, name: monitoring, platform: snmp-1}
 
 - name: Send the alarms of a topic by SNMP
   virtinfra.manager.sns_endpoint: {type: snmp, name: snmp-endpoint-1, topics: [topic-2], state: enabled}
@@ -155,13 +146,18 @@ endpoint:
     - The endpoint; null when it is absent. In check mode and with O(wait=false), the predicted one.
     - If the service shows the remarks of persons, C(at_person_list) maps user IDs to remarks, as O(at_person_list)
       does.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(url),
-      C(at_all), C(at_person_user_ids), C(name), C(uuid), C(description), C(type), C(state), C(platform_uuid),
-      C(create_date), C(last_op_date), C(platform), C(connection_status) and C(at_person_list). C(platform_name) is
-      returned when O(platform) is a name. C(topic_uuids) is returned when O(topics) is given. C(topic_names) is
-      returned when O(topics) is a name, and when O(topics) is given. C(tags) is returned when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(topic_uuids) is returned when O(topics) is given. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a000000d000040008000000000000003, name: operators, type: WorkChat, url: 'https://chat.example.com/********',
+    at_all: false, at_person_user_ids: [user-1], description: alarms of the operators, state: Enabled, platform_uuid:
+    a000000c000040008000000000000003, platform_name: snmp-1, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan
+    6, 2024 4:52:16 AM', platform: {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat,
+    description: traps of the data centre, state: Enabled, snmp_address: 192.0.2.50, snmp_port: 1162},
+    connection_status: UP, at_person_list: {user-1: on call}, topic_uuids: [a000000e000040008000000000000001],
+    topic_names: [topic-1], tags: [production]}
 also_removed:
   description: The persons and subscriptions that are removed with the endpoint.
   returned: with O(state=absent)
@@ -171,10 +167,12 @@ also_removed:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

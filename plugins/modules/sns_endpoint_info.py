@@ -10,7 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists notification endpoints. The list is complete, or the module fails.
   - List endpoints of all types - C(virtinfra.manager.sns_endpoint_info:)
-  - "Find an endpoint by its name - C(virtinfra.manager.sns_endpoint_info: {name: snmp-endpoint-1})"
   - On servers that have we-com and feishu endpoints instead of workchat and teamchat endpoints, O(type=workchat) lists
     we-com endpoints, and the persons are those of feishu endpoints.
 extends_documentation_fragment:
@@ -58,12 +57,18 @@ endpoints:
     - C(persons) are the records of the persons that messages mention, with C(uuid), C(user_id) and C(remark). Null if
       the service cannot list them.
     - URLs show only scheme and host, because their path or query contains a key.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(url),
-      C(at_all), C(at_person_user_ids), C(name), C(uuid), C(description), C(type), C(state), C(platform_uuid),
-      C(create_date), C(last_op_date), C(platform), C(connection_status), C(at_person_list) and C(persons).
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a000000d000040008000000000000003, name: operators, type: WorkChat, url: 'https://chat.example.com/********',
+    at_all: false, at_person_user_ids: [user-1], description: alarms of the operators, state: Enabled, platform_uuid:
+    a000000c000040008000000000000003, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    platform: {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat, description: traps of the data
+    centre, state: Enabled, snmp_address: 192.0.2.50, snmp_port: 1162}, connection_status: UP, at_person_list:
+    [{user_id: user-1, remark: on call}], persons: [{uuid: a000000f000040008000000000000001, user_id: user-1, remark: on
+    call}]}]
 total:
   description: The number of matching endpoints, including those beyond O(limit).
   returned: success

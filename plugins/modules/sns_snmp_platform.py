@@ -12,9 +12,6 @@ description:
     enables, disables and removes them.
   - "Send traps to another receiver - C(virtinfra.manager.sns_snmp_platform: {name: snmp-1, snmp_address: 192.0.2.50,
     snmp_port: 1162})"
-  - "Create a platform - C(virtinfra.manager.sns_snmp_platform: {name: night-shift, snmp_address: 192.0.2.51, snmp_port:
-    162})"
-  - "Stop its traps - C(virtinfra.manager.sns_snmp_platform: {name: snmp-1, state: disabled})"
   - The API document lacks the operations that create, enable, disable and remove a platform. If a server does not offer
     one of them, the module fails with the code V(UNSUPPORTED), and changes nothing.
 extends_documentation_fragment:
@@ -112,11 +109,14 @@ RETURN = r"""
 platform:
   description:
     - The platform; null when it is absent. In check mode and with O(wait=false), the predicted one.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(type), C(create_date), C(last_op_date), C(state), C(snmp_address) and C(snmp_port).
-      C(tags) is returned when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields. C(tags) is
+      returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat, description: traps of the data centre,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Enabled, snmp_address:
+    192.0.2.50, snmp_port: 1162, tags: [production]}
 also_removed:
   description: The endpoints that are removed with the platform.
   returned: with O(state=absent)
@@ -139,10 +139,12 @@ remaining_endpoints:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -12,10 +12,6 @@ description:
     person. The API cannot move a person to another endpoint.
   - "Replace the person on call - C(virtinfra.manager.sns_teamchat_person: {uuid: a000000f000040008000000000000001,
     user_id: user-7, remark: on call since Monday})"
-  - "Change the remark of a person - C(virtinfra.manager.sns_teamchat_person: {endpoint: teamchat-endpoint-1, user_id:
-    user-2, remark: on leave})"
-  - "Mention another person - C(virtinfra.manager.sns_teamchat_person: {endpoint: teamchat-endpoint-1, user_id: user-9,
-    remark: deputy})"
   - The API document lacks the operations that add and remove a person. If a server does not offer them, the module
     fails with the code V(UNSUPPORTED), and changes nothing.
   - Some servers have feishu endpoints instead of teamchat endpoints, with the same persons. The module finds out which
@@ -104,18 +100,22 @@ RETURN = r"""
 person:
   description:
     - The person; null when it is absent. In check mode and with O(wait=false), the predicted one.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(user_id), C(endpoint_uuid), C(create_date), C(last_op_date) and C(remark). C(endpoint_name) is returned when
-      O(endpoint) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a000000f000040008000000000000001, user_id: user-1, endpoint_uuid: a000000d000040008000000000000002,
+    endpoint_name: snmp-endpoint-1, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    remark: on call}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -13,9 +13,6 @@ description:
     M(virtinfra.manager.sns_endpoint).
   - "Create a topic - C(virtinfra.manager.sns_topic: {name: storage-alarms, description: Alarms of primary storages,
     locale: en_US})"
-  - "Stop its messages - C(virtinfra.manager.sns_topic: {name: topic-1, state: disabled})"
-  - "Remove a topic to which endpoints subscribe - C(virtinfra.manager.sns_topic: {name: topic-1, state: absent, force:
-    true})"
   - The API document lacks all of these operations. If a server does not offer one, the module fails with the code
     V(UNSUPPORTED), and changes nothing.
 extends_documentation_fragment:
@@ -124,10 +121,12 @@ also_removed:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

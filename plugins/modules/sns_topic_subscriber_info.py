@@ -42,12 +42,14 @@ RETURN = r"""
 subscribers:
   description:
     - The subscribers. They have no uuid of their own.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are
-      C(topic_uuid), C(endpoint_uuid), C(create_date) and C(last_op_date). C(topic_name) is returned when O(topic) is a
-      name. C(endpoint_name) is returned when O(endpoint) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{topic_uuid: a000000e000040008000000000000001, topic_name: topic-1, endpoint_uuid:
+    a000000d000040008000000000000001, endpoint_name: snmp-endpoint-1, create_date: 'Jan 6, 2024 4:52:16 AM',
+    last_op_date: 'Jan 6, 2024 4:52:16 AM'}]
 total:
   description: The number of matching subscribers, including those beyond O(limit).
   returned: success

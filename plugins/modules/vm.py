@@ -11,9 +11,6 @@ description:
   - Starts, stops, restarts and pauses virtual machines, migrates running ones to other hosts, changes their name,
     description and size, recovers destroyed ones and removes them.
   - "Start a VM - C(virtinfra.manager.vm: {name: vm-2, state: running})"
-  - "Stop a VM and change its size - C(virtinfra.manager.vm: {name: vm-1, state: stopped, cpu_num: 8, memory_size:
-    16G})"
-  - "Migrate a running VM to another host - C(virtinfra.manager.vm: {name: vm-1, state: running, host: host-3})"
   - The module creates no VM, see M(virtinfra.manager.vm_from_snapshot_group). It fails for a template.
   - All operations that it calls are ones that some services lack. The module then fails, and says which one is missing,
     before it changes anything.
@@ -105,27 +102,16 @@ seealso:
 
 EXAMPLES = r"""
 - name: Start a VM
-  virtinfra.manager.vm:
-    name: vm-2
-    state: running
+  virtinfra.manager.vm: {name: vm-2, state: running}
 
 - name: Stop a VM and change its size
-  virtinfra.manager.vm:
-    name: vm-1
-    state: stopped
-    cpu_num: 8
-    memory_size: 16G
+  virtinfra.manager.vm: {name: vm-1, state: stopped, cpu_num: 8, memory_size: 16G}
 
 - name: Migrate a running VM to another host
-  virtinfra.manager.vm:
-    name: vm-1
-    state: running
-    host: host-3
+  virtinfra.manager.vm: {name: vm-1, state: running, host: host-3}
 
 - name: Rename a VM
-  virtinfra.manager.vm:
-    uuid: a0000004000040008000000000000001
-    name: web-1
+  virtinfra.manager.vm: {uuid: a0000004000040008000000000000001, name: web-1}
 
 - name: Give a VM exactly these tags
   virtinfra.manager.vm:
@@ -135,31 +121,36 @@ EXAMPLES = r"""
       - backup::daily
 
 - name: Destroy a VM, which can be recovered for some days
-  virtinfra.manager.vm:
-    name: web-1
-    state: absent
+  virtinfra.manager.vm: {name: web-1, state: absent}
 
 - name: Remove a VM and its data volumes for good
-  virtinfra.manager.vm:
-    name: vm-3
-    state: absent
-    data_volumes: delete
-    expunge: true
+  virtinfra.manager.vm: {name: vm-3, state: absent, data_volumes: delete, expunge: true}
 """
 
 RETURN = r"""
 vm:
   description:
     - The VM. In check mode and with O(wait=false), the predicted one. Null when it was removed.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(image_uuid), C(host_uuid), C(last_host_uuid),
-      C(instance_offering_uuid), C(root_volume_uuid), C(default_l3_network_uuid), C(platform), C(architecture), C(type),
-      C(hypervisor_type), C(memory_size), C(cpu_num), C(cpu_speed), C(allocator_strategy), C(create_date),
-      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms). C(cluster_name) is
-      returned when O(cluster) is a name. C(host_name) is returned when O(host) is a name. C(tags) is returned when
-      O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(memory_size) is in bytes. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1, zone_uuid:
+    a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001, cluster_name: cluster-1,
+    image_uuid: a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001, host_name: host-1,
+    last_host_uuid: a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001,
+    root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
+    platform: Linux, architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0,
+    allocator_strategy: LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan
+    6, 2024 4:52:16 AM', state: Running, guest_os_type: Linux, vm_nics: [{uuid: a0000006000040008000000000000001, type:
+    VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1,
+    meta_data: '{}', driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}],
+    all_volumes: [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root, description: was attached to
+    another machine, install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state:
+    Enabled, status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0,
+    is_shareable: false, encrypted: false}], vm_cd_roms: [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1,
+    iso_install_path: /storage/images/tools.iso, description: guest tools, device_id: 0}], tags: [production]}
 also_removed:
   description:
     - What is removed with the VM, its data volumes with O(data_volumes=delete), its CBT tasks, and its snapshot groups,
@@ -171,10 +162,12 @@ also_removed:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

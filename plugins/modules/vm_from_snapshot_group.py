@@ -11,9 +11,9 @@ description:
   - Creates a virtual machine from a group of volume snapshots if no VM with this name exists.
   - "Restore a VM from its snapshots - C(virtinfra.manager.vm_from_snapshot_group: {name: vm-restored, snapshot_group:
     snapshot-group-1, l3_networks: [l3-1], strategy: CreateStopped})"
-  - A VM in the state V(Destroyed) or V(Expunging) is treated as not existing.
-  - The API cannot change VMs. The module fails if the description, size, offering, type, zone or default network of the
-    existing VM differs from the options. The cluster and the host of the VM are not compared.
+  - A VM that is V(Destroyed) or V(Expunging) does not count.
+  - It fails if the description, size, offering, type, zone or default network of an existing VM differs. Cluster and
+    host are not compared.
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -46,7 +46,7 @@ options:
     description: The name of the VM. Required to create it.
     type: str
   snapshot_group:
-    description: The snapshot group to create the VM from, by name or uuid. Required to create a VM.
+    description: The snapshot group, by name or uuid. Required to create a VM.
     type: str
     aliases: [volume_snapshot_group_uuid]
   description:
@@ -60,12 +60,10 @@ options:
     description: The number of CPUs, from 1 to 1024.
     type: int
   memory_size:
-    description:
-      - The memory in bytes, or with a unit of 1024, such as V(16G).
+    description: The memory in bytes, or with a unit, as V(16G).
     type: bytes
   reserved_memory_size:
-    description:
-      - The reserved memory in bytes, or with a unit of 1024, such as V(16G).
+    description: The reserved memory, in the same form.
     type: bytes
   l3_networks:
     description: The networks on which the VM gets a NIC, by name or uuid.
@@ -77,7 +75,7 @@ options:
     type: str
     aliases: [default_l3_network_uuid]
   vm_nic_params:
-    description: Details of the NICs in the service's own format, a list of mappings, also as JSON.
+    description: Details of the NICs in the service's format, a list.
     type: json
   type:
     description: The type of the VM.
@@ -96,7 +94,7 @@ options:
     type: str
     aliases: [host_uuid]
   primary_storage:
-    description: The primary storage for the root volume, by name or uuid.
+    description: That of the root volume, by name or uuid.
     type: str
     aliases: [primary_storage_uuid_for_root_volume]
   strategy:
@@ -114,7 +112,7 @@ options:
     description: Whether to reset the state of the TPM.
     type: bool
   volume_snapshot_encryptions:
-    description: Whether the volume of each snapshot is encrypted, in the service's own format.
+    description: Which volumes are encrypted, in the service's format.
     type: list
     elements: dict
   vm_encryption:
@@ -140,24 +138,36 @@ RETURN = r"""
 vm:
   description:
     - The VM. In check mode and with O(wait=false), the predicted one.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(image_uuid), C(host_uuid), C(last_host_uuid),
-      C(instance_offering_uuid), C(root_volume_uuid), C(default_l3_network_uuid), C(platform), C(architecture), C(type),
-      C(hypervisor_type), C(memory_size), C(cpu_num), C(cpu_speed), C(allocator_strategy), C(create_date),
-      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms). C(zone_name) is
-      returned when O(zone) is a name. C(cluster_name) is returned when O(cluster) is a name. C(host_name) is returned
-      when O(host) is a name. C(instance_offering_name) is returned when O(instance_offering) is a name.
-      C(default_l3_network_name) is returned when O(l3_networks) or O(default_l3_network) is a name. C(tags) is returned
-      when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(memory_size) is in bytes. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1, zone_uuid:
+    a0000001000040008000000000000001, zone_name: zone-1, cluster_uuid: a0000002000040008000000000000001, cluster_name:
+    cluster-1, image_uuid: a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001, host_name:
+    host-1, last_host_uuid: a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001,
+    instance_offering_name: instance-offering-1, root_volume_uuid: a0000007000040008000000000000001,
+    default_l3_network_uuid: a0000005000040008000000000000001, default_l3_network_name: l3-1, platform: Linux,
+    architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0, allocator_strategy:
+    LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16
+    AM', state: Running, guest_os_type: Linux, vm_nics: [{uuid: a0000006000040008000000000000001, type: VNIC, ip:
+    10.101.0.11, mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data:
+    '{}', driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}], all_volumes:
+    [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root, description: was attached to another
+    machine, install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
+    status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable:
+    false, encrypted: false}], vm_cd_roms: [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1,
+    iso_install_path: /storage/images/tools.iso, description: guest tools, device_id: 0}], tags: [production]}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

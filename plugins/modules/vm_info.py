@@ -10,24 +10,14 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists virtual machines with their NICs and volumes. The list is complete, or the module fails.
   - List all VMs - C(virtinfra.manager.vm_info:)
-  - "List the running VMs of a host - C(virtinfra.manager.vm_info: {query: [state=Running, host.name=host-1]})"
-  - "Wait until no VM migrates - C(virtinfra.manager.vm_info: {query: [state=Migrating], wait_for: {exists: false,
-    timeout: 1800}})"
   - The module reads them with a query, which needs O(session_id). It uses a cursor query, which needs O(api_token),
     when O(filters) is given, when the session is missing and when the service does not offer the query.
   - With a cursor query the module checks the conditions of O(query) itself. It can check documented fields except
     times, compares exactly, and fails on other conditions.
   - VMs in every state are listed. Services keep a deleted VM for some time in the state V(Destroyed) or V(Expunging).
     Use O(query=state!=Destroyed) to exclude such VMs.
-options:
-  include_tags:
-    description:
-      - Whether to add the user tags of each VM as C(tags), among them the marks of roles, which say what a role will
-        put back. This needs one more query, which lists the tags of all objects unless the result has one VM.
-    type: bool
-    default: false
-    version_added: 1.0.0
 extends_documentation_fragment:
+  - virtinfra.manager._tags.listed
   - virtinfra.manager._connection
   - virtinfra.manager._listing
   - virtinfra.manager._listing.names
@@ -79,15 +69,27 @@ RETURN = r"""
 vms:
   description:
     - The VMs.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(image_uuid), C(host_uuid), C(last_host_uuid),
-      C(instance_offering_uuid), C(root_volume_uuid), C(default_l3_network_uuid), C(platform), C(architecture), C(type),
-      C(hypervisor_type), C(memory_size), C(cpu_num), C(cpu_speed), C(allocator_strategy), C(create_date),
-      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms). C(tags) is returned
-      when O(include_tags) is true.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(memory_size) is in bytes. C(tags) is returned when O(include_tags) is true.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1, zone_uuid:
+    a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001, image_uuid:
+    a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001, last_host_uuid:
+    a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001, root_volume_uuid:
+    a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001, platform: Linux,
+    architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0, allocator_strategy:
+    LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16
+    AM', state: Running, guest_os_type: Linux, vm_nics: [{uuid: a0000006000040008000000000000001, type: VNIC, ip:
+    10.101.0.11, mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data:
+    '{}', driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}], all_volumes:
+    [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root, description: was attached to another
+    machine, install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
+    status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable:
+    false, encrypted: false}], vm_cd_roms: [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1,
+    iso_install_path: /storage/images/tools.iso, description: guest tools, device_id: 0}], tags: [production]}]
 total:
   description: The number of matching VMs, including those beyond O(limit).
   returned: success

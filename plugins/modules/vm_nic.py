@@ -12,10 +12,6 @@ description:
     and removes them.
   - "Make sure that a VM has an enabled NIC on a network - C(virtinfra.manager.vm_nic: {vm: vm-1, l3_network: l3-2,
     state: enabled})"
-  - "Attach another NIC with a given address - C(virtinfra.manager.vm_nic: {vm: vm-1, l3_network: l3-1, static_ip:
-    10.101.0.42})"
-  - "Change the address of a NIC - C(virtinfra.manager.vm_nic: {uuid: a0000006000040008000000000000001, static_ip:
-    10.101.0.43})"
   - The module finds a NIC by O(uuid), or by O(vm), O(l3_network) and, if given, O(static_ip) or O(custom_mac). Two
     tasks with different addresses in one network attach two NICs. To change the address or the network of a NIC, give
     its O(uuid).
@@ -100,63 +96,64 @@ seealso:
 
 EXAMPLES = r"""
 - name: Make sure that a VM has an enabled NIC on a network
-  virtinfra.manager.vm_nic:
-    vm: vm-1
-    l3_network: l3-2
-    state: enabled
+  virtinfra.manager.vm_nic: {vm: vm-1, l3_network: l3-2, state: enabled}
 
 - name: Attach another NIC with a given address
-  virtinfra.manager.vm_nic:
-    vm: vm-1
-    l3_network: l3-1
-    static_ip: 10.101.0.42
+  virtinfra.manager.vm_nic: {vm: vm-1, l3_network: l3-1, static_ip: 10.101.0.42}
 
 - name: Change the address of a NIC
-  virtinfra.manager.vm_nic:
-    uuid: a0000006000040008000000000000001
-    static_ip: 10.101.0.43
+  virtinfra.manager.vm_nic: {uuid: a0000006000040008000000000000001, static_ip: 10.101.0.43}
 
 - name: Move a NIC to another network
-  virtinfra.manager.vm_nic:
-    uuid: a0000006000040008000000000000002
-    l3_network: l3-3
+  virtinfra.manager.vm_nic: {uuid: a0000006000040008000000000000002, l3_network: l3-3}
 
 - name: Disable the NIC
-  virtinfra.manager.vm_nic:
-    uuid: a0000006000040008000000000000002
-    state: disabled
+  virtinfra.manager.vm_nic: {uuid: a0000006000040008000000000000002, state: disabled}
 
 - name: Remove a NIC
-  virtinfra.manager.vm_nic:
-    vm: vm-1
-    l3_network: l3-2
-    state: absent
+  virtinfra.manager.vm_nic: {vm: vm-1, l3_network: l3-2, state: absent}
 """
 
 RETURN = r"""
 nic:
   description:
     - The NIC. In check mode and with O(wait=false), the predicted one. Null when it does not exist.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(vm_instance_uuid), C(l3_network_uuid), C(ip), C(mac), C(hypervisor_type), C(netmask), C(gateway), C(meta_data),
-      C(driver_type), C(internal_name), C(type), C(state), C(ip_version), C(device_id), C(create_date), C(last_op_date)
-      and C(used_ips). C(vm_instance_name) is returned when O(vm) is a name. C(l3_network_name) is returned when
-      O(l3_network) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000006000040008000000000000001, type: VNIC, vm_instance_uuid: a0000004000040008000000000000001,
+    vm_instance_name: vm-1, l3_network_uuid: a0000005000040008000000000000001, l3_network_name: l3-1, ip: 10.101.0.11,
+    mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}',
+    driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0, create_date: 'Jan 6,
+    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', used_ips: [{uuid: a0000016000040008000000000000001, ip:
+    10.101.0.11, netmask: 255.255.0.0, gateway: 10.101.0.1, used_for: VM, ip_version: 4, ip_in_long: 174391307}]}
 vm:
   description:
     - The VM with all of its NICs.
     - Null with O(state=absent), and if the service lists NICs but no VMs. If the task attaches the network, also null
       in check mode and with O(wait=false).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(zone_uuid), C(cluster_uuid), C(image_uuid), C(host_uuid), C(last_host_uuid),
-      C(instance_offering_uuid), C(root_volume_uuid), C(default_l3_network_uuid), C(platform), C(architecture), C(type),
-      C(hypervisor_type), C(memory_size), C(cpu_num), C(cpu_speed), C(allocator_strategy), C(create_date),
-      C(last_op_date), C(state), C(guest_os_type), C(vm_nics), C(all_volumes) and C(vm_cd_roms).
-      C(default_l3_network_name) is returned when O(l3_network) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(memory_size) is in bytes.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1, zone_uuid:
+    a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001, image_uuid:
+    a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001, last_host_uuid:
+    a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001, root_volume_uuid:
+    a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
+    default_l3_network_name: l3-1, platform: Linux, architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296,
+    cpu_num: 2, cpu_speed: 0, allocator_strategy: LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024
+    4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Running, guest_os_type: Linux, vm_nics: [{uuid:
+    a0000006000040008000000000000001, type: VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01', hypervisor_type: KVM,
+    netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}', driver_type: virtio, internal_name: vnic000001.0, state:
+    enable, ip_version: 4, device_id: 0}], all_volumes: [{uuid: a0000007000040008000000000000001, name: root-of-vm-1,
+    type: Root, description: was attached to another machine, install_path:
+    /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled, status: Ready, volume_qos:
+    total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable: false, encrypted: false}],
+    vm_cd_roms: [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1, iso_install_path:
+    /storage/images/tools.iso, description: guest tools, device_id: 0}]}
 new_default_networks:
   description:
     - The L3 network that became the default network of the VM, because the NIC was on the former one; empty otherwise.
@@ -164,16 +161,16 @@ new_default_networks:
   returned: success and O(state=absent)
   type: list
   elements: dict
-  contains:
-    uuid: {description: The uuid of the L3 network., type: str, sample: a0000005000040008000000000000002}
-    name: {description: The name of the L3 network., type: str, sample: l3-2}
+  sample: [{uuid: a0000005000040008000000000000002, name: l3-2}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -10,8 +10,6 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Lists NICs of virtual machines. The list is complete, or the module fails.
   - "List the NICs of a VM - C(virtinfra.manager.vm_nic_info: {vm: vm-1})"
-  - "Find the VM that has an address - C(virtinfra.manager.vm_nic_info: {ip: 10.101.0.11})"
-  - "List the disabled NICs of a network - C(virtinfra.manager.vm_nic_info: {l3_network: l3-1, query: [state=disable]})"
   - The module fails with the code V(UNSUPPORTED) if the service cannot list NICs. M(virtinfra.manager.vm_info) also
     shows them.
 extends_documentation_fragment:
@@ -65,14 +63,17 @@ RETURN = r"""
 nics:
   description:
     - The NICs.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(vm_instance_uuid), C(l3_network_uuid), C(ip), C(mac), C(hypervisor_type), C(netmask), C(gateway), C(meta_data),
-      C(driver_type), C(internal_name), C(type), C(state), C(ip_version), C(device_id), C(create_date), C(last_op_date)
-      and C(used_ips). C(vm_instance_name) is returned when O(vm) is a name. C(l3_network_name) is returned when
-      O(l3_network) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a0000006000040008000000000000001, type: VNIC, vm_instance_uuid: a0000004000040008000000000000001,
+    vm_instance_name: vm-1, l3_network_uuid: a0000005000040008000000000000001, l3_network_name: l3-1, ip: 10.101.0.11,
+    mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}',
+    driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0, create_date: 'Jan 6,
+    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', used_ips: [{uuid: a0000016000040008000000000000001, ip:
+    10.101.0.11, netmask: 255.255.0.0, gateway: 10.101.0.1, used_for: VM, ip_version: 4, ip_in_long: 174391307}]}]
 total:
   description: The number of matching NICs, including those beyond O(limit).
   returned: success

@@ -11,10 +11,6 @@ description:
   - Removes the bandwidth limit of a NIC of a virtual machine, in one direction, or sets the limits of both.
   - "Remove the limit of outgoing traffic of a NIC by its uuid - C(virtinfra.manager.vm_nic_qos: {uuid:
     a0000006000040008000000000000001, direction: out, state: absent})"
-  - "Limit the traffic in both directions - C(virtinfra.manager.vm_nic_qos: {vm: vm-1, l3_network: l3-1,
-    outbound_bandwidth: 104857600, inbound_bandwidth: 104857600, state: present})"
-  - "Remove the limit of incoming traffic - C(virtinfra.manager.vm_nic_qos: {vm: vm-1, l3_network: l3-1, direction: in,
-    state: absent})"
 extends_documentation_fragment:
   - virtinfra.manager._connection
   - virtinfra.manager._wait
@@ -117,10 +113,12 @@ limit:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

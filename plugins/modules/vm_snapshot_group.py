@@ -12,10 +12,6 @@ description:
     each volume of a VM, taken at the same time. M(virtinfra.manager.vm_from_snapshot_group) creates VMs from one.
   - "Take snapshots of all volumes of a VM - C(virtinfra.manager.vm_snapshot_group: {vm: vm-2, name: before-upgrade,
     description: before the upgrade of the database})"
-  - "Rename a snapshot group - C(virtinfra.manager.vm_snapshot_group: {uuid: a000000b000040008000000000000001, name:
-    first-state})"
-  - "Set the stopped VM back to the snapshots - C(virtinfra.manager.vm_snapshot_group: {vm: vm-2, name: before-upgrade,
-    state: reverted, force: true})"
   - The job of the service succeeds although single snapshots fail. The module fails then, and names these snapshots.
   - The API document lacks all of these operations. If a server does not offer one, the module fails with the code
     V(UNSUPPORTED), and changes nothing.
@@ -119,12 +115,15 @@ RETURN = r"""
 snapshot_group:
   description:
     - The snapshot group; null when it is absent. In check mode and with O(wait=false), the predicted one.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(vm_instance_uuid), C(snapshot_count) and
-      C(volume_snapshot_refs). C(vm_instance_name) is returned when O(vm) is a name. C(tags) is returned when O(tags) is
-      given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields. C(tags) is
+      returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a000000b000040008000000000000001, name: before-upgrade, description: before the upgrade of the database,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', vm_instance_uuid:
+    a0000004000040008000000000000001, vm_instance_name: vm-1, snapshot_count: 2, volume_snapshot_refs: [{device_id: 0,
+    snapshot_deleted: false}], tags: [production]}
 also_removed:
   description: The later snapshot groups that are removed with it.
   returned: with O(state=absent)
@@ -159,10 +158,12 @@ results:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python

@@ -11,9 +11,6 @@ description:
   - Lists snapshot groups. A snapshot group consists of a snapshot of each volume of a VM, taken at the same time. The
     list is complete, or the module fails.
   - "List the snapshot groups of a VM - C(virtinfra.manager.vm_snapshot_group_info: {vm: vm-1})"
-  - "Find a snapshot group by its name - C(virtinfra.manager.vm_snapshot_group_info: {name: snapshot-group-1})"
-  - "List the snapshot groups whose names begin with nightly - C(virtinfra.manager.vm_snapshot_group_info: {query:
-    [name~=nightly%]})"
   - The module fails with the code V(UNSUPPORTED) if the service cannot list snapshot groups.
 extends_documentation_fragment:
   - virtinfra.manager._connection
@@ -52,12 +49,15 @@ RETURN = r"""
 snapshot_groups:
   description:
     - The snapshot groups.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(create_date), C(last_op_date), C(vm_instance_uuid), C(snapshot_count) and
-      C(volume_snapshot_refs). C(vm_instance_name) is returned when O(vm) is a name.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
+  sample:
+    [{uuid: a000000b000040008000000000000001, name: before-upgrade, description: before the upgrade of the database,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', vm_instance_uuid:
+    a0000004000040008000000000000001, vm_instance_name: vm-1, snapshot_count: 2, volume_snapshot_refs: [{device_id: 0,
+    snapshot_deleted: false}]}]
 total:
   description: The number of matching snapshot groups, including those beyond O(limit).
   returned: success

@@ -15,8 +15,8 @@ from support.collection import MODULES, module
 from support.short_examples import is_example
 
 LONGEST_PAGE = 350
-# Its 57 options need 290 lines.
-LONGER_PAGES = {"kvm_host": 410}
+# Its 57 options need 240 lines, and it returns seven things.
+LONGER_PAGES = {"kvm_host": 390}
 SCREEN = 24
 # Its options are variables of the task.
 WITHOUT_SHORT_EXAMPLES = {"workflow"}

@@ -1,8 +1,8 @@
 """Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
 
-The session ``format`` writes the names of the fields into the modules, and their descriptions into the guide "Fields of
-results", because the pages of modules would have hundreds of lines with them. A server may omit companion fields, so
-these say when they are returned.
+The session ``format`` writes a sample of each record into the modules, and the descriptions of the fields into the
+guide "Fields of results", because the pages of modules would have hundreds of lines with them. A server may omit
+companion fields, so these say when they are returned.
 """
 
 from __future__ import annotations
@@ -90,7 +90,16 @@ JOBS = (
 """The modules that return a job."""
 
 NAMED_OBJECTS = {
-    *("also_removed", "in_use_by", "later_groups", "migrated_vms", "overwritten_vms", "remaining_vms", "stopped_vms"),
+    *(
+        "also_removed",
+        "in_use_by",
+        "new_default_networks",
+        "later_groups",
+        "migrated_vms",
+        "overwritten_vms",
+        "remaining_vms",
+        "stopped_vms",
+    ),
 }
 """Lists of other objects by uuid and name, whose samples show their members."""
 
@@ -255,7 +264,7 @@ def _name_field(resource_type: ResourceType, uuid_field: Field, options: list[st
     """Return the field with the names of the objects in another field."""
     when = f"when {' or '.join(f'O({option})' for option in options)} is a name"
     if "returned" in uuid_field:
-        when += f", and {uuid_field['returned']}"
+        when = f"{uuid_field['returned']}, and {when}"
     sample = NAMES.get(resource_type.name, f"{resource_type.name.replace('_', '-')}-1")
     if uuid_field["type"] == "list":
         description = (
@@ -267,19 +276,55 @@ def _name_field(resource_type: ResourceType, uuid_field: Field, options: list[st
 
 
 LABEL = "ansible_collections.virtinfra.manager.docsite.guide_records"
-GENERATED = "The fields, see R("
+GENERATED = "R(Fields of results, "
+
+# The units that the descriptions of numbers name.
+UNITS = ("bytes", "milliseconds")
 
 
 def format_fields(fields: Fields) -> str:
-    """Return a sentence with the names of the fields of a record, those with a condition of the task at the end."""
+    """Return sentences about the fields of a record: where they are described, their units, and conditions."""
+    sentences = [] if fields.keys() == describe_job().keys() else [f"{GENERATED}{LABEL}) describes the fields."]
+    numbers = {name: field["description"] for name, field in fields.items() if field["type"] in ("int", "float")}
+    for unit in UNITS:
+        if names := [f"C({name})" for name, text in numbers.items() if re.search(rf"\b{unit}\b", text)]:
+            sentences.append(f"{_join(names)} {'is' if len(names) == 1 else 'are'} in {unit}.")
     conditions: dict[str, list[str]] = {}
     for name, field in fields.items():
-        returned = field.get("returned", "")
-        conditions.setdefault(returned if "O(" in returned else "", []).append(f"C({name})")
-    sentences = [f"{GENERATED}Fields of results, {LABEL}), are {_join(conditions.pop(''))}."]
+        # The fragment _references says when names of objects are returned.
+        if "O(" in field.get("returned", "") and not field["returned"].endswith("is a name"):
+            conditions.setdefault(field["returned"], []).append(f"C({name})")
     for condition, names in conditions.items():
         sentences.append(f"{_join(names)} {'is' if len(names) == 1 else 'are'} returned {condition}.")
     return " ".join(sentences)
+
+
+def build_sample(fields: Fields) -> dict[str, Any]:
+    """Return one record with the samples of its fields, those that identify it first."""
+    first = {name: fields[name] for name in ("uuid", "name", "type") if name in fields}
+    return {name: _sample_field(field) for name, field in {**first, **fields}.items()}
+
+
+def _sample_field(field: Field) -> Any:
+    """Return the sample of a field. Records in it are short: without dates, other objects, and further records."""
+    if "contains" not in field:
+        return field["sample"]
+    shown = {name: each for name, each in field["contains"].items() if "contains" not in each}
+    record = build_sample({name: each for name, each in shown.items() if not name.endswith(("_uuid", "_date"))})
+    return [record] if field["type"] == "list" else record
+
+
+def format_sample(fields: Fields, is_list: bool, indent: int) -> Iterator[str]:
+    """Yield the member ``sample`` of records: a list of one, or a record as a string in the form of YAML.
+
+    ``ansible-doc`` shows both with several fields in a line. Of a mapping, it shows a line for each field.
+    """
+    record = build_sample(fields)
+    sample = [record] if is_list else record
+    text = yaml.safe_dump(sample, default_flow_style=True, width=10**6, sort_keys=False).strip()
+    yield f"{' ' * indent}sample:{'' if is_list else ' >-'}"
+    lines = textwrap.wrap(text, WIDTH - indent - 2, break_on_hyphens=False, break_long_words=False)
+    yield from (f"{' ' * (indent + 2)}{line}" for line in lines)
 
 
 def _join(names: Sequence[str]) -> str:
@@ -306,7 +351,7 @@ def _is_plain(text: str) -> bool:
 
 
 def with_records(text: str, records: Mapping[str, Fields]) -> str:
-    """Return the text of a module whose RETURN names the fields of these records."""
+    """Return the text of a module whose RETURN has a sample of each of these records."""
     head, returns, tail = re.split(r'(?<=\nRETURN = r""")(.*?)(?=""")', text, maxsplit=1, flags=re.DOTALL)
     lines = returns.split("\n")
     for path, fields in records.items():
@@ -321,8 +366,9 @@ def with_records(text: str, records: Mapping[str, Fields]) -> str:
         own = [text for text in ([written] if isinstance(written, str) else written) if not text.startswith(GENERATED)]
         lines[start:end] = [
             block[0],
-            *format_descriptions([*own, format_fields(fields)], indent + 2),
+            *format_descriptions(filter(None, [*own, format_fields(fields)]), indent + 2),
             *_without(block[1:], indent + 2, ("contains", "sample", "description")),
+            *format_sample(fields, documented["type"] == "list", indent + 2),
         ]
     return head + "\n".join(lines) + tail
 
@@ -365,7 +411,7 @@ def _without(lines: list[str], indent: int, names: tuple[str, ...]) -> list[str]
 
 
 def main() -> None:
-    """Write the names of the fields into the modules."""
+    """Write samples of the records into the modules."""
     for name, records in documented_records().items():
         path = ROOT / "plugins" / "modules" / f"{name}.py"
         path.write_text(with_records(path.read_text(encoding="utf-8"), records), encoding="utf-8")

@@ -1,7 +1,7 @@
-"""The short examples in the description of each module: tasks of its EXAMPLES, each in one line.
+"""The short example in the description of each module: a task of its EXAMPLES, in one line.
 
-``ansible-doc`` shows EXAMPLES after all options. The session ``format`` writes up to three of them into the
-description, so that they are on the first screen.
+``ansible-doc`` shows EXAMPLES after all options. The session ``format`` writes the first of them into the
+description, so that it is on the first screen.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ import yaml
 from support.collection import MODULES, ROOT
 from support.return_docs import format_descriptions
 
-NUMBER = 3
 LONGEST = 190
 
 
 def list_short_examples(name: str, text: str) -> list[str]:
-    """Return the first examples in the text of a module that are short, as sentences of its description."""
+    """Return the first example in the text of a module that is short, as a sentence of its description."""
     (examples,) = re.findall(r'\nEXAMPLES = r"""(.*?)"""', text, re.DOTALL)
     found = _format_examples(f"virtinfra.manager.{name}", yaml.safe_load(examples))
-    return [example for example in found if len(example) <= LONGEST][:NUMBER]
+    return [example for example in found if len(example) <= LONGEST][:1]
 
 
 def _format_examples(fqcn: str, tasks: list[dict[str, Any]]) -> Iterator[str]:
@@ -45,7 +44,7 @@ def is_example(text: str) -> bool:
 
 
 def with_short_examples(name: str, text: str) -> str:
-    """Return the text of a module with its short examples after the first sentence of its description."""
+    """Return the text of a module with its short example after the first sentence of its description."""
     found = re.search(r"(?<=\n)description:.*?\n(?=\w)", text, re.DOTALL)
     if found is None:
         raise ValueError("the module has no description")
@@ -56,7 +55,7 @@ def with_short_examples(name: str, text: str) -> str:
 
 
 def main() -> None:
-    """Write the short examples into the modules."""
+    """Write the short example into the modules."""
     for name in MODULES:
         path = ROOT / "plugins" / "modules" / f"{name}.py"
         path.write_text(with_short_examples(name, path.read_text(encoding="utf-8")), encoding="utf-8")
