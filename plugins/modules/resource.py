@@ -12,10 +12,6 @@ description:
     objects, and attaches two objects to each other.
   - "Create an offering for data volumes - C(virtinfra.manager.resource: {kind: disk_offering, name: data-100,
     properties: {disk_size: 100G}})"
-  - "Open the ports of a web server - C(virtinfra.manager.resource: {kind: security_group, name: web, properties:
-    {rules: [{type: Ingress, protocol: TCP, dst_port_range: '80,443'}]}})"
-  - "Detach a volume from its VM - C(virtinfra.manager.resource: {kind: volume_attachment, volume: data-of-vm-1, vm:
-    vm-1, state: absent})"
   - The guide R(Kinds of objects, ansible_collections.virtinfra.manager.docsite.guide_kinds) has the properties of each
     kind, their types and choices, and those that cannot be changed. A wrong property is refused before anything is
     sent.
@@ -158,10 +154,12 @@ affected:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python
