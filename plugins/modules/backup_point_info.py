@@ -238,6 +238,20 @@ running:
     host: {description: The name of the data mover., type: str, sample: mover-1}
     process: {description: The process id., type: int, sample: 4711}
     updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+leftovers:
+  description:
+    - What tasks that were killed have left of points that they were writing or removing. The next point of the VM
+      removes it; of a VM that gets no more points, remove it by hand.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
+    folder:
+      description: The folder.
+      type: str
+      sample: /srv/backups/a0000004000040008000000000000001/20261127T021500Z.partial
+    file_bytes: {description: The size of its files in bytes., type: int, sample: 1048576}
 runs:
   description: The runs of M(virtinfra.manager.backup_run) that have taken the VMs.
   returned: success

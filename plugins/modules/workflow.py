@@ -35,6 +35,7 @@ options:
       - site_shutdown
       - vm_backup
       - vm_backup_drill
+      - vm_backup_report
       - vm_backup_restore
       - vm_power
       - vm_restore
@@ -178,6 +179,7 @@ MODULE = workflow_module(
                 "site_shutdown",
                 "vm_backup",
                 "vm_backup_drill",
+                "vm_backup_report",
                 "vm_backup_restore",
                 "vm_power",
                 "vm_restore",

@@ -26,7 +26,7 @@ VMS = 40
 OF_ROLES = (
     *("restore_vms", "notifications", "maintenance_walk", "evacuate_hosts", "onboard_hosts"),
     *("remove_hosts", "power_vms", "shut_down_site", "snapshot_vms", "back_up_vms"),
-    *("capacity_report", "describe", "drift"),
+    *("vm_backup_report", "capacity_report", "describe", "drift"),
 )
 
 # Playbooks that need real disks; tests/backup runs their roles.

@@ -166,6 +166,7 @@ ROLES: dict[str, dict[str, Any]] = {
         "vm_backup_copy_tasks": "FOLDER/tasks.yml",
         "vm_backup_repository": "FOLDER",
     },
+    "vm_backup_report": {"vm_backup_report_path": "FOLDER/backups.html", "vm_backup_report_repository": "FOLDER"},
     "vm_snapshots": {"vm_snapshots_query": ["platform=Linux"], "vm_snapshots_keep": 1},
     "vm_restore": {
         "vm_restore_name_suffix": "-drill",
@@ -200,7 +201,8 @@ def test_roles_evaluate_nothing(
     """Run a role with hostile records, and with hostile errors if calls fail, and then tasks that use its results."""
     texts = hostile_texts(tmp_path)
     make_hostile(sim, texts)
-    methods = ["GET"] if role in ("capacity_report", "site_description", "site_drift") else ["POST", "PUT", "DELETE"]
+    readers = ("capacity_report", "site_description", "site_drift", "vm_backup_report")
+    methods = ["GET"] if role in readers else ["POST", "PUT", "DELETE"]
     for method in methods if fails else ():
         for text in texts * 5:
             # A role that cannot mark what it stops has no report.

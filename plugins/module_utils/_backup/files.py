@@ -81,6 +81,16 @@ def _describe_foreign(path: Path) -> str:
     return f"{path} exists, and is a link or belongs to another user. Remove it, or use another directory"
 
 
+def sum_sizes(folder: Path) -> int:
+    """Return the size of the files in a folder, which may be removed meanwhile."""
+    total = 0
+    with suppress(OSError):
+        for path in folder.iterdir():
+            with suppress(FileNotFoundError):
+                total += path.lstat().st_size
+    return total
+
+
 def hash_file(path: Path, stop: Event | None = None, count: Callable[[int], None] = lambda length: None) -> str:
     """Return the SHA-256 of a file. Another thread can ``stop`` it; then the sum is worthless. ``count`` gets bytes."""
     digest = hashlib.sha256()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from .files import hash_file
+from .files import hash_file, sum_sizes
 from .history import History
 from .images import QemuImg
 from .manifest import Point, VolumeCopy, is_future
@@ -22,7 +22,7 @@ from .space import read_space
 def list_points(
     repository: Repository, vm_uuids: Sequence[str] | None, qemu: QemuImg | None = None, has_records: bool = False
 ) -> dict[str, Any]:
-    """Return the points, the newest whole checkpoint of each volume, tasks and runs that work, and the free space.
+    """Return the points, the newest whole checkpoint of each volume, what works, what is left, and the free space.
 
     ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
     ``has_records`` adds the record of the VM to each point.
@@ -40,7 +40,18 @@ def list_points(
     free, total = read_space(repository.root)
     space = {"free_bytes": free, "total_bytes": total}
     work = {"running": list_running(repository, uuids), "runs": list_runs(repository, uuids)}
-    return {"points": points, "checkpoints": checkpoints, **work, "space": space}
+    leftovers = list_leftovers(repository, uuids, {each["vm_uuid"] for each in work["running"]})
+    return {"points": points, "checkpoints": checkpoints, **work, "leftovers": leftovers, "space": space}
+
+
+def list_leftovers(repository: Repository, vm_uuids: Iterable[str], busy: Collection[str]) -> list[dict[str, Any]]:
+    """Return what killed tasks have left in the folders of VMs that are not ``busy``."""
+    return [
+        {"vm_uuid": uuid, "folder": str(path), "file_bytes": sum_sizes(path)}
+        for uuid in vm_uuids
+        if uuid not in busy
+        for path in repository.vm(uuid).list_leftovers()
+    ]
 
 
 def list_runs(repository: Repository, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:

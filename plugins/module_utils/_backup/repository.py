@@ -153,9 +153,8 @@ class VmFolder:
 
     def clean(self) -> None:
         """Remove what interrupted tasks left. The VM must be locked."""
-        for path in self._list():
-            if path.name.endswith((PARTIAL, REMOVING)):
-                shutil.rmtree(path)
+        for path in self.list_leftovers():
+            shutil.rmtree(path)
         with suppress(FileNotFoundError):
             (self.path / PROGRESS).unlink()
 
@@ -272,6 +271,10 @@ class VmFolder:
                 f"{root} is on another file system than when the task began: it was mounted or unmounted meanwhile."
                 " There is no point of this session. Mount it, and try again"
             )
+
+    def list_leftovers(self) -> list[Path]:
+        """Return the folders of points that tasks are writing or removing, or were when they were killed."""
+        return sorted(path for path in self._list() if path.name.endswith((PARTIAL, REMOVING)))
 
     def discard_partial(self, stamp: str) -> None:
         """Remove the folder of a point that failed."""

@@ -5,6 +5,7 @@ A text of the service becomes markup only by `show`, which escapes it. Pages of 
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,8 @@ UNREAD = '<p class="unread">This part could not be read. The last task of the ro
 
 # The level of a row is its class: 0 is good, 1 a warning, 2 is bad.
 LEVELS = ("ok", "warn", "bad")
+
+DATA_TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 _TIME = re.compile(r"<time>([-0-9: UTC]+)</time>")
 
@@ -113,6 +116,25 @@ def plan_file(page: str | None, path: str, mode: str) -> Record | None:
     kept = _read_time(Path(path).expanduser()) or time
     content = _TIME.sub(f"<time>{kept}</time>", page, count=1)
     return {"path": path, "mode": mode, "content": b64encode(content.encode()).decode("ascii"), "time": time}
+
+
+def plan_data(data: Record, page: str, mode: str, now: datetime) -> Record:
+    """Return what the tasks of a role write into a file beside a page, whose name ends with .json, as `plan_file`."""
+    path, time = str(Path(page).with_suffix(".json")), now.strftime(DATA_TIME)
+    kept = _read_data_time(Path(path).expanduser()) or time
+    # The task that sets the time looks for the element of the page, too, which a name must not have.
+    content = json.dumps({"as_of": kept, **data}, indent=1).replace("<", "\\u003c") + "\n"
+    return {"path": path, "mode": mode, "content": b64encode(content.encode()).decode("ascii"), "time": time}
+
+
+def _read_data_time(path: Path) -> str | None:
+    """Return the time of an earlier file, None if there is none."""
+    try:
+        time = json.loads(path.read_text(encoding="utf-8"))["as_of"]
+        datetime.strptime(time, DATA_TIME)
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return str(time)
 
 
 def _read_time(path: Path) -> str | None:

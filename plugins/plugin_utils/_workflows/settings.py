@@ -183,6 +183,21 @@ class VmBackupDrillSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VmBackupReportSettings:
+    """The variables of the role vm_backup_report."""
+
+    path: str
+    repository: str
+    mover: list[str] = field(default_factory=lambda: ["localhost"])
+    days: int = 2
+    fail: bool = False
+    keep: Record = field(default_factory=dict)
+    query: list[str] = field(default_factory=list)
+    names: bool = False
+    file_mode: str = "0644"
+
+
+@dataclass(frozen=True, kw_only=True)
 class VmBackupRestoreSettings:
     """The variables of the role vm_backup_restore."""
 

@@ -1,0 +1,156 @@
+"""What the restore points say about the backups of VMs: how old they are, until when they are kept, what they lack."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from ...module_utils._api.records import Record
+
+# What a VM is, and its level on the page. The points of a VM may be where they could not be read.
+OUTCOMES = {"protected": 0, "unknown": 1, "overdue": 1, "not protected": 2}
+
+# How many days the points of a rule are kept for each of its periods.
+PERIODS = {"daily": 1, "weekly": 7, "monthly": 30}
+
+# From the points of how many days it is calculated how fast a repository becomes full.
+RATE_DAYS = 14
+
+# The levels of proofs for which a VM has run.
+RAN = ("ran", "answered")
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+class Wanted(Protocol):
+    """What is wanted of backups: how old a newest point may be, and which points are kept."""
+
+    @property
+    def days(self) -> int:
+        """How many days old the newest point may be."""
+
+    @property
+    def keep(self) -> Record:
+        """How many points are kept by which rule."""
+
+
+def group_points(results: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return the points of each VM, oldest first. Movers that share a repository return the same ones."""
+    found = {
+        (point["vm_uuid"], point["point"]): point
+        for result in results
+        for point in result.get("points") or ()
+        if not point.get("future")
+    }
+    points: dict[str, list[Record]] = {}
+    for (uuid, dummy), point in sorted(found.items(), key=lambda item: item[0]):
+        points.setdefault(uuid, []).append(point)
+    return points
+
+
+def describe_vm(vm: Record, points: Sequence[Record], wanted: Wanted, is_partly_unread: bool, now: datetime) -> Record:
+    """Return the row of a VM that needs a restore point. Only a point that can be restored counts."""
+    whole = [point for point in points if point["whole"]]
+    newest = whole[-1] if whole else None
+    proofs = sorted((proof for point in points if (proof := point.get("proved"))), key=lambda proof: str(proof["time"]))
+    proved = [proof for proof in proofs if proof.get("level") in RAN]
+    outcome, error = _judge(points, newest, wanted.days, is_partly_unread, now)
+    return {
+        "vm": str(vm["name"]),
+        "vm_uuid": str(vm["uuid"]),
+        "state": str(vm["state"]),
+        "outcome": outcome,
+        "error": error,
+        "point": newest["point"] if newest else None,
+        "created": newest["created"] if newest else None,
+        "mode": newest["mode"] if newest else None,
+        "file_bytes": newest["file_bytes"] if newest else 0,
+        "points": len(points),
+        "total_bytes": sum_bytes(points),
+        "kept_until": find_end(str(newest["created"]), wanted.keep) if newest else None,
+        "checked": proofs[-1]["time"] if proofs else None,
+        "proved": proved[-1]["time"] if proved else None,
+        "restore_seconds": proved[-1].get("restore_seconds") if proved else None,
+    }
+
+
+def _judge(
+    points: Sequence[Record], newest: Record | None, days: int, is_partly_unread: bool, now: datetime
+) -> tuple[str, str | None]:
+    """Return whether a VM is protected, and why not."""
+    if newest and str(newest["created"]) >= (now - timedelta(days=days)).strftime(_TIME):
+        return "protected", None
+    if is_partly_unread:
+        return "unknown", "A repository could not be read, which may have a newer point."
+    if newest:
+        problems = [problem for point in points if point["point"] > newest["point"] for problem in point["problems"]]
+        newer = f" A newer one cannot be restored: {problems[0]}." if problems else ""
+        return "overdue", f"The newest restore point is older than {days} days.{newer}"
+    if points:
+        return "not protected", f"No point can be restored: {'; '.join(points[-1]['problems'])}."
+    return "not protected", "It has no restore point."
+
+
+def find_end(created: str, keep: Mapping[str, int | None]) -> str | None:
+    """Return until when a point is kept at least that is the newest of its period. None if no rule says so.
+
+    A rule counts periods that have a point, so a point is kept longer where backups were left out.
+    """
+    days = [(keep.get(rule) or 0) * length for rule, length in PERIODS.items()]
+    if not any(days):
+        return None
+    return (datetime.strptime(created, _TIME) + timedelta(days=max(days))).strftime(_TIME)
+
+
+def list_left_out(vm: Record, points: Sequence[Record]) -> list[Record]:
+    """Return the volumes of a VM that its newest point does not have, and why."""
+    return [
+        {
+            "vm": vm["name"],
+            "vm_uuid": vm["uuid"],
+            "volume": each["name"] or each["volume_uuid"],
+            "reason": each["reason"],
+        }
+        for each in (points[-1]["left_out"] if points else ())
+    ]
+
+
+def list_removed(points: Mapping[str, Sequence[Record]], names: Mapping[str, str]) -> list[Record]:
+    """Return the VMs that have points and no longer exist, the largest first."""
+    removed = [
+        {
+            "vm": next((point["vm_name"] for point in reversed(each) if point["vm_name"]), None) or uuid,
+            "vm_uuid": uuid,
+            "points": len(each),
+            "created": each[-1]["created"],
+            "total_bytes": sum_bytes(each),
+        }
+        for uuid, each in points.items()
+        if uuid not in names
+    ]
+    return sorted(removed, key=lambda row: -row["total_bytes"])
+
+
+def describe_repository(result: Record, folder: str, now: datetime) -> Record:
+    """Return the free space of a repository, and for how many days it is sufficient at the rate of the last days.
+
+    What retention will delete is not subtracted. ``days_left`` is None without a new point.
+    """
+    since = (now - timedelta(days=RATE_DAYS)).strftime(_TIME)
+    recent = [point for point in result["points"] if since <= str(point["created"] or "")]
+    free, written = result["space"]["free_bytes"], sum_bytes(recent)
+    days_left = int(free * RATE_DAYS / written) if written else None
+    return {"mover": str(result.get("item")), "repository": folder, **result["space"], "days_left": days_left}
+
+
+def sum_bytes(points: Iterable[Record]) -> int:
+    """Return the size of the files of points."""
+    return sum(point["file_bytes"] or 0 for point in points)
+
+
+def count_outcomes(vms: Iterable[Record]) -> dict[str, int]:
+    """Return how many VMs have which outcome."""
+    counts = Counter(vm["outcome"] for vm in vms)
+    return {outcome: counts[outcome] for outcome in OUTCOMES}

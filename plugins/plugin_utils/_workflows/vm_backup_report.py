@@ -1,0 +1,159 @@
+"""Calculate a page about the backups of VMs. The role reads restore points between the two steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.records import Record
+from .backup_overview import (
+    OUTCOMES,
+    count_outcomes,
+    describe_repository,
+    describe_vm,
+    group_points,
+    list_left_out,
+    list_removed,
+)
+from .backup_page import BackupPage
+from .backup_plan import check_repository
+from .page import complete_path, plan_data, plan_file
+from .report import Entry, Outcome, Report
+from .settings import VmBackupReportSettings
+from .site import GONE, Site
+
+ROLE = "vm_backup_report"
+
+# How many VMs without a recent point a message names. The page names all.
+MAX_VMS = 10
+
+
+class Settings(VmBackupReportSettings):
+    """The variables of the role, and what follows from them."""
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        check_repository(self.repository, f"{ROLE}_repository")
+        if self.days < 1:
+            raise InvalidOptions(f"{ROLE}_days is {self.days}. It must be above 0.")
+
+
+def select(dummy_site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
+    """Check the variables, and return the movers to ask for restore points."""
+    settings = Settings(**options)
+    settings.check()
+    return Report("VMs", next={"repository": settings.repository, "movers": settings.mover})
+
+
+def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
+    """Read the VMs, and return the overview and the contents of the page.
+
+    ``points`` are the results of the movers. Raise VirtinfraError if the VMs cannot be read: without them, nobody knows
+    what is to be protected.
+    """
+    settings, now = Settings(**options), datetime.now(timezone.utc)
+    every = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
+    chosen = select_vms(site, settings, every)
+    unread = find_unread(given["points"])
+    path = complete_path(settings.path)
+    overview = {**build_overview(every, chosen, given["points"], unread, settings, now), "path": path}
+    page = BackupPage(overview, settings.days, has_keep=any(settings.keep.values())).build(now)
+    return Report(
+        "VMs",
+        [*(_build_entry(vm, settings.fail) for vm in overview["vms"]), *(_build_unread(each) for each in unread)],
+        next={
+            "overview": overview,
+            "numbers": list_numbers(overview),
+            "files": [plan_file(page, path, settings.file_mode), plan_data(overview, path, settings.file_mode, now)],
+        },
+        summary=summarize(overview, settings),
+        is_explained=not unread,
+    )
+
+
+def select_vms(site: Site, settings: Settings, every: Sequence[Record]) -> list[Record]:
+    """Return the VMs that need a restore point. Raise VirtinfraError."""
+    if not settings.query:
+        return list(every)
+    known = {vm["uuid"] for vm in site.read("vm_info", query=settings.query)["vms"]}
+    return [vm for vm in every if vm["uuid"] in known]
+
+
+def find_unread(points: Sequence[Record]) -> list[Record]:
+    """Return the movers whose restore points could not be read, and why."""
+    return [
+        {"mover": str(result.get("item")), "error": str(result["msg"])}
+        for result in points
+        if result.get("failed") or result.get("unreachable")
+    ]
+
+
+def build_overview(
+    every: Sequence[Record],
+    chosen: Sequence[Record],
+    results: Sequence[Record],
+    unread: Sequence[Record],
+    settings: Settings,
+    now: datetime,
+) -> Record:
+    """Return what the page shows."""
+    points = group_points(results)
+    vms = [describe_vm(vm, points.get(vm["uuid"], []), settings, bool(unread), now) for vm in chosen]
+    wanted = {vm["uuid"] for vm in chosen}
+    outside = sorted(vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
+    names = {vm["uuid"]: vm["name"] for vm in every}
+    found = [item for result in results for item in result.get("leftovers") or ()]
+    return {
+        "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", vm["vm"])),
+        "counts": count_outcomes(vms),
+        "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
+        "outside": {"count": len(outside), "vms": outside if settings.names else []},
+        "removed": list_removed(points, names),
+        "leftovers": list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values()),
+        "repositories": [describe_repository(each, settings.repository, now) for each in results if each.get("space")],
+        "unread": list(unread),
+    }
+
+
+def list_numbers(overview: Record) -> Record:
+    """Return the numbers of the summary."""
+    return {
+        "VMs without a recent restore point": overview["counts"]["overdue"] + overview["counts"]["not protected"],
+        "volumes left out": len(overview["volumes"]),
+        "VMs outside the query without a point": overview["outside"]["count"],
+        "VMs that no longer exist": len(overview["removed"]),
+        "left-overs": len(overview["leftovers"]),
+    }
+
+
+def summarize(overview: Record, settings: Settings) -> str:
+    """Return what fails the role; an empty text if nothing does."""
+    sentences = [
+        f"The restore points of {each['mover']} could not be read: {each['error'].rstrip('.')}"
+        for each in overview["unread"]
+    ]
+    lacking = [vm["vm"] for vm in overview["vms"] if vm["outcome"] in ("overdue", "not protected")]
+    if settings.fail and lacking:
+        more = ", ..." if len(lacking) > MAX_VMS else ""
+        count, days = len(overview["vms"]), settings.days
+        sentences.append(
+            f"{len(lacking)} of {count} VMs have no restore point of the last {days} days:"
+            f" {', '.join(lacking[:MAX_VMS])}{more}"
+        )
+    return ". ".join(sentences)
+
+
+def _build_entry(vm: Record, fails: bool) -> Entry:
+    """Return the entry of a VM, which fails the role on request if it has no recent point."""
+    is_lacking = vm["outcome"] in ("overdue", "not protected")
+    return Entry(Outcome(error=vm["error"] if fails and is_lacking else None), vm["vm"], vm, vm["vm_uuid"])
+
+
+def _build_unread(unread: Record) -> Entry:
+    members = {"name": unread["mover"], "outcome": "failed", "error": unread["error"]}
+    return Entry(Outcome(error=unread["error"]), unread["mover"], members)
+
+
+STEPS = {"select": select, "calculate": calculate}
