@@ -87,6 +87,7 @@ options:
     type: dict
     default: {}
 seealso:
+  - module: virtinfra.manager.resource
   - module: virtinfra.manager.resource_info
   - module: virtinfra.manager.job_wait
   - module: virtinfra.manager.batch

@@ -96,8 +96,11 @@ def _resolve(
                 return PredictedReference(option)
             return resolve_name(client, resource_type, name, owner)
         except VirtinfraError as failure:
-            if may_be_missing and isinstance(failure, NotFound):
-                return name
+            if isinstance(failure, NotFound):
+                if is_predicted(client, resource_type.name, name):
+                    return PredictedReference(option)
+                if may_be_missing:
+                    return name
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
@@ -109,6 +112,11 @@ def _resolve(
 
     resolved = {option: replace_names(resource_type, options.get(option)) for option, resource_type in types.items()}
     return {**options, **resolved}
+
+
+def is_predicted(client: Client, type_name: str, name: str) -> bool:
+    """Return whether an earlier task would have created an object of this type and name outside check mode."""
+    return client.options.read_only and f"{type_name} {name}" in client.hooks.list_predicted()
 
 
 def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: Record) -> str:

@@ -191,6 +191,7 @@ class ResourceSpec:
     in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
     ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
     record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
+    ``renamed`` are the record's names for parameters whose operations do not know them.
     """
 
     record_type: str
@@ -213,6 +214,7 @@ class ResourceSpec:
     plan: Plan | None = None
     format_result: Callable[[Record | None], Record] | None = None
     term: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def noun(self) -> str:
@@ -248,7 +250,7 @@ class ResourceSpec:
         """The record's names for parameters of the operations, where these differ."""
         rows = map(get_operation, self.operations)
         parameters = [parameter for row in rows for parameter in row.parameters.values()]
-        return {parameter.name: parameter.field for parameter in parameters if parameter.field}
+        return {**{parameter.name: parameter.field for parameter in parameters if parameter.field}, **self.renamed}
 
     def rename(self, values: Mapping[str, Any]) -> Record:
         """Return values with the names of parameters replaced by those of the record's fields."""

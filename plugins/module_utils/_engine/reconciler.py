@@ -253,7 +253,7 @@ class Reconciler:
         require_acceptance(self.resource, self.client, calls, current.record)
         self.planner.require_operations(calls)
         if any(call.operation == self.resource.create for call in calls):
-            self.client.hooks.note_prediction(self.resource.types)
+            self.client.hooks.note_prediction(_list_predictions(self.resource, self.reader.desired.get("name")))
         after = calls[-1].expected if calls else current.record
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}
@@ -392,6 +392,12 @@ class Reconciler:
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _list_predictions(resource: ResourceSpec, name: str | None) -> list[str]:
+    """Return the types of an object that would be created, and its name with each of them, as later tasks ask."""
+    types = dict.fromkeys((*sorted(resource.types), resource.result_key))
+    return [*types, *(f"{each} {name}" for each in types if name)]
 
 
 def _check_before(planner: Planner, dependents: DependentsReader, calls: list[PlannedCall], current: Current) -> bool:

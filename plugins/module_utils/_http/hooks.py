@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
@@ -191,8 +191,9 @@ class Hooks(NamedTuple):
     ``wait_for_jobs``, see `JobPoller`, waits for jobs together with other threads, as ``find_records``, see
     `JoinedReads`, reads objects. ``run_objects`` runs the module batch, ``run_workflow`` the module workflow; they are
     None in a module process. ``note_prediction`` is called in check mode with the types of the objects that a task
-    would create: a later task refers to one of them with null. ``is_hidden`` says that Ansible shows nothing of the
-    task (no_log), so that secrets may be in its result.
+    would create, and with their names: a later task refers to one of them with null, or by its name.
+    ``list_predicted`` returns what earlier tasks have noted, nothing outside check mode. ``is_hidden`` says that
+    Ansible shows nothing of the task (no_log), so that secrets may be in its result.
     """
 
     masker: Masker
@@ -211,6 +212,7 @@ class Hooks(NamedTuple):
     run_workflow: Callable[[Any], dict[str, Any]] | None = None
     is_hidden: bool = False
     note_prediction: Callable[[Iterable[str]], None] = ignore_types
+    list_predicted: Callable[[], Collection[str]] = tuple
 
     def show_progress(self, line: str) -> None:
         """Show a line during a long wait."""

@@ -14,7 +14,7 @@ from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import is_name, is_null, normalize_uuid, unify_uuid
 from .._api.resource_types import ResourceType
-from .._client.names import add_given_names, name_objects
+from .._client.names import add_given_names, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
@@ -52,6 +52,7 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
     def run(context: ModuleContext) -> dict[str, Any]:
         row, given = _prepare(context.desired, context.check_mode)
         desired = _resolve_names(context, row, given)
+        context.is_object_predicted |= _selects_predicted_object(row, desired)
         try:
             result = Reconciler(build_spec(row, desired), context, dict(desired)).run()
         except VirtinfraError as failure:
@@ -69,7 +70,7 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         own,
         (WAIT, OBJECT_TAGS),
         rules,
-        selecting_options=("parent", *ends),
+        selecting_options=("kind", "parent", *ends),
         named_options=("parent", *ends),
         keys=("uuid", "name"),
         check=check,
@@ -211,6 +212,12 @@ def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
 # Names
 
 
+def _selects_predicted_object(row: Row, desired: Record) -> bool:
+    """Return whether an object is within, or attached to, one that an earlier task would have created."""
+    selecting = row.ends.values() if isinstance(row, Attachment) else [] if "uuid" in desired else [row.parent]
+    return any(isinstance(desired.get(name), PredictedReference) for name in selecting)
+
+
 def _name_options(row: Row, message: str) -> str:
     """Return a message with the options of the kind in place of the parameters that refer to objects."""
     options = {parameter: shown for parameter, (shown, dummy) in _list_types(row).items()}
@@ -238,6 +245,8 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
         try:
             return look_up(context.client, resource_type, value)
         except NotFound as failure:
+            if is_predicted(context.client, resource_type.name, value):
+                return PredictedReference(option)
             if not is_absent:
                 raise failure.with_label(option) from None
             noun = resource_type.noun

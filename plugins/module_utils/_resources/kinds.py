@@ -96,7 +96,7 @@ def list_states(row: Row) -> list[str]:
 # Operations
 
 
-def find_row(name: str) -> Operation:
+def find_operation(name: str) -> Operation:
     """Return an operation of the table, or else of the catalogue."""
     row = OPERATIONS.get(name) or find_catalogued(name)
     assert row is not None, name
@@ -115,12 +115,12 @@ def list_operations(row: Row) -> list[str]:
 def _choose_operations(row: Row, record: str) -> None:
     """Let the engine find the operations of a kind by their names."""
     for name in (row.query, *(use.query for use in row.uses)):
-        operation = find_row(name)
+        operation = find_operation(name)
         if isinstance(operation, CataloguedOperation):
             is_own = name == row.query and isinstance(row, Kind)
             choose_operation(replace(operation, record=record if is_own else ""))
     for name in list_operations(row):
-        operation = find_row(name)
+        operation = find_operation(name)
         if isinstance(operation, CataloguedOperation):
             choose_operation(_complete(row, operation, record))
 
@@ -131,22 +131,19 @@ def _complete(row: Row, operation: CataloguedOperation, record: str) -> Catalogu
     What is created or attached must be known not to exist: a service may create two objects.
     """
     creates = operation.name in ([row.attach] if isinstance(row, Attachment) else row.create.values())
-    rename = partial(_rename_field, row)
     return replace(
         operation,
-        path_params=tuple(map(rename, operation.path_params)),
-        params=tuple(map(rename, operation.params)),
+        params=tuple(_hide(row, parameter) for parameter in operation.params),
         result=("inventory",),
         record=record if isinstance(row, Kind) else "",
         is_idempotent=not creates,
     )
 
 
-def _rename_field(row: Row, parameter: Parameter) -> Parameter:
-    """Return a parameter with the name that the record has for it, not compared if records do not have it."""
-    fields = row.fields if isinstance(row, Kind) else row.parameters
-    field = fields.get(parameter.name, "")
-    return parameter._replace(field=field or "", is_compared=field is not None)
+def _hide(row: Row, parameter: Parameter) -> Parameter:
+    """Return a parameter, not compared if no record shows it."""
+    is_shown = not isinstance(row, Kind) or row.fields.get(parameter.name, "") is not None
+    return parameter._replace(is_compared=is_shown)
 
 
 # Properties
@@ -155,8 +152,8 @@ def _rename_field(row: Row, parameter: Parameter) -> Parameter:
 @lru_cache(maxsize=64)
 def list_properties(kind: Kind) -> Mapping[str, Property]:
     """Return the properties of a kind by their names."""
-    creations = [find_row(name).parameters for name in kind.create.values()]
-    updates = find_row(kind.update).parameters if kind.update else {}
+    creations = [find_operation(name).parameters for name in kind.create.values()]
+    updates = find_operation(kind.update).parameters if kind.update else {}
     skipped = {*_OPTIONS, kind.parent, *(parts.name for parts in kind.parts)}
     parameters = {name: parameter for row in (*creations, updates) for name, parameter in row.items()}
     found = [
@@ -220,6 +217,7 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         guards={ABSENT: [build_guard(kind.uses)]} if kind.uses else {},
         plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
         term=kind.noun,
+        renamed={name: field for name, field in kind.fields.items() if field},
     )
 
 
@@ -227,7 +225,7 @@ def _build_transitions(kind: Kind) -> Mapping[str, StateTransition]:
     """Return the transitions to the states of a kind. Some operations take an event, others the state."""
     if not kind.change_state:
         return {}
-    has_event = "stateEvent" in find_row(kind.change_state).parameters
+    has_event = "stateEvent" in find_operation(kind.change_state).parameters
     return {
         state: StateTransition(
             kind.change_state,
@@ -262,4 +260,5 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
         term=row.noun,
+        renamed=row.parameters,
     )

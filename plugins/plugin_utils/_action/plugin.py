@@ -230,6 +230,7 @@ class ActionModule(ActionBase):
                 new_store=FileStore,
                 new_lock=RunLock,
                 note_prediction=note_prediction,
+                list_predicted=list_predicted if self._task.check_mode else tuple,
                 connections=CONNECTIONS,
                 run_objects=partial(
                     run_objects,

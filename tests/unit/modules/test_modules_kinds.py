@@ -14,8 +14,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds
 
 from simulator import catalogue
 from simulator.launch import Simulator
+from support.collection import load_spec
 from support.kind_tasks import KIND_TASKS, identify
-from support.module_runner import ModuleRun, ModuleRunner
+from support.module_runner import ModuleRun, ModuleRunner, run_module
 
 
 @pytest.fixture
@@ -49,19 +50,29 @@ def test_each_kind_has_tasks() -> None:
 @pytest.mark.parametrize("kind", sorted(KIND_TASKS))
 def test_object_is_created_changed_and_removed(run: ModuleRunner, kind: str) -> None:
     prepare(run, kind)
-    tasks, calls = KIND_TASKS[kind], []
+    tasks, log = KIND_TASKS[kind], []
     for options in filter(None, (tasks.creates, tasks.changes and {**identify(tasks), **tasks.changes})):
         checked = run("resource", options, check=True)
         ran = run.twice("resource", options)
-        calls += ran.calls
+        log += ran.log
         assert checked["diff"]["before"] == ran["diff"]["before"]
         assert drop_unpredictable(checked, ran["resource"]) == drop_unpredictable(ran, checked["resource"])
     if "absent" in list_states(get_row(kind)):
         removed = run.twice("resource", {**identify(tasks), "state": "absent", "force": True})
         assert removed["resource"] is None
-        calls += removed.calls
-    assert {*calls} <= {*list_operations(get_row(kind))}
-    assert [name for name in calls if not catalogue.has(name)] == []
+        log += removed.log
+    check_calls(kind, log)
+
+
+def check_calls(kind: str, log: list[dict[str, Any]]) -> None:
+    """Check that the calls are those of the kind, and have the methods and parameters that servers have for them."""
+    calls = [entry for entry in log if entry["method"] != "GET"]
+    assert {entry["operation"] for entry in calls} <= {*list_operations(get_row(kind))}
+    for entry in calls:
+        stated = catalogue.find(entry["operation"])
+        inner = (entry["body"] or {}).get(stated.body_key or "", {} if stated.method != "DELETE" else entry["body"])
+        assert entry["method"] == stated.method
+        assert inner.keys() <= stated.parameters.keys() | {"systemTags", "userTags"}
 
 
 # ------------------------------------------------------------------------------------------------- refused before sent
@@ -164,6 +175,11 @@ def test_name_counts_within_its_parent(run: ModuleRunner) -> None:
     ran = run("resource", {"kind": "ip_range", "name": "low"})
     assert ran["error"]["code"] == "AMBIGUOUS"
     assert set(ran["uuids"]) == uuids
+
+
+def test_objects_of_different_kinds_are_different_in_a_batch() -> None:
+    zone, cluster = ({"kind": kind, "name": "west"} for kind in ("zone", "cluster"))
+    assert load_spec("resource").identify(zone) != load_spec("resource").identify(cluster)
 
 
 def test_object_is_renamed_by_its_uuid(run: ModuleRunner, sim: Simulator) -> None:
@@ -293,3 +309,30 @@ def test_lost_answers_make_nothing_twice(run: ModuleRunner, sim: Simulator, kind
 
 
 TABLES = {"disk_offering": "diskoffering", "ip_range": "iprange", "security_group": "securitygroup"}
+
+
+def test_check_mode_knows_the_names_of_what_earlier_tasks_would_create(sim: Simulator) -> None:
+    noted: list[str] = []
+    connection = {"base_url": sim.url, "session_id": sim.session}
+
+    def run(module: str, /, **options: Any) -> dict[str, Any]:
+        given = {**connection, **options}
+        return run_module(module, given, True, note_prediction=noted.extend, list_predicted=lambda: noted).result
+
+    image = {"url": "https://images.example.com/web.qcow2", "backup_storages": ["bs-1"]}
+    tasks: list[dict[str, Any]] = [
+        {"kind": "zone", "name": "west"},
+        {"kind": "l2_network", "name": "web", "parent": "west", "properties": {"physical_interface": "eth1"}},
+        {"kind": "l3_network", "name": "front", "parent": "web"},
+        {"kind": "ip_range", "name": "low", "parent": "front", "properties": {"network_cidr": "10.9.0.0/24"}},
+        {"kind": "image", "name": "debian", "properties": image},
+        {"kind": "iso_attachment", "vm": "vm-1", "iso": "debian"},
+        {"kind": "affinity_group", "name": "spread"},
+        {"kind": "affinity_group_member", "affinity_group": "spread", "vm": "vm-1"},
+    ]
+    for options in tasks:
+        result = run("resource", **options)
+        assert result.get("changed"), result.get("msg")
+    assert run("vm_nic", vm="vm-1", l3_network="front")["changed"]
+    assert "no L3 network has the name 'back'" in run("vm_nic", vm="vm-1", l3_network="back")["msg"]
+    assert [entry for entry in sim.log() if entry["method"] != "GET"] == []
