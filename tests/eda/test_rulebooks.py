@@ -13,6 +13,7 @@ from conftest import ClientFactory
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
+from support.repositories import make_repository
 from support.rulebook_runner import run_rulebook
 from support.socket_servers import free_port
 from support.stub_server import StubRequest, StubResponse, StubServer
@@ -197,6 +198,31 @@ def test_hosts_that_go_down(sim: Simulator, installed_collection: Path, tmp_path
             wait_until(lambda: len(messages) == 2)
             assert messages[1].startswith("host-2 (10.0.0.12) is down. It")
             assert "host-1" not in messages[1]
+
+
+def test_backups_that_are_overdue(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:
+    """The rulebook writes the page and names the VMs without a recent point, each time that it looks."""
+    messages: list[str] = []
+
+    def answer(request: StubRequest) -> StubResponse:
+        messages.append(json.loads(request.body)["text"])
+        return StubResponse(200)
+
+    page, repository = tmp_path / "backups.html", make_repository(tmp_path / "repository")
+    with StubServer(answer) as chat:
+        known = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
+        known["BACKUP_OVERDUE_CHAT_URL"] = f"{chat.url}/a-key"
+        variables = {
+            "backup_overdue_interval": 1,
+            "vm_backup_report_path": str(page),
+            "vm_backup_report_repository": str(repository),
+            "vm_backup_report_query": ["name=vm-1"],
+        }
+        name = "virtinfra.manager.backup_overdue"
+        with run_rulebook(name, tmp_path, installed_collection, variables, None, **known) as rules:
+            wait_until(lambda: len(messages) == 2 or "failed=1" in rules.output)
+            assert messages == ["vm-1 is not protected: It has no restore point.\n"] * 2, rules.output
+    assert "vm-1" in page.read_text(encoding="utf-8")
 
 
 def test_primary_storages_that_run_full(sim: Simulator, installed_collection: Path, tmp_path: Path) -> None:

@@ -121,11 +121,11 @@ class Site:
         """Run a module for all objects at the same time, and return one result for each, in their order.
 
         A result has ``changed``, ``failed`` and, if it is true, ``msg``. Without objects, nothing is done. ``jobs``
-        provide the ids of the calls for objects by their uuids, see `Marks.choose_jobs`. No object is begun with after
-        the end of a window.
+        provide the ids of the calls for objects by their uuids, or by those of their VMs, see `Marks.choose_jobs`. No
+        object is begun with after the end of a window.
         """
         context = self._prepare(module, objects, concurrency, common)
-        uuids = [str(given.get("uuid")) for given in objects]
+        uuids = [str(given.get("uuid", given.get("vm"))) for given in objects]
         job_uuids = {number: jobs[uuid] for number, uuid in enumerate(uuids) if jobs and uuid in jobs}
         hooks: dict[str, Any] = {"job_uuids": job_uuids} if jobs else {}
         hooks |= {"may_begin": window.is_open} if window else {}

@@ -548,6 +548,12 @@ class _VmMark:
             return f"the service does not show that it is {state}"
         return str(result["msg"]) if result["failed"] else None
 
+    def export(self, volumes: Record, timeout: int) -> Record:
+        """Export volumes of the VM, and return the result. Another run can find a call that is in flight."""
+        jobs = self._marks.choose_jobs(self._found)
+        (result,) = self._site.batch("cbt_volume_export", [volumes], 1, jobs, wait_timeout=timeout)
+        return result
+
     def take_off(self) -> list[str]:
         """Take off the mark, and one that a later mark could not replace. Return why a mark remains."""
         self._found = self._find()
@@ -577,7 +583,7 @@ def _prepare(site: Site, planned: Record, settings: Settings, begun: _Begun) -> 
     if planned["has_leftover"] or begun.was_half:
         # Exports of a run that was killed would prevent those of this one.
         _end_exports(site, planned)
-    exported = site.change("cbt_volume_export", _describe_exports(planned), wait_timeout=settings.timeout)
+    exported = mark.export(_describe_exports(planned), settings.timeout)
     begun.exported = not is_refused(exported)
     if exported["failed"]:
         hint = "" if begun.exported else f". If they are exported already, and nobody uses the exports, {HOW_TO_END}"

@@ -795,6 +795,17 @@ def test_a_stop_of_an_earlier_run_is_awaited(
     assert "a restore needs a stopped VM, and vm-1 is Stopping. Nothing was changed." in plan(service, work).message
 
 
+def test_an_export_of_an_earlier_run_is_awaited(service: Simulator, work: WorkflowRunner) -> None:
+    """That run was killed. The next one ended no exports, since there were none yet, and then could not export."""
+    planned = plan(service, work).result["next"]
+    service.fault("hang", "ExportNbdVolumes")
+    step(work, "begin", {"plan": planned, "taken": taken(planned)}, timeout=1)
+    again = plan(service, work).result["next"]
+    dummy, ended = begin_and_end(work, again, timeout=1)
+    assert "an action of an earlier run is still in flight" in ended.report[0]["error"]
+    assert list_acts(ended) == []
+
+
 def test_the_exports_of_a_restore_that_was_killed_before_a_backup(service: Simulator, work: WorkflowRunner) -> None:
     """The backup has removed the run that was killed from the repository, but the mark says whose the exports are."""
     first = plan(service, work).result["next"]
