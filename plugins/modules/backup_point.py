@@ -335,7 +335,7 @@ check_python(REQUIRED_ON_MOVERS)
 
 from ..module_utils._backup.parts import TO_COPY
 from ..module_utils._backup.process import MoverModule, run_on_mover
-from ..module_utils._backup.tasks import run_backup_point
+from ..module_utils._backup.tasks import keep_copy_result, run_backup_point
 
 MODULE = MoverModule(
     run_backup_point,
@@ -378,6 +378,7 @@ MODULE = MoverModule(
             ("state", "proved", ("points", "proof")),
         ],
     },
+    keep=keep_copy_result,
 )
 
 

@@ -42,7 +42,10 @@ options:
     type: str
     required: true
   owner:
-    description: What other runs see of this one, for example the controller's name and the process id.
+    description:
+      - What other runs see of this one, for example the controller's name and the process id.
+      - Runs whose owners have the same C(run) are parts of one, which take the same VMs, such as those of several data
+        movers with one repository.
     type: dict
   vm_uuids:
     description:
@@ -128,6 +131,14 @@ running:
     host: {description: The name of the data mover., type: str, sample: mover-1}
     process: {description: The process id., type: int, sample: 4711}
     updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+results:
+  description:
+    - The results of the tasks of M(virtinfra.manager.backup_point) with this O(run) that have ended, each with the
+      C(vm_uuid) of its VM.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 """
 
 from ..module_utils._python import REQUIRED_ON_MOVERS, check_python

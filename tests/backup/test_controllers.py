@@ -39,7 +39,7 @@ def list_scratch_volumes(site: RoleSite) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(53, 53 + FACTOR))
-def test_a_controller_is_killed_at_random_moments(site: RoleSite, seed: int) -> None:
+def test_a_controller_is_killed_at_random_moments(site: RoleSite, tmp_path: Path, seed: int) -> None:
     """After the next run, each point is whole or absent, and no session and no scratch volume is open."""
     chance = Random(seed)
     volumes = {vm["uuid"]: vm["rootVolumeUuid"] for vm in site.sim.records("vm")}
@@ -55,16 +55,50 @@ def test_a_controller_is_killed_at_random_moments(site: RoleSite, seed: int) -> 
         before = list_points(site)
         controller = site.start_role("vm_backup", **options)
         time.sleep(chance.uniform(0, longest))
+        # The workers are not in its group, and see that it has ended.
         os.killpg(controller.pid, signal.SIGKILL)
         controller.wait()
+        # The next run is that of another account, or of another machine after this one has ended.
+        site.environment = {"HOME": str(tmp_path / f"home-{number}")}
         code, output, report = site.run_role("vm_backup", **options)
         assert (number, code, {entry["outcome"] for entry in report}) == (number, 0, {"full"}), output
-        assert {task["status"] for task in site.sim.records("cbttask")} == {"Stopped"}
-        assert list_scratch_volumes(site) == []
-        assert [path.name for path in site.repository.rglob("*.partial")] == []
-        assert [path.name for path in (site.repository / ".runs").glob("*.json")] == []
+        assert_nothing_is_open(site)
         for vm, point in list_points(site) - before:
             assert site.read_point(vm, point, volumes[vm]) == bytes(site.truth[volumes[vm]])
+
+
+def assert_nothing_is_open(site: RoleSite) -> None:
+    """Check that no session is open, and that no run, no scratch volume, and no unfinished point remains."""
+    assert {task["status"] for task in site.sim.records("cbttask")} <= {"Stopped"}
+    assert list_scratch_volumes(site) == []
+    assert [path.name for path in site.repository.rglob("*.partial")] == []
+    assert [path.name for path in (site.repository / ".runs").glob("*.json")] == []
+
+
+def has_ended(site: RoleSite) -> bool:
+    """Return whether no session is open, and the run has given its VMs back."""
+    is_open = any(task["status"] in ("Starting", "Running") for task in site.sim.records("cbttask"))
+    return not (is_open or list((site.repository / ".runs").glob("*.json")))
+
+
+@pytest.mark.parametrize("moment", ["EnableCbtTask", "copy"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, number: int, moment: str) -> None:
+    """Also those that open at this moment. Ctrl-C reaches the group of the controller, ``kill`` only itself."""
+    for vm in site.sim.records("vm"):
+        site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    site.sim.configure(latency=3 if moment == "EnableCbtTask" else 0)
+    controller = site.start_role("vm_backup", **EVERYTHING, rate_limit=1)
+    if moment == "copy":
+        wait_until(lambda: list(site.repository.glob("*/.progress.json")), 120)
+    else:
+        wait_until(lambda: any(entry["operation"] == moment for entry in site.sim.log()), 120)
+    os.kill(-controller.pid if number == signal.SIGINT else controller.pid, number)
+    assert controller.wait() != 0
+    wait_until(lambda: has_ended(site), 120)
+    site.sim.configure(latency=0)
+    assert {entry["outcome"] for entry in site.back_up(per_host=3).values()} == {"full"}
+    assert_nothing_is_open(site)
 
 
 def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:

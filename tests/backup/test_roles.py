@@ -8,11 +8,14 @@ import pwd
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
+import yaml
 from backup.role_site import RoleSite, open_role_site
 
+from support.collection import ROOT
 from support.kvm_host import MIB, run, wait_until
 from support.module_runner import ModuleRunner
 
@@ -132,6 +135,21 @@ def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) ->
     assert calls[2:] == [("Disable", "vm-2"), ("Enable", "vm-3"), ("Disable", "vm-3"), ("Disable", "vm-1")]
     line = rf"vm-1: full of volume {slow['rootVolumeUuid']}: \d+% of 24.0 MiB, \d+(.\d)? (bytes|[KM]iB)/s"
     assert re.search(line, output), output
+
+
+def test_the_guide_copies_with_other_software(site: RoleSite, tmp_path: Path) -> None:
+    """Its play opens a session, copies with qemu-img, and ends the session."""
+    text = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
+    (block,) = re.findall(r"yaml\+jinja\n\n( +- name: Copy a VM with qemu-img\n.*?)\n\n(?=\S)", text, re.S)
+    play = yaml.safe_load(dedent(block).replace("/srv/images", str(tmp_path)))
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, MIB)
+    code, output = site.play(play[0])
+    assert code == 0, output
+    raw = tmp_path / "content"
+    run("qemu-img", "convert", "-f", "qcow2", "-O", "raw", tmp_path / f"{vm['rootVolumeUuid']}.qcow2", raw)
+    assert raw.read_bytes() == bytes(site.truth[vm["rootVolumeUuid"]])
+    assert [task["status"] for task in site.sim.records("cbttask")] == ["Stopped"]
 
 
 def test_a_restore_and_its_guards(site: RoleSite) -> None:

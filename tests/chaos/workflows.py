@@ -17,10 +17,11 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_sn
 
 from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, TLS_FAULTS, Fault, fault_name
 from chaos.report import Report
-from chaos.restores import Restorer, Steps, drop_groups
+from chaos.restores import Restorer, drop_groups
 from chaos.store import drop_dates, explain_wrong_changed
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
+from support.backups import BackupRunner, FakeMover
 from support.fast_clock import call_in_time, with_fast_clock
 from support.scenarios import State
 from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play
@@ -72,9 +73,7 @@ ONBOARDING = create_play(
     {name: {"__host_onboarding_wanted": {**variables, "names": [*variables]}} for name, variables in NEW_HOSTS.items()}
 )
 
-# What a data mover returns about an empty repository.
-MOVER = {"item": "localhost", "points": [], "checkpoints": [], "space": {"free_bytes": 50, "total_bytes": 100}}
-BACKED_UP = {"query": ["name~=vm-%"], "repository": "/srv/backups", "concurrency": 2, "min_free_percent": 0}
+BACKED_UP = {"query": ["name~=vm-%"], "concurrency": 2, "min_free_percent": 0}
 
 WRITTEN_BACK = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", "stop": True, "start": True}
 
@@ -157,6 +156,10 @@ class Stage:
     def run(self, variables: Mapping[str, Any] | None = None, **options: Any) -> WorkflowRun:
         """Run the role once; ``options`` may override those of the connection."""
         values = dict(self.work.variables if variables is None else variables)
+        if self.work.role == "vm_backup":
+            # A data mover that copies everything at once.
+            mover = FakeMover(self._folder / "repository")
+            return BackupRunner(self._run, mover)(options={**LIMITS, **options}, **values).combine()
         if self.work.role == "host_maintenance":
             values["tasks"] = str(self._folder / "tasks.yml")
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
@@ -174,7 +177,7 @@ class Stage:
 
     def read(self) -> State:
         """Return the state of the service, with one placeholder for all uuids that were new since the start."""
-        text = json.dumps(drop_dates(drop_groups(self.sim.settle())))
+        text = json.dumps(drop_dates(drop_groups(self.sim.settle()))).replace(str(self._folder), "folder")
         for name in self.work.chosen:
             text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: str(HOST in found[0]).lower(), text)
         state: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in self._known else "new", text))
@@ -193,35 +196,9 @@ def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
     return WorkflowRun(result, entered.warnings + left.warnings, entered.log + left.log)
 
 
-def _back_up(run: Callable[..., WorkflowRun]) -> WorkflowRun:
-    """Run the steps of the role vm_backup as its tasks do, with a data mover that copies everything at once."""
-    step = Steps(run)
-    selected = step("select")
-    if not selected:
-        return step.combine()
-    planned = step("plan", movers=[MOVER], taken=[{"item": MOVER["item"], "others": []}])
-    if not planned:
-        return step.combine()
-    after, entries, problem = planned, list(planned["entries"]), None
-    looked: list[dict[str, Any]] = []
-    while after.get("has_more"):
-        known = {"turn": after["turn"], "items": planned["items"], "entries": entries, "looked": looked}
-        after = step("turn", **known, movers=[{"item": MOVER["item"], "running": []}], asked=after["movers"])
-        problem = None if after else str(step.last["msg"])
-        entries += after.get("entries", [])
-        copies = [{"ansible_job_id": "j1", "__vm_backup_session": each} for each in after.get("sessions", [])]
-        looked = [{"finished": 1, "__vm_backup_copy": each} for each in (*copies, *after.get("copies", []))]
-    ended = step("end", items=planned["items"], done=entries, problem=problem)
-    if ended:
-        entries += ended["entries"]
-        step("report", entries=entries, items=planned["items"], asked=selected["asked"])
-    return step.combine()
-
-
 # The roles whose tasks run their workflow in steps.
 IN_STEPS: dict[str, Callable[[Callable[..., WorkflowRun]], WorkflowRun]] = {
     "host_maintenance": _maintain,
-    "vm_backup": _back_up,
 }
 
 

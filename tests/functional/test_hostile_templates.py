@@ -163,7 +163,6 @@ ROLES: dict[str, dict[str, Any]] = {
     },
     "vm_backup": {
         "vm_backup_query": ["platform=Linux"],
-        "vm_backup_copy_tasks": "FOLDER/tasks.yml",
         "vm_backup_repository": "FOLDER",
     },
     "vm_backup_report": {"vm_backup_report_path": "FOLDER/backups.html", "vm_backup_report_repository": "FOLDER"},

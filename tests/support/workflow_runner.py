@@ -12,6 +12,7 @@ from typing import Any
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import MoverHost
 
 from simulator.launch import Simulator
 from support.module_runner import run_module
@@ -83,6 +84,8 @@ class WorkflowRunner:
     def __init__(self, sim: Simulator, requests: int | None = None) -> None:
         self.sim, self._requests = sim, requests
         self.sent = 0
+        # The host of the next runs, on which their modules run.
+        self.mover: MoverHost | None = None
 
     def _check_life(self) -> None:
         if self._requests is not None and self.sent >= self._requests:
@@ -98,7 +101,7 @@ class WorkflowRunner:
             {**connection, **options, "role": role},
             check,
             run_objects=partial(run_objects, lambda dummy: {}),
-            run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file),
+            run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file, mover=self.mover),
             before_send=self._check_life,
         )
         return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())

@@ -32,6 +32,8 @@ FREE = {
     # What a run says about itself.
     "backup_point_info.runs.owner",
     "backup_run.others.owner",
+    # What another module returns.
+    "backup_run.results",
     # A record of vm_info, of the version of the service that made it.
     "backup_point_info.points.vm",
     # The guide Errors describes the errors of all modules.

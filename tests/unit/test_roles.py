@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import runs_on_hosts
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from support.collection import ROOT
@@ -25,9 +26,6 @@ IMPORT = "ansible.builtin.import_role"
 
 # The roles that run for each inventory host; the others run on localhost.
 PER_HOST = {"host_maintenance", "host_onboarding", "host_removal"}
-
-# The variables that a role sets for the tasks of its user.
-FOR_USERS = {"vm_backup": {"vm_backup_session"}}
 
 # The modules that run on a data mover.
 ON_MOVERS = {f"{PREFIX}{name}" for name in ("backup_point", "backup_point_info", "backup_restore", "backup_run")}
@@ -168,7 +166,7 @@ def test_connection_variables_of_a_role_are_those_of_its_host(role: str) -> None
 @pytest.mark.parametrize("role", ROLES)
 def test_every_variable_of_a_role_is_documented(role: str) -> None:
     public = {name for name in names_of(role) if not name.startswith("__")} - {f"{role}_report"}
-    assert public <= options_of(role).keys() | FOR_USERS.get(role, set())
+    assert public <= options_of(role).keys()
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -217,7 +215,7 @@ def test_variables_of_a_role_have_its_prefix(role: str) -> None:
         made |= {
             task["loop_control"][name] for name in ("loop_var", "index_var") if name in task.get("loop_control", {})
         }
-    allowed = {*options_of(role), f"{role}_report", *FOR_USERS.get(role, ())}
+    allowed = {*options_of(role), f"{role}_report"}
     # The only way to exclude a default of the inventory.
     allowed.add("ansible_become")
     assert {name for name in made if name not in allowed and not name.startswith(f"__{role}_")} == set()
@@ -245,8 +243,11 @@ def test_failures_of_a_role_are_not_ignored(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_calls_of_a_role_are_made_in_the_controller(role: str) -> None:
-    """Each call says become: false, because a play may set become, which would start a module process."""
-    for task in tasks_of(role):
+    """Each call says become: false, because a play may set become, which would start a module process.
+
+    The workflow of a role that runs on data movers runs modules on them with their become.
+    """
+    for task in () if runs_on_hosts(role) else tasks_of(role):
         if any(name.startswith(PREFIX) for name in task.keys() - ON_MOVERS):
             assert task.get("become") is False, task["name"]
             assert task.get("delegate_to") == ("localhost" if role in PER_HOST else None), task["name"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from traceback import format_exc
 from typing import Any
@@ -27,7 +28,7 @@ class MoverModule:
 
     ``run`` gets the options, whether it only predicts, and qemu-img. It returns the result, or raises BackupFailure.
     ``parts`` returns what it needs of the machine for these options. ``nothing`` is in the result of a failure before
-    anything was done.
+    anything was done. ``keep`` gets the options and the result, unless the module only predicts.
     """
 
     run: Callable[[Params, bool, QemuImg], dict[str, Any]]
@@ -35,11 +36,15 @@ class MoverModule:
     options: Mapping[str, Any]
     constraints: Mapping[str, Any] = field(default_factory=dict)
     nothing: Mapping[str, Any] = field(default_factory=dict)
+    keep: Callable[[Params, Mapping[str, Any]], None] = lambda dummy_params, dummy_result: None
 
 
 def execute(spec: MoverModule, params: Params, predict: bool, run_command: RunCommand) -> dict[str, Any]:
     """Return the result of a module, with ``failed`` and ``msg`` after a failure."""
     result = _run(spec, params, predict, QemuImg(run_command))
+    if not predict:
+        with suppress(BackupFailure):
+            spec.keep(params, result)
     # The job events of Automation Controller show check mode only by the member check_mode.
     return {**result, "check_mode": True} if predict else result
 

@@ -2,7 +2,8 @@
 
 ``ROOT/.runs/RUN.json`` says it of one run, which writes it again while it works. So another run sees, before it opens
 or ends a session, that the VM is taken, and for how long nothing was heard of the run that has taken it. The folder
-``ROOT/.runs/RUN.jobs`` has the files of its async jobs. Both are removed when the run has ended.
+``ROOT/.runs/RUN.jobs`` has the files of its async jobs, and the results of its copies. Both are removed when the run
+has ended.
 """
 
 from __future__ import annotations
@@ -59,15 +60,16 @@ class Runs:
     ) -> tuple[list[str], list[OtherRun]]:
         """Take VMs for a run, except those of other runs; return what it has taken, and the others that have some.
 
-        Runs among ``ended`` lose theirs. ``predict`` writes nothing. Raise BackupFailure for a run that has no uuid.
+        Runs among ``ended`` lose theirs. The runs of several data movers with one repository are parts of one, and
+        their owners have the same ``run``. ``predict`` writes nothing. Raise BackupFailure for a run that has no uuid.
         """
         path = self._locate(run)
         if predict:
-            return self._divide(run, vm_uuids, ended)
+            return self._divide(run, owner, vm_uuids, ended)
         with self._locked():
             for each in ended:
                 self._remove(each)
-            taken, others = self._divide(run, vm_uuids, ended)
+            taken, others = self._divide(run, owner, vm_uuids, ended)
             new = path.with_suffix(".new")
             write_private_file(new, json.dumps({"owner": owner, "vm_uuids": taken}))
             new.replace(path)
@@ -137,12 +139,43 @@ class Runs:
         """
         return self._locate(run).with_suffix(".jobs")
 
+    def keep_result(self, run: str, vm_uuid: str, result: Mapping[str, Any]) -> None:
+        """Keep the result of a copy for the next sign of life of its run, while the run has VMs.
+
+        Without it, Ansible's own file of the job has the result.
+        """
+        path = self._locate_result(run, vm_uuid)
+        with suppress(OSError):
+            if self.has(run):
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                new = path.with_suffix(".new")
+                write_private_file(new, json.dumps(result))
+                new.replace(path)
+
+    def read_results(self, run: str, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the results of the copies of a run that have ended, each with the uuid of its VM."""
+        found = []
+        for uuid in vm_uuids:
+            with suppress(OSError, ValueError):
+                result = json.loads(self._locate_result(run, uuid).read_text(encoding="utf-8"))
+                found.append({**result, "vm_uuid": uuid})
+        return found
+
+    def _locate_result(self, run: str, vm_uuid: str) -> Path:
+        return self.locate_jobs(run) / f"{check_uuid(vm_uuid, 'a VM')}.result"
+
     def _remove(self, run: str) -> None:
         self._locate(run).unlink(missing_ok=True)
         shutil.rmtree(self.locate_jobs(run), ignore_errors=True)
 
-    def _divide(self, run: str, vm_uuids: Sequence[str], ended: Collection[str]) -> tuple[list[str], list[OtherRun]]:
-        others = [other for other in self.find(vm_uuids) if other.run not in {run, *ended}]
+    def _divide(
+        self, run: str, owner: Mapping[str, Any], vm_uuids: Sequence[str], ended: Collection[str]
+    ) -> tuple[list[str], list[OtherRun]]:
+        others = [
+            other
+            for other in self.find(vm_uuids)
+            if other.run not in {run, *ended} and not (owner.get("run") and other.owner.get("run") == owner["run"])
+        ]
         taken = {uuid for other in others for uuid in other.vm_uuids}
         return [uuid for uuid in vm_uuids if uuid not in taken], others
 

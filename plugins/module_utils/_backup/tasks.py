@@ -60,14 +60,23 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
     result: dict[str, Any] = {"changed": False, "taken": [], "others": [], "jobs": str(runs.locate_jobs(run))}
     result["warnings"] = warnings
     if params["state"] == "absent":
-        return {**result, "changed": runs.forget(run, predict), "running": []}
+        return {**result, "changed": runs.forget(run, predict), "running": [], "results": []}
     if vm_uuids is None:
         result["taken"] = runs.touch(run, predict)
     else:
         result["changed"] = not runs.has(run) or bool(params["ended"])
         result["taken"], others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
         result["others"] = [other.describe() for other in others]
-    return {**result, "running": list_running(repository, result["taken"])}
+    # A copy that ends meanwhile is missing among the first, and so is among the second.
+    running = list_running(repository, result["taken"])
+    return {**result, "running": running, "results": runs.read_results(run, result["taken"])}
+
+
+def keep_copy_result(params: Params, result: Mapping[str, Any]) -> None:
+    """Keep the result of a copy, from which its run learns at its next sign of life that the copy has ended."""
+    if params["run"] and params["state"] == "present":
+        runs = Runs(Repository(params["repository"]))
+        runs.keep_result(params["run"], str(params["vm"].get("uuid")), result)
 
 
 def run_backup_restore(params: Params, predict: bool, qemu: QemuImg) -> dict[str, Any]:

@@ -183,7 +183,8 @@ class Hooks(NamedTuple):
     """What a run provides: the masker of its secrets, its clock, its logs, and what it shares with other tasks.
 
     ``on_progress`` is called with a line during a long wait, ``on_request`` with a line for each request.
-    ``before_send`` is called before each request and retry; an exception that it raises prevents the request.
+    ``before_send`` is called before each request and retry; an exception that it raises prevents the request, until
+    ``outlive_parent`` is called by a task that was interrupted and must end what it has begun.
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks.
     ``connections`` are those that the tasks of a worker share; without them, each client has its own. ``on_job`` is
@@ -201,6 +202,7 @@ class Hooks(NamedTuple):
     on_progress: Callable[[str], None] | None = None
     on_request: Callable[[str], None] | None = None
     before_send: Callable[[], None] = do_nothing
+    outlive_parent: Callable[[], None] = do_nothing
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
     new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
     connections: AdapterPool | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import syslog
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
@@ -15,18 +15,24 @@ import ansible.utils.display
 STDERR = os.dup(2)
 
 
-def stop_with_parent() -> Callable[[], None]:
-    """Return a function that raises KeyboardInterrupt once the parent of this process has ended.
+class ParentWatch:
+    """Raises KeyboardInterrupt once the parent of this process has ended, unless it is dismissed.
 
-    The result of the task would be lost, and a playbook that was killed must not change anything any more.
+    The result of the task would be lost, and a playbook that was killed must not change anything any more, apart from
+    what it must not leave behind.
     """
-    parent = os.getppid()
 
-    def check() -> None:
-        if os.getppid() != parent:
-            raise KeyboardInterrupt(f"the parent process {parent} has ended")
+    def __init__(self) -> None:
+        self._parent: int | None = os.getppid()
 
-    return check
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if the parent has ended."""
+        if self._parent is not None and os.getppid() != self._parent:
+            raise KeyboardInterrupt(f"the parent process {self._parent} has ended")
+
+    def dismiss(self) -> None:
+        """Let the task end what it has begun, also after the end of the parent."""
+        self._parent = None
 
 
 def log_after_exit(line: str) -> None:

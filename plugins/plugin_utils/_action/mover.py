@@ -20,10 +20,9 @@ from .._run.owner import describe_owner
 from .._workflows.backup_plan import SILENCE, find_other_run, list_ended
 from .._workflows.backup_progress import choose_pause, describe_progress
 from .label import name_task
+from .mover_runner import MoverRunner
 
 display = Display()
-
-RUN = "virtinfra.manager.backup_run"
 
 CLOCK = Clock()
 
@@ -32,15 +31,6 @@ PATIENCE = 120.0
 
 # The seconds after which a task is ended whatever it does, and for which a process without progress counts as alive.
 LONGEST, LONGEST_UNKNOWN = 30 * 24 * 3600, 900.0
-
-# What async_status says of a job without a file.
-NO_JOB = "could not find job"
-
-# What async adds to the result of a module.
-OF_ASYNC = (
-    *("ansible_job_id", "ansible_parsed", "results_file", "started", "finished"),
-    *("stdout", "stdout_lines", "stderr", "stderr_lines"),
-)
 
 
 class MoverAction(ActionBase):
@@ -51,14 +41,15 @@ class MoverAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the result of the module."""
         super().run(tmp, task_vars)
-        self._variables = task_vars
+        self._variables, self._runner = task_vars, MoverRunner(self, task_vars)
         options = self._task.args
         vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
         has_volumes = options.get("volumes") or options.get("check_volumes")
         copies = has_volumes and options.get("repository") and vm.get("uuid")
         if self._task.async_val or self._task.check_mode or not copies:
             if self._task.async_val:
-                self._keep_job_in(self._find_jobs())
+                # By itself, core writes the file of the job in $HOME, and looks in the home of passwd.
+                self._connection._shell.set_option("async_dir", self._find_jobs())
             result: dict[str, Any] = self._execute_module(task_vars=task_vars, wrap_async=self._task.async_val)
             return result
         if options.get("run"):
@@ -86,12 +77,11 @@ class MoverAction(ActionBase):
 
     def _take(self, options: Mapping[str, Any], **given: Any) -> dict[str, Any]:
         arguments = {"repository": options["repository"], "run": options["run"], **given}
-        result: dict[str, Any] = self._execute_module(RUN, arguments, task_vars=self._variables)
-        return result
+        return self._runner.run("backup_run", arguments)
 
     def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any], folder: str) -> dict[str, Any]:
         """Start the task, and look at it until it has ended. ``folder`` is that of its job."""
-        started = self._start(options, folder)
+        started = self._runner.start(self._task.action.rpartition(".")[2], options, LONGEST, folder)
         job, began = started.get("ansible_job_id"), CLOCK.monotonic()
         if started.get("failed") or not job:
             return started
@@ -101,7 +91,7 @@ class MoverAction(ActionBase):
             CLOCK.sleep(pause)
             now = CLOCK.monotonic()
             try:
-                if result := self._look(job, folder):
+                if result := self._runner.look(job, folder):
                     return result
                 progress = next(iter(self._take(options).get("running") or ()), None)
                 heard, known = now, now if progress else known
@@ -118,38 +108,10 @@ class MoverAction(ActionBase):
             self._show(describe_progress({"name": vm.get("name") or vm["uuid"]}, progress))
             pause = choose_pause(progress, now - began)
 
-    def _start(self, options: Mapping[str, Any], folder: str) -> dict[str, Any]:
-        self._keep_job_in(folder)
-        self._task.async_val = LONGEST
-        try:
-            started: dict[str, Any] = self._execute_module(
-                module_args=dict(options), task_vars=self._variables, wrap_async=True
-            )
-        finally:
-            self._task.async_val = 0
-        return started
-
     def _find_jobs(self) -> str:
         """Return the folder in which the module async_status looks for jobs."""
         folder: str = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
         return folder
-
-    def _keep_job_in(self, folder: str) -> None:
-        """Let core write the file of a job into a folder. By itself it writes in $HOME, and looks in that of passwd."""
-        self._connection._shell.set_option("async_dir", folder)
-
-    def _look(self, job: str, folder: str) -> dict[str, Any]:
-        """Return the result of the task, nothing while it works."""
-        arguments = {"jid": job, "_async_dir": folder, "mode": "status"}
-        result: dict[str, Any] = self._execute_module(
-            "ansible.legacy.async_status", arguments, task_vars=self._variables
-        )
-        if not result.get("finished"):
-            return {}
-        if result.get("msg") == NO_JOB:
-            # Another run has taken this one for ended, and removed its files.
-            return {"failed": True, "changed": True, "msg": "The result of the task on the data mover is lost."}
-        return {name: value for name, value in result.items() if name not in OF_ASYNC}
 
     def _show(self, line: str) -> None:
         if not self._task.no_log:

@@ -43,12 +43,13 @@ from .._run.predictions import list_predicted, note_prediction
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
 from .._run.variables import warn_of_unknown_variables
-from .._workflows.run import run_workflow
+from .._workflows.run import run_workflow, runs_on_hosts
 from .environment import patch_environ
 from .handover import ModuleProcess
-from .interrupts import end_worker, log_after_exit, raise_on_signals, stop_with_parent
+from .interrupts import ParentWatch, end_worker, log_after_exit, raise_on_signals
 from .label import name_task
 from .locks import RunLock
+from .mover_runner import WorkflowRunner
 from .run_once import refuse_repeated_run, require_one_service
 from .secrets import register_secrets
 
@@ -70,6 +71,19 @@ CONNECTIONS = AdapterPool()
 GROUP = "group/virtinfra.manager.api"
 
 display = Display()
+
+
+def find_group_defaults(task: Any) -> dict[str, Any]:
+    """Return the defaults of the action group that apply to a task. Those of inner blocks replace others."""
+    defaults: dict[str, Any] = {}
+    for module_defaults in task.module_defaults:
+        defaults = module_defaults.get(GROUP) or defaults
+    return defaults
+
+
+def is_become_a_keyword(task: Any) -> bool:
+    """Return whether the keyword asks for become, not a variable, the command line or the configuration."""
+    return bool(task.become) and not ansible.context.CLIARGS.get("become")
 
 
 class ActionModule(ActionBase):
@@ -105,7 +119,7 @@ class ActionModule(ActionBase):
         obstacle = self._find_obstacle()
         if obstacle is None:
             with patch_environ(variables):
-                result = self._run_in_process(full_name, spec, arguments, task_vars or {})
+                result = self._run_in_process(full_name, spec, arguments, task_vars or {}, variables)
         elif spec.only_in_controller:
             return describe_failure(InvalidOptions(f"{name} runs only inside the controller, but {obstacle}"))
         else:
@@ -159,20 +173,13 @@ class ActionModule(ActionBase):
         unsupported = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]
         if not unsupported:
             return arguments
-        defaults = self._templar.template(self._find_group_defaults())
+        defaults = self._templar.template(find_group_defaults(self._task))
         ignored = {name for name in unsupported if name in defaults and defaults[name] == arguments[name]}
         return {name: value for name, value in arguments.items() if name not in ignored}
 
-    def _find_group_defaults(self) -> dict[str, Any]:
-        """Return the defaults of the action group that apply to the task. Those of inner blocks replace others."""
-        defaults: dict[str, Any] = {}
-        for module_defaults in self._task.module_defaults:
-            defaults = module_defaults.get(GROUP) or defaults
-        return defaults
-
     def _find_defaults(self, name: str) -> dict[str, Any]:
         """Return the defaults of the play for a module that the task runs: those of its group, and its own."""
-        defaults: dict[str, Any] = dict(self._templar.template(self._find_group_defaults()))
+        defaults: dict[str, Any] = dict(self._templar.template(find_group_defaults(self._task)))
         for module_defaults in self._task.module_defaults:
             # The defaults of a module can be a template, too.
             defaults.update(self._templar.template(module_defaults.get(name)) or {})
@@ -186,25 +193,22 @@ class ActionModule(ActionBase):
         rights of no other user there, so only the keyword asks for a module process.
         """
         connection = str(getattr(self._connection, "transport", "")).rpartition(".")[2]
+        # The connection and become of some workflows are for the modules that they run.
+        is_of_modules = self._task.action.endswith("workflow") and runs_on_hosts(self._task.args.get("role"))
         if self._task.async_val:
             return "the task has the keyword async. Remove it"
-        if connection != "local":
+        if connection != "local" and not is_of_modules:
             return f"the connection of the task is {connection}. Set connection: local or delegate_to: localhost"
-        if self._connection.become and self._is_become_a_keyword:
+        if self._connection.become and is_become_a_keyword(self._task) and not is_of_modules:
             return "the keyword become is true for the task, its block or its play. Set become: false for the task"
         if not HAS_REQUESTS:
             install = shlex.join([sys.executable, "-m", "pip", "install", "requests"])
             return f"its Python {sys.executable} lacks the library requests. Install it: {install}"
         return None
 
-    @property
-    def _is_become_a_keyword(self) -> bool:
-        """Whether the keyword asks for become, not a variable, the command line or the configuration."""
-        return bool(self._task.become) and not ansible.context.CLIARGS.get("become")
-
     def _explain_become(self) -> str:
         """Return a sentence for the failure of a process that did not start, which names the default for become."""
-        if not self._connection.become or self._is_become_a_keyword:
+        if not self._connection.become or is_become_a_keyword(self._task):
             return ""
         return (
             " This task uses become because of the variable ansible_become, the command line or the configuration. If"
@@ -212,8 +216,16 @@ class ActionModule(ActionBase):
         )
 
     def _run_in_process(
-        self, name: str, spec: ModuleSpec, arguments: dict[str, Any], task_vars: Mapping[str, Any]
+        self,
+        name: str,
+        spec: ModuleSpec,
+        arguments: dict[str, Any],
+        task_vars: dict[str, Any],
+        variables: Mapping[str, Any],
     ) -> dict[str, Any]:
+        """Return the result. ``variables`` are the environment variables of the task."""
+        parent, mover = ParentWatch(), WorkflowRunner(self, task_vars, variables)
+        workflow = partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file, mover=mover)
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
         masker = build_masker(spec, params)
@@ -226,7 +238,8 @@ class ActionModule(ActionBase):
                 masker,
                 on_progress=None if self._task.no_log else self._show_progress,
                 on_request=self._choose_request_log(),
-                before_send=stop_with_parent(),
+                before_send=parent.check,
+                outlive_parent=parent.dismiss,
                 new_store=FileStore,
                 new_lock=RunLock,
                 note_prediction=note_prediction,
@@ -240,7 +253,7 @@ class ActionModule(ActionBase):
                     given=arguments,
                 ),
                 is_hidden=bool(self._task.no_log),
-                run_workflow=partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file),
+                run_workflow=workflow,
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:

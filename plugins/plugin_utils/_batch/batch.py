@@ -25,7 +25,7 @@ from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks
+from ...module_utils._http.hooks import Hooks, do_nothing
 from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import (
@@ -133,14 +133,16 @@ def run_objects(
     given: Container[str] = (),
     job_uuids: Mapping[int, NewJobUuid] | None = None,
     may_begin: Callable[[], bool] = lambda: True,
+    meanwhile: Callable[[], None] = do_nothing,
 ) -> dict[str, Any]:
     """Run the module of the option ``module`` for each of ``objects``, and return the result of the task.
 
     ``find_defaults`` returns the defaults of the play for a module, ``profiles`` the options of a profile that an
     object names, and ``given`` are the names of the options of the task, with those of its profile. ``job_uuids``
     provide the ids for the calls of objects, by their numbers; those of other objects are random. While ``may_begin``
-    returns False, no object is begun with. Raise InvalidOptions, before anything is sent, if an object is invalid,
-    SeveralFailed if an object has failed, and TaskInterrupted if calls may still be running.
+    returns False, no object is begun with. ``meanwhile`` is called about once a second while objects run. Raise
+    InvalidOptions, before anything is sent, if an object is invalid, SeveralFailed if an object has failed, and
+    TaskInterrupted if calls may still be running.
     """
     profiles = profiles or Profiles()
     name, spec = _choose_module(context.params["module"])
@@ -153,7 +155,7 @@ def run_objects(
     items = _build_items(context, name, spec, complete)
     for number, new_job_uuid in (job_uuids or {}).items():
         items[number].new_job_uuid = new_job_uuid
-    batch = Batch(context, items, shows_diff, may_begin)
+    batch = Batch(context, items, shows_diff, may_begin, meanwhile)
     try:
         batch.run()
     except BaseException as stop:
@@ -345,9 +347,15 @@ class Batch:
     """
 
     def __init__(
-        self, context: ModuleContext, items: list[BatchItem], shows_diff: bool, may_begin: Callable[[], bool]
+        self,
+        context: ModuleContext,
+        items: list[BatchItem],
+        shows_diff: bool,
+        may_begin: Callable[[], bool],
+        meanwhile: Callable[[], None],
     ) -> None:
         self._context, self._items, self._shows_diff, self._may_begin = context, items, shows_diff, may_begin
+        self._meanwhile = meanwhile
         self._waiting = iter([(item, item.task) for item in items if item.task])
         self._condition = threading.Condition()
         self._active = 0
@@ -400,18 +408,24 @@ class Batch:
         hooks, start = self._context.client.hooks, time.monotonic()
         next_progress = start + PROGRESS_INTERVAL
         shown: set[int] = set()
-        with self._condition:
-            while self._active and not self._cause:
-                self._condition.wait(max(0.0, min(FAILURE_INTERVAL, next_progress - time.monotonic())))
-                failed = [item for item in self._items if item.has_failed and item.number not in shown]
-                if failed and self._active:
-                    hooks.show_progress(f"failed: {_format_first([item.describe_failure() for item in failed])}")
-                    shown.update(item.number for item in failed)
-                if time.monotonic() >= next_progress:
-                    hooks.show_progress(self._describe_progress(time.monotonic() - start))
-                    next_progress += PROGRESS_INTERVAL
+        while self._wait_for_some(max(0.0, min(FAILURE_INTERVAL, next_progress - time.monotonic()))):
+            failed = [item for item in self._items if item.has_failed and item.number not in shown]
+            if failed and self._active:
+                hooks.show_progress(f"failed: {_format_first([item.describe_failure() for item in failed])}")
+                shown.update(item.number for item in failed)
+            if time.monotonic() >= next_progress:
+                hooks.show_progress(self._describe_progress(time.monotonic() - start))
+                next_progress += PROGRESS_INTERVAL
+            self._meanwhile()
         if self._cause:
             raise self._cause
+
+    def _wait_for_some(self, seconds: float) -> bool:
+        """Wait until all threads have ended, for so many seconds at most, and return whether any still runs."""
+        with self._condition:
+            if self._active and not self._cause:
+                self._condition.wait(seconds)
+            return bool(self._active and not self._cause)
 
     def _describe_progress(self, elapsed: float) -> str:
         """Return how many objects are done, have failed, and run, after a time in seconds."""

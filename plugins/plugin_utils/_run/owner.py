@@ -28,9 +28,27 @@ def describe_owner(patience: int) -> dict[str, Any]:
     }
 
 
+def describe_worker(patience: int, run: str) -> dict[str, Any]:
+    """Return the process of this run and its worker, which ends what it has begun if the run ends before.
+
+    Several workers can be parts of one ``run``.
+    """
+    worker = os.getpid()
+    return {**describe_owner(patience), "run": run, "worker": worker, "worker_began": _began(worker)}
+
+
 def has_ended(owner: Mapping[str, Any]) -> bool | None:
     """Return whether the process of a run has ended, None if this is not known: it was one of another machine."""
-    process = owner.get("process")
+    return _has_ended(owner, "process", "began")
+
+
+def is_ending(owner: Mapping[str, Any]) -> bool:
+    """Return whether the process of a run has ended, but its worker has not yet."""
+    return has_ended(owner) is True and _has_ended(owner, "worker", "worker_began") is False
+
+
+def _has_ended(owner: Mapping[str, Any], process_key: str, began_key: str) -> bool | None:
+    process = owner.get(process_key)
     if owner.get("machine") != _identify_machine() or not isinstance(process, int):
         return None
     try:
@@ -40,7 +58,7 @@ def has_ended(owner: Mapping[str, Any]) -> bool | None:
     except OSError:
         # The process is that of another user.
         return False
-    return _began(process) != owner.get("began")
+    return _began(process) != owner.get(began_key)
 
 
 def _identify_machine() -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .._run.owner import has_ended
+from .._run.owner import has_ended, is_ending
 
 AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
 
@@ -38,35 +38,70 @@ class Mover:
     problem: str | None = None
 
     @classmethod
-    def from_results(cls, result: Record, taking: Record, min_free_percent: int) -> Mover:
-        """Return the mover of its results of backup_point_info and backup_run, in loops over the movers.
+    def from_results(cls, name: str, listed: Record, taken: Record, min_free_percent: int) -> Mover:
+        """Return the mover of its results of backup_point_info and backup_run, with what a plan needs of them.
 
         A mover has a problem if less than this part of the repository's file system is free.
         """
-        name, others = str(result["item"]), taking.get("others") or ()
-        for each in (result, taking):
+        others = taken.get("others") or ()
+        for each in (taken, listed):
             if reason := find_reason(each):
                 return cls(name, others=others, problem=f"The data mover {name} cannot be used: {reason}.")
-        free, total = int(result["space"]["free_bytes"]), int(result["space"]["total_bytes"])
+        free, total = int(listed["space"]["free_bytes"]), int(listed["space"]["total_bytes"])
         problem = None
         if free < total * min_free_percent // 100:
             problem = (
                 f"The repository on the data mover {name} has too little space: {free} of {total} bytes are free, and"
                 f" vm_backup_min_free_percent is {min_free_percent}. Delete points, or use another repository."
             )
-        return cls(name, result["points"], result["checkpoints"], others, problem)
+        needed = ("vm_uuid", "point", "mode")
+        points = [
+            {member: point[member] for member in needed}
+            for point in listed["points"]
+            if point["whole"] and not point.get("future")
+        ]
+        return cls(name, points, listed["checkpoints"], others, problem)
 
     def list_whole(self, vm_uuid: str) -> list[Record]:
         """Return the points of a VM that can be restored, oldest first. Those of the future do not count."""
-        return [
-            point for point in self.points if point["vm_uuid"] == vm_uuid and point["whole"] and not point.get("future")
-        ]
+        return [point for point in self.points if point["vm_uuid"] == vm_uuid]
 
     def choose_checkpoint(self, vm_uuid: str) -> str | None:
         """Return the checkpoint from which the next increment of a VM counts: that of most recent copies."""
         known = [each for each in self.checkpoints if each["vm_uuid"] == vm_uuid and each["checkpoint"]]
         newest = max(known, key=lambda each: str(each["point"]), default=None)
         return str(newest["checkpoint"]) if newest else None
+
+
+@dataclass
+class VmCopy:
+    """The copy of a VM: how it is planned, its session, and its result. A ``problem`` is why there will be no copy."""
+
+    vm: Record
+    choice: Choice
+    checkpoint: str | None = None
+    task_uuid: str | None = None
+    started: float | None = None
+    opened: float | None = None
+    volumes: list[Record] = field(default_factory=list)
+    scratch_volumes: list[str] = field(default_factory=list)
+    job: str | None = None
+    result: Record | None = None
+    problem: str | None = None
+    # How often the mover has said nothing about it.
+    unseen: int = 0
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of the VM."""
+        return str(self.vm["uuid"])
+
+    @classmethod
+    def plan(cls, vm: Record, mover: Mover, full_every: int, compare_every: int) -> VmCopy:
+        """Return how a mover copies a VM."""
+        checkpoint = mover.choose_checkpoint(vm["uuid"])
+        choice = choose_mode(mover.list_whole(vm["uuid"]), checkpoint, full_every, compare_every)
+        return cls(vm, choice, checkpoint if choice.mode == AUTO else None)
 
 
 def find_reason(result: Record, unreachable: str = "it is unreachable") -> str | None:
@@ -89,10 +124,14 @@ def list_ended(taking: Record) -> list[str]:
     """Return the other runs in a result of backup_run that have ended, or of which nothing was heard for long."""
     ended = []
     for other in taking.get("others") or ():
-        known = has_ended(other["owner"])
-        if known or (known is None and other["silent_seconds"] > other["owner"].get("patience", SILENCE)):
+        known = has_ended(other["owner"]) and not is_ending(other["owner"])
+        if known or (has_ended(other["owner"]) is None and other["silent_seconds"] > _get_patience(other["owner"])):
             ended.append(str(other["run"]))
     return ended
+
+
+def _get_patience(owner: Record) -> int:
+    return int(owner.get("patience", SILENCE))
 
 
 def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
@@ -107,19 +146,6 @@ def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
                 f" {other['run']}, in ended."
             )
     return None
-
-
-def list_lost(results: Iterable[Record]) -> list[str]:
-    """Return the data movers that could not be reached, of results of backup_run."""
-    return [str(result["item"]) for result in results if result.get("unreachable")]
-
-
-def find_hindrance(item: Record, results: Sequence[Record]) -> str | None:
-    """Return why no session may be opened for a VM any more, None if it may. ``results`` are those of backup_run."""
-    if item["mover"] in list_lost(results):
-        return f"The data mover {item['mover']} cannot be reached any more. No session was opened."
-    others = [other for result in results for other in result.get("others") or ()]
-    return find_other_run(others, str(item["vm"]["uuid"]))
 
 
 @dataclass(frozen=True)
@@ -161,23 +187,41 @@ def is_due(points: Sequence[Record], modes: Sequence[str], every: int) -> bool:
     return every > 0 and since + 1 >= every
 
 
-def assign_movers(vms: Iterable[Record], movers: Sequence[Mover]) -> dict[str, Mover]:
-    """Return the mover of each VM, by its uuid: the one that has its newest point, else the one with the least to do.
+def assign_movers(vms: Sequence[Record], movers: Sequence[Mover]) -> dict[str, Mover]:
+    """Return the mover of each VM, by its uuid: the one that has its newest point.
 
-    ``movers`` are those that can be used; there must be one.
+    If several have it, or none, it is the mover of the other VMs on its host, so that ``vm_backup_per_host`` holds, or
+    else the one with the least to do. ``movers`` are those that can be used; there must be one.
     """
-    load: Counter[str] = Counter({mover.name: 0 for mover in movers})
-    assigned = {}
+    load: Counter[str] = Counter()
+    assigned, of_host, free = dict[str, Mover](), dict[Any, Mover](), list[tuple[Record, list[Mover]]]()
     for vm in vms:
-        newest = {
-            mover.name: max((each["point"] for each in mover.list_whole(vm["uuid"])), default="") for mover in movers
-        }
-        latest = max(newest.values())
-        able = [mover for mover in movers if newest[mover.name] == latest]
-        chosen = min(able, key=lambda mover: load[mover.name])
+        newest = [max((each["point"] for each in mover.list_whole(vm["uuid"])), default="") for mover in movers]
+        able = [mover for mover, point in zip(movers, newest, strict=True) if point == max(newest)]
+        if len(able) > 1:
+            free.append((vm, able))
+            continue
+        assigned[vm["uuid"]] = able[0]
+        load[able[0].name] += sum_sizes(vm)
+        of_host.setdefault(vm.get("host_uuid"), able[0])
+    for vm, able in free:
+        host = vm.get("host_uuid")
+        known = of_host.get(host) if host else None
+        chosen = known if known in able else min(able, key=lambda mover: load[mover.name])
         load[chosen.name] += sum_sizes(vm)
-        assigned[str(vm["uuid"])] = chosen
+        of_host.setdefault(host, chosen)
+        assigned[vm["uuid"]] = chosen
     return assigned
+
+
+def choose_share(vms: Sequence[Record], movers: Sequence[Mover], name: str) -> list[Record]:
+    """Return the VMs that a mover copies, smallest first.
+
+    If none can be used, the first one says so, and ends what earlier runs have left.
+    """
+    usable = [mover for mover in movers if mover.problem is None] or movers[:1]
+    assigned = assign_movers(vms, usable) if usable else {}
+    return sorted((vm for vm in vms if usable and assigned[vm["uuid"]].name == name), key=sum_sizes)
 
 
 def list_copied(vm: Record) -> list[Record]:
@@ -207,17 +251,17 @@ def sum_sizes(vm: Record) -> int:
     return sum(int(volume.get("size") or 0) for volume in list_copied(vm))
 
 
-def choose_due(left: Iterable[Record], are_open: Sequence[Record], concurrency: int, per_host: int) -> list[Record]:
-    """Return the first items whose sessions may be open beside others.
+def choose_due(left: Iterable[VmCopy], are_open: Sequence[VmCopy], concurrency: int, per_host: int) -> list[VmCopy]:
+    """Return the first VMs whose sessions may be open beside others.
 
-    At most ``concurrency`` sessions are open, and ``per_host`` on one host. An item has its ``vm``.
+    At most ``concurrency`` sessions are open, and ``per_host`` on one host.
     """
-    hosts = Counter(item["vm"].get("host_uuid") for item in are_open)
-    due: list[Record] = []
-    for item in left:
-        host = item["vm"].get("host_uuid")
+    hosts = Counter(copy.vm.get("host_uuid") for copy in are_open)
+    due: list[VmCopy] = []
+    for copy in left:
+        host = copy.vm.get("host_uuid")
         if len(due) + len(are_open) < concurrency and hosts[host] < per_host:
-            due.append(item)
+            due.append(copy)
             hosts[host] += 1
     return due
 
@@ -249,13 +293,6 @@ class Space:
                 )
         self.taken.update(needed)
         return None
-
-
-def build_uri(info: Record) -> str:
-    """Return the NBD URI of an export of a session."""
-    address = str(info["nbd_server"])
-    host = f"[{address}]" if ":" in address else address
-    return f"nbd://{host}:{info['nbd_port']}/{info['scratch_node_name']}"
 
 
 def replace_address(info: Record, host_uuid: str | None, addresses: Mapping[str, str]) -> Record:

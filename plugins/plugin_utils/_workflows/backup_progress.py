@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ...module_utils._api.records import Record
 
 # The seconds between two looks at a copy: at least, at most, and at most if nothing is known about it.
 SOONEST, LATEST, LATEST_UNKNOWN = 1.0, 30.0, 5.0
 
-# How many turns the role takes in a row, and how many rows one after the other.
-TURNS, ROWS = 32, 32
-
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
-
-
-def count_turn(number: int, has_more: bool) -> Record:
-    """Return how the role goes on after so many turns: in the same row, in the next row, or in the next rows.
-
-    Ansible has no loop over tasks whose end is not known before. A file that includes itself is nested more deeply with
-    each turn, and some hundred levels are too many for Python. With rows of rows, 60,000 turns have 124 levels.
-    """
-    return {
-        "turn": number + 1,
-        "has_more": has_more,
-        "same_row": has_more and number % TURNS > 0,
-        "next_row": has_more and number % (TURNS * ROWS) > 0,
-    }
-
-
-def find_progress(movers: Iterable[Record], vm_uuid: str) -> Record | None:
-    """Return the progress of a VM in the results of backup_run, None if no data mover shows it."""
-    running: list[Record] = [each for mover in movers for each in mover.get("running") or ()]
-    return next((each for each in running if each["vm_uuid"] == vm_uuid), None)
 
 
 def choose_pause(progress: Record | None, age: float) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._api.records import Record
+from .backup_plan import VmCopy
 from .report import Entry, Outcome, Report
 
 # What an entry says about the copy, in the order of the report, with the values of a VM without one.
@@ -27,35 +28,8 @@ NOTHING: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Copy:
-    """The copy of a session: the id of its job, None if it could not be started, and what a look at it returned."""
-
-    session: Record
-    job: str | None
-    result: Record
-
-    @classmethod
-    def from_result(cls, looked: Record) -> Copy:
-        """Return the copy of a result of the task that looks at copies in a loop."""
-        started = looked["__vm_backup_copy"]
-        job = started.get("ansible_job_id")
-        return cls(started["__vm_backup_session"], job, looked if job else started)
-
-    @property
-    def vm_uuid(self) -> str:
-        """The uuid of the VM."""
-        return str(self.session["vm"]["uuid"])
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether the copy is over, or nothing is known about it any more."""
-        return any(self.result.get(member) for member in ("finished", "failed", "unreachable"))
-
-    def describe(self) -> Record:
-        """Return the copy as the role looks at it, without what was needed to start it: bitmaps have megabytes."""
-        session = {name: value for name, value in self.session.items() if name not in ("volumes", "exports")}
-        return {"ansible_job_id": self.job, "__vm_backup_session": session}
+# What a copy returns beside its point if it has deleted nothing.
+NOTHING_DELETED: Mapping[str, Any] = {"problems": [], "kept": [], "kept_as_bases": [], "deleted": []}
 
 
 @dataclass(kw_only=True)
@@ -85,35 +59,27 @@ def build_members(
     }
 
 
-def judge_copy(item: Record, copy: Record | None, remains: str | None, now: float) -> Record:
-    """Return the entry of a VM whose session is over.
-
-    ``copy`` is the result of its copy, None if there was none; ``remains`` is what is left of the session.
-    """
+def judge_copy(copy: VmCopy, remains: str | None, now: float) -> Record:
+    """Return the entry of a VM whose session is over. ``remains`` is what is left of the session."""
     times: dict[str, Any] = {"session_ended": remains is None}
-    if "opened" in item:
-        times["seconds"] = round(now - item["started"])
-        times["session_seconds"] = 0 if item.get("problem") else round(now - item["opened"])
-    error = " ".join(filter(None, (find_copy_failure(item, copy), remains)))
-    point = (copy or {}).get("point")
-    made = _describe_point(copy or {}) if point else {"why": item["why"], "verified": False}
-    outcome = "failed" if error else (point["mode"] if point else item["outcome"])
-    return build_members(item["vm"], outcome=outcome, error=error or None, **made, **times)
+    if copy.started is not None and copy.opened is not None:
+        times["seconds"] = round(now - copy.started)
+        times["session_seconds"] = 0 if copy.problem else round(now - copy.opened)
+    error = " ".join(filter(None, (find_copy_failure(copy), remains)))
+    point = (copy.result or {}).get("point")
+    made = _describe_point(copy.result or {}) if point else {"why": copy.choice.why, "verified": False}
+    outcome = point["mode"] if point else copy.choice.outcome
+    return build_members(copy.vm, outcome="failed" if error else outcome, error=error or None, **made, **times)
 
 
-def find_copy_failure(item: Record, copy: Record | None) -> str | None:
+def find_copy_failure(copy: VmCopy) -> str | None:
     """Return why a VM was not copied, None if it was."""
-    if item.get("problem"):
-        return str(item["problem"])
-    if copy is None:
+    if copy.problem:
+        return copy.problem
+    if copy.result is None:
         return "Nothing was copied, because the run was interrupted."
-    if copy.get("unreachable"):
-        reason = str(copy.get("msg") or "it is unreachable").rstrip(".")
-        return f"The data mover {item['mover']} could not be reached: {reason}."
-    if copy.get("failed"):
-        return str(copy.get("msg") or "The copy has failed.")
-    if "finished" in copy and not copy["finished"]:
-        return "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm."
+    if copy.result.get("failed") or not copy.result.get("point"):
+        return str(copy.result.get("msg") or "The copy has failed.")
     return None
 
 
@@ -149,12 +115,12 @@ def _list_notes(point: Record) -> list[str]:
     return left_out + encrypted
 
 
-def build_report(entries: Iterable[Record], items: Iterable[Record]) -> Report:
-    """Return the report. The VMs of ``items`` without an entry have failed."""
+def build_report(entries: Iterable[Record], vms: Iterable[Record]) -> Report:
+    """Return the report. The VMs without an entry have failed."""
     entries = list(entries)
     done = {entry["vm_uuid"] for entry in entries}
     unreached = "Nothing was copied, because the run has ended before. Run the role again."
-    left = [build_members(item["vm"], error=unreached) for item in items if item["vm"]["uuid"] not in done]
+    left = [build_members(vm, error=unreached) for vm in vms if vm["uuid"] not in done]
     return Report("VMs", [_build_entry(members) for members in (*entries, *left)])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
+from .backup_plan import VmCopy
 from .report import name_some
 from .site import Site
 
@@ -16,17 +17,17 @@ SCRATCH_FOR = "cbt-volume-for-"
 REMOVED = ("Deleted", "Deleting")
 
 
-def remove_left(site: Site, sessions: Sequence[Record], known: Collection[str]) -> dict[str, str]:
+def remove_left(site: Site, copies: Sequence[VmCopy], known: Collection[str]) -> dict[str, str]:
     """Remove the scratch volumes of sessions that no CBT task refers to any more, and return which VMs keep some.
 
     ``known`` are those to which tasks refer. A volume is that of a session if the task referred to it when the session
     was opened, and its description names a volume of the VM; other volumes stay.
     """
     remains = {}
-    for session in sessions:
-        uuids = [uuid for uuid in session.get("scratch_volumes") or () if uuid not in known]
-        if uuids and (reason := _remove(site, session["vm"], uuids)):
-            remains[str(session["vm"]["uuid"])] = reason
+    for copy in copies:
+        uuids = [uuid for uuid in copy.scratch_volumes if uuid not in known]
+        if uuids and (reason := _remove(site, copy.vm, uuids)):
+            remains[copy.uuid] = reason
     return remains
 
 

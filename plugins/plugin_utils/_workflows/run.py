@@ -13,8 +13,8 @@ from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._masking.masker import Masker
 from .report import Report
-from .site import Site
-from .variables import Play, read_variables
+from .site import MoverHost, Site
+from .variables import Play, list_roles, read_variables
 from .wish import hold
 
 # The function of a workflow: it acts on a site as the variables of the role say.
@@ -52,6 +52,11 @@ def _run_step(
     return step(site, values, given)
 
 
+def runs_on_hosts(role: object) -> bool:
+    """Return whether the workflow of a role runs modules on the host of its task, which may have any connection."""
+    return isinstance(role, str) and role in list_roles() and getattr(_import(role), "RUNS_ON_HOSTS", False)
+
+
 def _read(role: str, variables: Mapping[str, Any], template: Callable[[Any], Any], masker: Masker) -> dict[str, Any]:
     """Return the variables of a role, none if the workflow itself reads those of each host of the play."""
     return {} if getattr(_import(role), "READS_HOSTS", False) else read_variables(role, variables, template, masker)
@@ -62,18 +67,19 @@ def run_workflow(
     template: Callable[[Any], Any],
     load: Callable[[str], Any],
     context: ModuleContext,
+    mover: MoverHost | None = None,
 ) -> Record:
     """Run the workflow of the option ``role``, and return the result of the task. Objects that fail do not fail it.
 
-    ``variables`` are those of the task, which ``template`` evaluates, and ``load`` reads a YAML file. Raise
-    InvalidOptions for invalid variables, and VirtinfraError if the workflow cannot know what to do, for example because
-    a list cannot be read.
+    ``variables`` are those of the task, which ``template`` evaluates, ``load`` reads a YAML file, and ``mover`` runs
+    modules on the host of the task. Raise InvalidOptions for invalid variables, and VirtinfraError if the workflow
+    cannot know what to do, for example because a list cannot be read.
     """
     role, given = context.params["role"], context.params["given"] or {}
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.
     values = given.get("variables") or _read(role, variables, template, masker)
-    site = Site(context, Play(variables, template, masker, load))
+    site = Site(context, Play(variables, template, masker, load), mover)
     workflow = load_workflow(role, context.params["step"], given)
     result = hold(workflow(site, values), site.wishes, site.check_mode).build_result()
     # An object that failed, or that no entry is about yet, may have been changed.

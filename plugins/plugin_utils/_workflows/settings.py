@@ -146,7 +146,6 @@ class VmBackupSettings:
     vms: list[str] = field(default_factory=list)
     repository: str | None = None
     initialize: bool = False
-    mover: list[str] = field(default_factory=lambda: ["localhost"])
     keep: Record = field(default_factory=dict)
     exclude_volumes: list[str] = field(default_factory=list)
     not_after: str | None = None
@@ -161,7 +160,6 @@ class VmBackupSettings:
     min_free_percent: int = 10
     timeout: int = 14400
     host_address: Record = field(default_factory=dict)
-    copy_tasks: str | None = None
     task_prefix: str = "backup-"
     allow_empty: bool = False
 

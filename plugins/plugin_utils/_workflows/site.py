@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -19,8 +19,9 @@ from ...module_utils._api.operations import get_operation
 from ...module_utils._api.record_fields import NUMBER_FIELDS
 from ...module_utils._api.records import Record, to_snake_case
 from ...module_utils._client.lists import extract_records, find_by_attribute, query, require_members
-from ...module_utils._engine.context import ModuleContext
+from ...module_utils._engine.context import ModuleContext, TaskInterrupted
 from ...module_utils._engine.tag_patterns import is_tag_pattern
+from ...module_utils._http.hooks import MemoryStore, do_nothing
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
 from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
@@ -40,6 +41,9 @@ MAX_SERVICE_TYPES = 100000
 # The members of results that are numbers; replies have the names of the API.
 _NUMBERS = frozenset({*NUMBER_FIELDS, *map(to_snake_case, NUMBER_FIELDS)})
 
+# For how many seconds an interrupted workflow waits for calls that have begun something which it must end.
+MAX_WAIT_FOR_CALLS = 600
+
 # How many changes a task with the differences shows.
 MAX_DIFFS = 20
 
@@ -56,10 +60,26 @@ class Selection:
     ambiguous: frozenset[str]
 
 
-class Site:
-    """The service, with the connection of the task and its check mode."""
+class MoverHost(Protocol):
+    """The host of the task, on which modules run. One that is unreachable, or cannot run them, is a failed result."""
 
-    def __init__(self, context: ModuleContext, play: Play | None = None) -> None:
+    def run(self, module: str, arguments: Mapping[str, Any]) -> Record:
+        """Return the result of a module."""
+
+    def start(self, module: str, arguments: Mapping[str, Any], timeout: int, folder: str) -> Record:
+        """Start a module that may run for so many seconds, and return its job, whose file is in a folder."""
+
+    def look(self, job: str, folder: str) -> Record:
+        """Return the result of a job, nothing while it works."""
+
+
+class Site:
+    """The service, with the connection of the task and its check mode.
+
+    ``meanwhile`` is called about once a second while a batch runs, as long as the run is not interrupted.
+    """
+
+    def __init__(self, context: ModuleContext, play: Play | None = None, mover: MoverHost | None = None) -> None:
         hooks = context.client.hooks
         if hooks.run_objects is None:
             raise InvalidOptions("a workflow runs only inside the controller, as a task of Ansible")
@@ -67,6 +87,8 @@ class Site:
         self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []
         self.wishes: list[Wish] = []
+        self._mover = mover
+        self.meanwhile: Callable[[], None] = do_nothing
         self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
 
     @property
@@ -78,9 +100,35 @@ class Site:
         """Return the time in seconds, which no change of the clock affects."""
         return float(self._hooks.clock.monotonic())
 
+    @property
+    def mover(self) -> MoverHost:
+        """The host of the task. Raise InvalidOptions outside a task of Ansible."""
+        if self._mover is None:
+            raise InvalidOptions("a workflow runs modules on the host of its task only as a task of Ansible")
+        return self._mover
+
+    def require_run(self) -> None:
+        """Raise KeyboardInterrupt once the run has ended, of which this process is a worker."""
+        self._hooks.before_send()
+
     def pause(self, seconds: float) -> None:
-        """Wait before something is tried again."""
-        self._hooks.clock.sleep(seconds)
+        """Wait before something is tried again. Raise KeyboardInterrupt once the run has ended."""
+        for part in (1.0,) * int(seconds) + (seconds % 1,):
+            self.require_run()
+            self._hooks.clock.sleep(part)
+
+    def outlive_run(self, stop: BaseException) -> None:
+        """Let an interrupted workflow end what it has begun, with a session of its own: that of the run ends with it.
+
+        Wait for the calls that ``stop`` has interrupted: what they begin cannot be ended before.
+        """
+        hooks, self.meanwhile = self._context.client.hooks, do_nothing
+        hooks.outlive_parent()
+        own = hooks._replace(new_store=lru_cache(maxsize=None)(MemoryStore))
+        self._hooks = self._context.client.hooks = own
+        if isinstance(stop, TaskInterrupted) and (jobs := stop.result.get("jobs")):
+            with suppress(VirtinfraError):
+                self.read("job_wait", jobs=jobs, wait_timeout=MAX_WAIT_FOR_CALLS)
 
     def show(self, line: str) -> None:
         """Show a line while the task runs."""
@@ -128,6 +176,7 @@ class Site:
         uuids = [str(given.get("uuid", given.get("vm"))) for given in objects]
         job_uuids = {number: jobs[uuid] for number, uuid in enumerate(uuids) if jobs and uuid in jobs}
         hooks: dict[str, Any] = {"job_uuids": job_uuids} if jobs else {}
+        hooks |= {"meanwhile": self.meanwhile}
         hooks |= {"may_begin": window.is_open} if window else {}
         try:
             results = _collect(partial(self._run_objects, **hooks), context, window.reason if window else UNDONE)

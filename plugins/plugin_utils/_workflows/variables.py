@@ -158,6 +158,14 @@ class Play:
         """Return how many hosts of the play have failed or are unreachable."""
         return len(self._variables["ansible_play_hosts_all"]) - len(self._variables["ansible_play_hosts"])
 
+    def list_all(self) -> list[str]:
+        """Return all hosts of the play, also those that have failed. Each task of the play has the same ones."""
+        return list(self._variables["ansible_play_hosts_all"])
+
+    def is_split(self) -> bool:
+        """Return whether the play runs for some of its hosts after the other ones (serial)."""
+        return not set(self._variables["ansible_play_hosts"]).issubset(self.batch)
+
     def list_unreached(self, fact: str) -> list[str]:
         """Return the hosts of later batches of the play that have no such fact, which its role sets, yet."""
         batch = set(self.batch)
@@ -165,8 +173,11 @@ class Play:
         return [host for host in hosts if self.get_fact(host, fact) is None]
 
     def get_fact(self, host: str, name: str) -> Any:
-        """Return a fact of a host, None if it has none."""
-        return self._variables["hostvars"][host].get(name)
+        """Return a fact of a host, None if it has none.
+
+        The containers of Ansible refer to all variables, which a deep copy of them would copy.
+        """
+        return _copy(self._variables["hostvars"][host].get(name))
 
     def read(self, role: str) -> dict[str, Any]:
         """Return the variables of another role, as ``read_variables`` does. Raise InvalidOptions."""

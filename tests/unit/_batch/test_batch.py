@@ -18,7 +18,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import w
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import refusals as _refusals
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore, do_nothing
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import batch as _batch
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
@@ -45,6 +45,7 @@ def run_batch(
     """Run batch as a task inside the controller. All objects share the facts and names of the task."""
     defaults = options.pop("defaults", {})
     shows_diff = options.pop("shows_diff", True)
+    meanwhile = options.pop("meanwhile", do_nothing)
     hooks = {name: options.pop(name) for name in ("before_send", "on_progress", "new_lock") if name in options}
     common = options.pop("common", COMMON if module == "kvm_host" else {})
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
@@ -53,7 +54,7 @@ def run_batch(
         "batch",
         {**connection, "module": module, "common": common, "objects": objects, **options},
         check,
-        run_objects=partial(run_objects, lambda name: defaults, shows_diff=shows_diff),
+        run_objects=partial(run_objects, lambda name: defaults, shows_diff=shows_diff, meanwhile=meanwhile),
         new_store=lambda dummy: store,
         **hooks,
     )
@@ -296,6 +297,13 @@ def test_an_object_that_succeeds_after_a_failure_starts_no_further_one(
     ran = run_batch(sim, objects, common={}, concurrency=2, on_failure="stop", on_progress=end_jobs).result
     assert [result["outcome"] for result in ran["results"]] == ["changed", "failed", "not_started"]
     assert count_operations(sim)["ChangeHostState"] == 1
+
+
+def test_what_the_task_does_meanwhile(sim: Simulator) -> None:
+    """The call runs until it has done that."""
+    sim.reset(latency=600)
+    ran = run_batch(sim, [{"name": "host-1", "state": "disabled"}], common={}, meanwhile=sim.advance)
+    assert ran.result["counts"]["changed"] == 1
 
 
 def test_no_objects(sim: Simulator) -> None:

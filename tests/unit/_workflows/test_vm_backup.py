@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import backup_copying
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_plan import (
     AUTO,
     COMPARED,
@@ -16,13 +18,15 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     Choice,
     Mover,
     Space,
+    VmCopy,
     assign_movers,
-    build_uri,
     choose_due,
     choose_mode,
+    choose_share,
     get_volume_uuid,
     has_session,
     list_copied,
+    list_ended,
     list_lacking,
     read_infos,
     replace_address,
@@ -30,25 +34,21 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_progress import (
     choose_pause,
-    count_turn,
     describe_progress,
     format_bytes,
     format_seconds,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_sessions import describe_remains
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_settings import MARK
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup import MARK, describe_remains
 
 from simulator.launch import Simulator
+from support.backups import BackupRunner, FakeMover, make_point, make_result, make_volume
 from support.module_runner import ModuleRunner
-from support.workflow_runner import WorkflowRun, WorkflowRunner
+from support.workflow_runner import WorkflowRunner
 
-EMPTY = {
-    "item": "localhost",
-    "points": [],
-    "checkpoints": [],
-    "space": {"free_bytes": 50, "total_bytes": 100},
-}
+LOST = {"failed": True, "unreachable": True, "msg": "no route."}
 
 
 @pytest.fixture
@@ -61,19 +61,28 @@ def service(sim: Simulator) -> Simulator:
     return sim
 
 
-def step(work: WorkflowRunner, name: str, given: Any = None, check: bool = False, **variables: Any) -> WorkflowRun:
-    """Run a step of the workflow for all VMs."""
-    values = {"query": ["name~=vm-%"], "repository": "/srv/backups", **variables}
-    return work(
-        "vm_backup", {f"vm_backup_{key}": value for key, value in values.items()}, check, step=name, given=given
-    )
+@pytest.fixture
+def mover(tmp_path: Path) -> FakeMover:
+    return FakeMover(tmp_path / "repository")
 
 
-def plan(work: WorkflowRunner, *movers: Any, check: bool = False, **variables: Any) -> WorkflowRun:
-    """Plan copies with the results of movers, by default of one without points, which have given all VMs."""
-    movers = movers or (EMPTY,)
-    taken = [{"item": mover["item"], "others": mover.get("others", [])} for mover in movers]
-    return step(work, "plan", {"movers": movers, "taken": taken}, check, **variables)
+@pytest.fixture
+def back_up(work: WorkflowRunner, mover: FakeMover) -> BackupRunner:
+    return BackupRunner(work, mover)
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses of the workflow, which take no time."""
+    found: list[float] = []
+    now = 1000.0
+
+    def pause(dummy: Site, seconds: float) -> None:
+        found.append(seconds)
+
+    monkeypatch.setattr(Site, "pause", pause)
+    monkeypatch.setattr(Site, "get_time", lambda self: now + sum(found))
+    return found
 
 
 def statuses(service: Simulator) -> list[str]:
@@ -81,82 +90,81 @@ def statuses(service: Simulator) -> list[str]:
     return [task["status"] for task in service.records("cbttask")]
 
 
-def count_scratch_volumes(service: Simulator) -> int:
-    """Return how many scratch volumes exist."""
-    return sum(volume["name"].startswith("Cbt-volume-of-") for volume in service.records("volume"))
+def open_sessions(service: Simulator, *names: str, description: str = "") -> dict[str, str]:
+    """Open sessions of VMs, as a run that was killed has left them, and return the uuids of the VMs by their names."""
+    vms = {vm["name"]: vm["uuid"] for vm in service.records("vm")}
+    for name in names:
+        given = {"name": f"backup-{vms[name]}", "description": description or MARK, "vm": vms[name]}
+        assert ModuleRunner(service)("cbt_task", {**given, "state": "enabled"}).changed
+    return vms
 
 
-def enable(work: WorkflowRunner, service: Simulator, count: int = 1, **variables: Any) -> list[dict[str, Any]]:
-    """Open the sessions of the first VMs, and return their items."""
-    items = plan(work, **variables).result["next"]["items"]
-    opened = turn(work, items, concurrency=count, per_host=count, **variables)
-    sessions: list[dict[str, Any]] = opened["sessions"]
-    assert statuses(service) == ["Running"] * count
-    return sessions
+def list_scratch_volumes(service: Simulator) -> list[str]:
+    """Return the names of the scratch volumes that are not removed."""
+    return [
+        volume["name"]
+        for volume in service.records("volume")
+        if volume["name"].startswith("Cbt-volume-of-") and volume["status"] != "Deleted"
+    ]
 
 
-def turn(
-    work: WorkflowRunner,
-    items: list[dict[str, Any]],
-    *looked: dict[str, Any],
-    entries: tuple[dict[str, Any], ...] = (),
-    running: tuple[dict[str, Any], ...] = (),
-    **variables: Any,
-) -> dict[str, Any]:
-    """Take a turn, and return what the role does next."""
-    movers = [{"item": "localhost", "running": list(running)}]
-    given = {"turn": "1", "items": items, "entries": entries, "looked": looked, "movers": movers, "asked": []}
-    after: dict[str, Any] = step(work, "turn", given, **variables).result["next"]
-    return after
-
-
-def look_at(session: dict[str, Any], **result: Any) -> dict[str, Any]:
-    """Return what a task that looked at the copy of a session returned."""
-    return {**result, "__vm_backup_copy": {"ansible_job_id": "j1", "__vm_backup_session": session}}
-
-
-def test_a_session_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunner) -> None:
-    planned = plan(work)
-    items = planned.result["next"]["items"]
-    assert (planned.calls, len(items)) == ([], 4)
-    (session,) = enable(work, service)
-    assert session["task_uuid"] is None
-    assert session["mode"] == FULL
-    assert count_scratch_volumes(service) == len(session["volumes"]) > 0
-    assert [export["uri"] for export in session["exports"]] == list(map(build_uri, session["volumes"]))
-    ended = step(work, "end", {"items": [session], "copied": {"failed": False}})
-    (entry,) = ended.result["next"]["entries"]
-    assert (entry["outcome"], entry["session_ended"], entry["error"]) == (FULL, True, None)
-    assert (ended.calls, statuses(service), count_scratch_volumes(service)) == (["DisableCbtTask"], ["Stopped"], 0)
+def test_a_session_from_its_plan_to_its_end(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    ran = back_up()
+    assert (ran.outcomes, ran.errors) == ([FULL] * 4, [None] * 4)
+    calls = ["CreateCbtTask", "EnableCbtTask", "DisableCbtTask"]
+    assert sorted(ran.calls) == sorted(calls * 4)
+    assert (statuses(service), list_scratch_volumes(service)) == (["Stopped"] * 4, [])
     description = service.records("cbttask")[0]["description"]
-    assert description == f"{MARK} It copies to /srv/backups on localhost."
-    again = step(work, "end", {"items": [session], "done": [entry]})
-    assert (again.calls, again.result["next"]["entries"]) == ([], [])
+    assert description == f"{MARK} It copies to {mover.repository} on localhost."
+    assert {(entry["session_ended"], entry["verified"]) for entry in ran.entries.values()} == {(True, True)}
+    # Each copy is one module, and what is known about all copies is one more in each turn.
+    assert (mover.modules.count("backup_point"), "async_status" in mover.modules) == (4, False)
+    assert list(mover.repository.rglob("*.json")) == []
 
 
-def test_the_checkpoint_of_the_repository_is_sent(service: Simulator, work: WorkflowRunner) -> None:
-    (session,) = enable(work, service)
-    step(work, "end", {"items": [session], "copied": {"failed": False}})
-    uuid, checkpoint = session["vm"]["uuid"], session["volumes"][0]["bitmap_name"]
-    point = {"vm_uuid": uuid, "point": "20261126T021500Z", "whole": True, "mode": FULL}
-    known = {"vm_uuid": uuid, "volume_uuid": "v", "checkpoint": checkpoint, "point": point["point"]}
-    mover = {**EMPTY, "points": [point], "checkpoints": [known]}
-    (item,) = plan(work, mover, vms=[uuid]).result["next"]["items"]
-    assert (item["mode"], item["bitmap_name"], bool(item["task_uuid"])) == (AUTO, checkpoint, True)
-    (session,) = turn(work, [item])["sessions"]
-    assert {info["mode"] for info in session["volumes"]} == {"incremental"}
+def test_the_checkpoint_of_the_repository_is_sent(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    back_up(vms=["vm-1"])
+    (copy,) = mover.started
+    uuid, checkpoint = copy["vm"]["uuid"], copy["volumes"][0]["bitmap_name"]
+    mover.points = [make_point(uuid)]
+    mover.checkpoints = [{"vm_uuid": uuid, "checkpoint": checkpoint, "point": mover.points[0]["point"]}]
+    predicted = back_up(check=True, vms=["vm-1"]).entries["vm-1"]
+    assert (predicted["outcome"], predicted["why"]) == ("incremental", "the newest point is 20261126T021500Z")
+    mover.started.clear()
+    assert back_up(vms=["vm-1"]).outcomes == ["incremental"]
+    (copy,) = mover.started
+    assert (copy["mode"], copy["base_checkpoint"]) == (AUTO, checkpoint)
+    assert {info["mode"] for info in copy["volumes"]} == {"incremental"}
     assert len(service.records("cbttask")) == 1
 
 
-def test_leftovers_are_ended_first(service: Simulator, work: WorkflowRunner) -> None:
-    enable(work, service, 2)
-    predicted = plan(work, check=True, state="ended")
-    ended = plan(work, state="ended")
+def test_what_a_copy_gets(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """The rate limit is that of all copies together, and a host may have another address."""
+    variables: dict[str, Any] = {"compression": "zstd", "verify": "all", "min_free_percent": 5, "rate_limit": 90}
+    hosts = {vm["hostUuid"]: "192.0.2.9" for vm in service.records("vm")}
+    back_up(keep={"last": 3}, concurrency=3, host_address=hosts, **variables)
+    for copy in mover.started:
+        assert {**variables, "rate_limit": 30, "repository": str(mover.repository)}.items() <= copy.items()
+        assert (copy["keep"]["last"], len(copy["run"])) == (3, 36)
+        assert {info["nbd_server"] for info in copy["volumes"]} == {"192.0.2.9"}
+    mover.started.clear()
+    back_up(vms=["vm-1"], concurrency=3, rate_limit=90)
+    assert [copy["rate_limit"] for copy in mover.started] == [90]
+
+
+def test_leftovers_are_ended_first(service: Simulator, back_up: BackupRunner) -> None:
+    open_sessions(service, "vm-1", "vm-2")
+    predicted = back_up(check=True, state="ended")
+    ended = back_up(state="ended")
     assert (predicted.calls, ended.calls) == ([], ["DisableCbtTask"] * 2)
-    assert predicted.result["next"] == ended.result["next"]
-    outcomes = sorted(entry["outcome"] for entry in ended.result["next"]["entries"])
-    assert outcomes == ["ended", "ended", "unchanged", "unchanged"]
-    assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"] * 2, 0)
+    assert (predicted.last.report, predicted.is_changed) == (ended.last.report, True)
+    assert {name: entry["outcome"] for name, entry in ended.entries.items()} == {
+        **dict.fromkeys(("vm-1", "vm-2"), "ended"),
+        **dict.fromkeys(("vm-3", "vm-4"), "unchanged"),
+    }
+    assert (statuses(service), list_scratch_volumes(service)) == (["Stopped"] * 2, [])
+    again = back_up(state="ended", repository=None)
+    assert (again.calls, again.is_changed, again.outcomes) == ([], False, ["unchanged"] * 4)
 
 
 def describe_tasks(service: Simulator) -> set[tuple[str, str]]:
@@ -165,49 +173,58 @@ def describe_tasks(service: Simulator) -> set[tuple[str, str]]:
     return {*found}
 
 
-def test_two_repositories_at_once(service: Simulator, work: WorkflowRunner) -> None:
-    """The second run is refused and names the first, also if both have planned before, and ends nothing of it."""
-    here: dict[str, Any] = {"repository": "/srv/a", "mover": ["m1", "m2"]}
-    there: dict[str, Any] = {"repository": "/srv/b", "mover": ["m1"]}
-    early = plan(work, vms=["vm-1"], **there).result["next"]["items"]
-    enable(work, service, vms=["vm-1"], **here)
-    before, name = service.state(), "A run that copies to /srv/a on m1, m2 has a backup session of the VM"
-    entries = [
-        *plan(work, vms=["vm-1"], **there).result["next"]["entries"],
-        *plan(work, check=True, vms=["vm-1"], **there).result["next"]["entries"],
-        *turn(work, early, **there)["entries"],
-        *step(work, "end", {"items": early, "copied": {"failed": False}}, **there).result["next"]["entries"],
-    ]
-    assert [name in str(entry["error"]) for entry in entries] == [True, True, True, False]
-    assert service.state() == before
+def test_two_repositories_at_once(service: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
+    """The second run is refused and names the first, also if that began after its plan, and ends nothing of it."""
+    first = f"{MARK} It copies to /srv/a on m1, m2."
+    name = "A run that copies to /srv/a on m1, m2 has a backup session of the VM"
+    mover = FakeMover(tmp_path / "b", "m1")
+    back_up = BackupRunner(work, mover)
+    later: list[dict[str, str]] = []
+
+    def begin(module: str) -> None:
+        if mover.modules.count("backup_run") == 3 and not later:
+            later.append(open_sessions(service, "vm-1", description=first))
+
+    mover.on_run = begin
+    errors = [str(back_up(vms=["vm-1"]).errors[0])]
+    before = service.state()
+    errors += [str(back_up(check, vms=["vm-1"]).errors[0]) for check in (True, False)]
+    assert ([name in error for error in errors], later != []) == ([True] * 3, True)
+    assert (service.state(), mover.started) == (before, [])
     # The same folder on another data mover is another repository; a mover in common means that the runs see each other.
-    for folder, movers, is_other in (
-        ("/srv/a", ["m3"], True),
-        ("/srv/a", ["m2", "m3"], False),
-        ("/srv//a/", ["m1"], False),
-    ):
-        predicted = plan(work, check=True, vms=["vm-1"], repository=folder, mover=movers).result["next"]["entries"]
-        assert bool(predicted[0]["error"]) == is_other
+    for folder, movers, is_other in (("a", ["m3"], True), ("a", ["m2", "m3"], False), ("a/", ["m1"], False)):
+        description = first.replace("/srv/a", str(tmp_path / "a"))
+        service.change("cbttask", service.records("cbttask")[0]["uuid"], description=description)
+        run = BackupRunner(work, *(FakeMover(tmp_path / f"of-{each}", each) for each in movers))
+        (tmp_path / "a").mkdir(exist_ok=True)
+        predicted = run(check=True, vms=["vm-1"], repository=f"{tmp_path}/{folder}", state="ended")
+        error = str(predicted.errors[0])
+        assert ("A run that copies to" in error) == is_other, error
     # A person ends the session of a run that was killed.
-    assert plan(work, vms=["vm-1"], state="ended", repository=None).calls == ["DisableCbtTask"]
+    assert back_up(vms=["vm-1"], state="ended", repository=None).calls == ["DisableCbtTask"]
 
 
-def test_two_repositories_in_turn(service: Simulator, work: WorkflowRunner) -> None:
+def test_two_repositories_in_turn(service: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
     """The CBT task names the one that uses it, so it is made again."""
-    for folder in ("/srv/a", "/srv/b", "/srv/b"):
-        (session,) = enable(work, service, vms=["vm-1"], repository=folder)
-        assert describe_tasks(service) == {("Running", f"{folder} on localhost.")}
-        step(work, "end", {"items": [session], "copied": {"failed": False}}, repository=folder)
-        assert (statuses(service), count_scratch_volumes(service)) == (["Stopped"], 0)
+    for name in ("a", "b", "b"):
+        mover = FakeMover(tmp_path / name)
+        assert BackupRunner(work, mover)(vms=["vm-1"]).outcomes == [FULL]
+        assert describe_tasks(service) == {("Stopped", f"{mover.repository} on localhost.")}
+        assert list_scratch_volumes(service) == []
 
 
-def test_a_volume_that_is_attached_after_the_plan(service: Simulator, work: WorkflowRunner) -> None:
+def test_a_volume_that_is_attached_after_the_plan(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
     """The manifest gets the VM as it is when its session opens."""
-    items = plan(work, vms=["vm-1"]).result["next"]["items"]
-    volume = items[0]["vm"]["all_volumes"][-1]
-    service.change("volume", volume["uuid"], isShareable=True)
-    (session,) = turn(work, items)["sessions"]
-    assert session["vm"]["all_volumes"][-1]["is_shareable"] is True
+    volume = service.records("vm")[0]["allVolumes"][-1]
+
+    def change(dummy: str) -> None:
+        if mover.modules.count("backup_run") == 2:
+            service.change("volume", volume["uuid"], isShareable=True)
+
+    mover.on_run = change
+    back_up(vms=["vm-1"])
+    volumes = {volume["uuid"]: volume for volume in mover.started[0]["vm"]["all_volumes"]}
+    assert volumes[volume["uuid"]]["is_shareable"] is True
 
 
 def test_a_session_that_lacks_a_volume() -> None:
@@ -218,148 +235,221 @@ def test_a_session_that_lacks_a_volume() -> None:
     assert list_lacking(vm, infos, ["of-*2"]) == list_lacking(vm, infos, ["v2"]) == []
 
 
-def test_volumes_that_are_no_records(service: Simulator, work: WorkflowRunner) -> None:
+def test_volumes_that_are_no_records(service: Simulator, back_up: BackupRunner) -> None:
     service.fault("garbage", operation="QueryVolume", garbage="types", count=None)
-    ended = plan(work, state="ended")
-    assert ended.result["failed_count"] == 0
+    ended = back_up(state="ended")
+    assert ended.last.result["failed_count"] == 0
     assert any("QueryVolume" in warning for warning in ended.warnings)
 
 
-def test_tasks_of_other_products_stay(service: Simulator, work: WorkflowRunner) -> None:
+def test_tasks_of_other_products_stay(service: Simulator, back_up: BackupRunner) -> None:
     """Neither the prefix nor the description alone makes a task ours."""
-    sessions = enable(work, service, 3)
+    open_sessions(service, "vm-1", "vm-2", "vm-3")
     tasks = service.records("cbttask")
     service.change("cbttask", tasks[0]["uuid"], description="nightly")
     service.change("cbttask", tasks[1]["uuid"], name="other-product")
     before = service.state()
-    predicted = plan(work, check=True, vms=[session["vm"]["uuid"] for session in sessions]).result["next"]["entries"]
-    assert [entry["outcome"] for entry in predicted] == ["failed", "failed", FULL]
+    predicted = back_up(check=True, vms=["vm-1", "vm-2", "vm-3"]).entries
+    assert {name: entry["outcome"] for name, entry in predicted.items()} == {
+        "vm-1": "failed",
+        "vm-2": "failed",
+        "vm-3": FULL,
+    }
     assert service.state() == before
-    planned = plan(work, vms=[session["vm"]["uuid"] for session in sessions])
-    assert planned.calls == ["DisableCbtTask"]
+    ran = back_up(vms=["vm-1", "vm-2", "vm-3"])
+    assert ran.calls == ["DisableCbtTask", "EnableCbtTask", "DisableCbtTask"]
     assert statuses(service) == ["Running", "Running", "Stopped"]
-    entries = planned.result["next"]["entries"]
-    assert [entry["outcome"] for entry in entries] == ["failed"] * 2
-    assert "which the role has not created" in entries[0]["error"]
-    ended = step(work, "end", {"items": sessions})
-    assert (ended.calls, statuses(service)) == ([], ["Running", "Running", "Stopped"])
+    assert "which the role has not created" in ran.entries["vm-1"]["error"]
 
 
-def test_a_vm_that_stopped_meanwhile_gets_a_sentence(service: Simulator, work: WorkflowRunner) -> None:
-    (session,) = enable(work, service)
-    service.change("vm", session["vm"]["uuid"], state="Stopped")
-    ended = step(work, "end", {"items": [session], "copied": {"failed": False}})
-    (entry,) = ended.result["next"]["entries"]
+def test_a_vm_that_stopped_meanwhile_gets_a_sentence(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
+    vm = service.records("vm")[0]["uuid"]
+    mover.on_start = lambda dummy: service.change("vm", vm, state="Stopped")
+    entry = back_up(vms=["vm-1"]).entries["vm-1"]
     assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
     for part in ("could not be ended", "the scratch volumes", "remain", "When the VM runs, run the role again"):
         assert part in entry["error"]
-    planned = plan(work, vms=[session["vm"]["uuid"]])
-    assert [each["outcome"] for each in planned.result["next"]["entries"]] == ["failed"]
-    service.change("vm", session["vm"]["uuid"], state="Running")
-    assert plan(work, vms=[session["vm"]["uuid"]]).calls == ["DisableCbtTask"]
-    assert count_scratch_volumes(service) == 0
+    assert back_up(vms=["vm-1"]).outcomes == ["failed"]
+    service.change("vm", vm, state="Running")
+    assert back_up(vms=["vm-1"], state="ended").calls == ["DisableCbtTask"]
+    assert list_scratch_volumes(service) == []
 
 
-def test_a_session_that_cannot_be_opened_is_cleaned_up_at_once(service: Simulator, work: WorkflowRunner) -> None:
+def test_a_session_that_cannot_be_opened_is_cleaned_up_at_once(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
+    """Before the copies of other VMs have ended."""
     service.fault("fail", operation="EnableCbtTask", error={"code": "SYS.1006", "details": "a migration is going on"})
-    items = plan(work).result["next"]["items"]
-    opened = turn(work, items, concurrency=2, per_host=2)
-    (entry,) = opened["entries"]
-    assert (entry["outcome"], "a migration is going on" in entry["error"]) == ("failed", True)
-    assert (len(opened["sessions"]), opened["has_more"]) == (1, True)
+    ran = back_up(concurrency=2, per_host=2)
+    (error,) = filter(None, ran.errors)
+    assert ("a migration is going on" in error, sorted(ran.outcomes)) == (True, ["failed", FULL, FULL, FULL])
+    assert (len(mover.started), statuses(service)) == (3, ["Stopped"] * 4)
 
 
 def test_a_task_that_was_created_is_a_change_though_its_session_failed(
-    service: Simulator, work: WorkflowRunner
+    service: Simulator, back_up: BackupRunner
 ) -> None:
-    items = plan(work).result["next"]["items"]
     service.fault("session_expiry", operation="EnableCbtTask")
-    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": [], "asked": []}
-    ran = step(work, "turn", given)
-    assert (ran.calls[0], ran.result["changed"], ran.result["next"]["sessions"]) == ("CreateCbtTask", True, [])
+    ran = back_up(vms=["vm-1"])
+    assert (ran.calls[0], ran.is_changed, ran.outcomes) == ("CreateCbtTask", True, ["failed"])
 
 
-def test_a_session_that_somebody_else_has_ended_is_no_change(service: Simulator, work: WorkflowRunner) -> None:
-    """The copy is judged as usual. Only a call of a step is a change of it."""
-    opened, other = enable(work, service, 2)
-    plan(work, state="ended", vms=[opened["vm"]["uuid"]])
-    given = {"turn": 1, "items": [opened], "entries": [], "movers": [], "asked": []}
-    turned = step(work, "turn", {**given, "looked": [look_at(opened, finished=1)]})
-    ended = step(work, "end", {"items": [opened], "copied": {"failed": False}})
-    for ran in (turned, ended, plan(work, state="ended", vms=[opened["vm"]["uuid"]])):
-        assert (ran.calls, ran.result["changed"]) == ([], False)
-        assert [entry["error"] for entry in ran.result["next"]["entries"]] == [None]
-    last = step(work, "turn", {**given, "items": [other], "looked": [look_at(other, finished=1)]})
-    assert (last.calls, last.result["changed"]) == (["DisableCbtTask"], True)
+def test_a_session_that_somebody_else_has_ended(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """The copy is judged as usual."""
+
+    def end(dummy: Any) -> None:
+        task = service.records("cbttask")[0]["uuid"]
+        ModuleRunner(service)("cbt_task", {"uuid": task, "state": "disabled"})
+
+    mover.on_start = end
+    ran = back_up(vms=["vm-1"])
+    assert (ran.outcomes, ran.errors, statuses(service)) == ([FULL], [None], ["Stopped"])
 
 
-def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, work: WorkflowRunner) -> None:
+def shrink_storages(service: Simulator) -> None:
+    """Let the storages have as little free space as the role keeps free."""
     for storage in service.records("primarystorage"):
         service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
-    predicted = plan(work, check=True)
-    opened = turn(work, plan(work).result["next"]["items"], per_host=4)
-    assert (statuses(service), opened["sessions"], opened["has_more"]) == ([], [], False)
-    assert len(opened["entries"]) == 4
-    for entry in (*predicted.result["next"]["entries"], *opened["entries"]):
-        assert "too little space for the scratch volumes" in entry["error"]
 
 
-def test_a_vm_waits_for_the_space_that_others_give_back(service: Simulator, work: WorkflowRunner) -> None:
-    items = plan(work).result["next"]["items"]
-    (first,) = turn(work, items, concurrency=1)["sessions"]
+def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulator, back_up: BackupRunner) -> None:
+    shrink_storages(service)
+    predicted, ran = back_up(check=True), back_up(per_host=4)
+    assert (statuses(service), ran.calls) == ([], [])
+    for error in (*predicted.errors, *ran.errors):
+        assert "too little space for the scratch volumes" in str(error)
+    assert len(predicted.errors) == len(ran.errors) == 4
+
+
+def test_a_vm_waits_for_the_space_that_others_give_back(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """With room for the scratch volumes of one, they are copied one after the other."""
+    for volume in service.records("volume"):
+        service.change("volume", volume["uuid"], size=1 << 30)
     for storage in service.records("primarystorage"):
-        service.change("primarystorage", storage["uuid"], availableCapacity=storage["totalCapacity"] // 10)
-    waiting = turn(work, items, look_at(first, finished=0), concurrency=2, per_host=2)
-    assert (waiting["sessions"], waiting["entries"], waiting["has_more"]) == ([], [], True)
+        free = storage["totalCapacity"] // 10 + (2 << 30)
+        service.change("primarystorage", storage["uuid"], availableCapacity=free)
+    mover.results = {"vm-1": None}
+    mover.on_run = lambda dummy: mover.results.clear() if pauses else None
+    open_at_start: list[int] = []
+    mover.on_start = lambda dummy: open_at_start.append(statuses(service).count("Running"))
+    ran = back_up(vms=["vm-1", "vm-3"], concurrency=2, per_host=2)
+    assert (ran.outcomes, open_at_start, pauses) == ([FULL] * 2, [1] * 2, [1])
 
 
-def test_the_copy_that_ends_first_has_its_session_ended_first(service: Simulator, work: WorkflowRunner) -> None:
-    """The next session opens in its place, and those whose copies run stay open."""
-    items = plan(work).result["next"]["items"]
-    slow, fast = turn(work, items, concurrency=2, per_host=2)["sessions"]
-    nothing = turn(work, items, look_at(slow, finished=0), look_at(fast, finished=0), concurrency=2, per_host=2)
-    assert (nothing["entries"], nothing["sessions"], statuses(service)) == ([], [], ["Running"] * 2)
-    assert [copy["ansible_job_id"] for copy in nothing["copies"]] == ["j1", "j1"]
-    assert not any("volumes" in copy["__vm_backup_session"] for copy in nothing["copies"])
-    slow, fast = (copy["__vm_backup_session"] for copy in nothing["copies"])
-    after = turn(work, items, look_at(slow, finished=0), look_at(fast, finished=1), concurrency=2, per_host=2)
-    assert [(entry["vm_uuid"], entry["outcome"]) for entry in after["entries"]] == [(fast["vm"]["uuid"], FULL)]
-    assert [copy["__vm_backup_session"]["vm"] for copy in after["copies"]] == [slow["vm"]]
-    assert [session["vm"]["uuid"] for session in after["sessions"]] == [items[2]["vm"]["uuid"]]
-    assert (statuses(service).count("Running"), after["has_more"]) == (2, True)
-    left = [item for item in items if item["vm"]["uuid"] == slow["vm"]["uuid"]]
-    last = turn(work, left, look_at(slow, unreachable=True))
-    assert (last["entries"][0]["outcome"], last["has_more"], statuses(service).count("Running")) == ("failed", False, 1)
+def test_the_copy_that_ends_first_has_its_session_ended_first(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """The next session opens in its place, and those whose copies run stay open. A pause is half of what is left."""
+    slow = service.records("vm")[0]
+    mover.results = {"vm-1": None}
+    progress = {"step": "copy", "volume_uuid": "v", "bytes_done": 1, "bytes_total": 2, "bytes_per_second": 1}
+    mover.running = [{**progress, "vm_uuid": slow["uuid"], "seconds_left": 10}]
+    open_at_start: list[int] = []
+    mover.on_start = lambda dummy: open_at_start.append(statuses(service).count("Running"))
+
+    def end(dummy: str) -> None:
+        if pauses:
+            mover.results.clear()
+
+    mover.on_run = end
+    ran = back_up(concurrency=2, per_host=2)
+    assert ([entry["vm"] for entry in ran.last.report][-1], ran.outcomes) == ("vm-1", [FULL] * 4)
+    assert (pauses, max(open_at_start)) == ([5], 2)
 
 
-def test_no_session_opens_for_a_mover_that_is_lost(service: Simulator, work: WorkflowRunner) -> None:
-    """It is not asked again; the VMs of other movers are copied."""
-    first, *others = plan(work, concurrency=1).result["next"]["items"]
-    items = [{**first, "mover": "gone"}, *others]
-    results = [{"item": "gone", "unreachable": True, "msg": "no route"}, {"item": "localhost", "running": []}]
-    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": results, "asked": ["gone", "localhost"]}
-    after = step(work, "turn", given, concurrency=4, per_host=4).result["next"]
-    assert [entry["error"] for entry in after["entries"]] == [
-        "The data mover gone cannot be reached any more. No session was opened."
-    ]
-    assert (len(after["sessions"]), after["movers"], statuses(service)) == (3, ["localhost"], ["Running"] * 3)
+def test_a_mover_that_is_lost_while_it_copies(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """Its sessions are ended after a while, in which its connection may come back, and no others are opened."""
+    mover.on_start = lambda dummy: setattr(mover, "failure", LOST)
+    ran = back_up(concurrency=1)
+    lost, *others = map(str, ran.errors)
+    assert lost.startswith("The data mover localhost could not be reached for 12")
+    assert others == ["The data mover localhost cannot be reached any more. No session was opened."] * 3
+    assert (statuses(service), len(mover.started), sum(pauses) > 120) == (["Stopped"], 1, True)
 
 
-def test_a_copy_that_its_mover_does_not_end(service: Simulator, work: WorkflowRunner) -> None:
-    (session,) = enable(work, service)
-    late = {**session, "opened": session["opened"] - 100}
-    (entry,) = turn(work, [session], look_at(late, finished=0), timeout=30)["entries"]
-    assert (entry["error"], entry["session_ended"], statuses(service)) == (
-        "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm.",
-        True,
-        ["Stopped"],
-    )
+def test_a_connection_that_comes_back(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """The result of a copy that has ended meanwhile is there. While it is gone, no session opens."""
+    mover.on_start = lambda dummy: setattr(mover, "failure", None if pauses else LOST)
+
+    def come_back(dummy: str) -> None:
+        if mover.failure and len(pauses) == 3:
+            assert len(mover.started) == 1
+            mover.failure = None
+
+    mover.on_run = come_back
+    ran = back_up(concurrency=1)
+    assert (ran.outcomes, ran.errors) == ([FULL] * 4, [None] * 4)
 
 
-def test_the_rate_limit_is_that_of_all_copies_together(service: Simulator, work: WorkflowRunner) -> None:
-    items = plan(work).result["next"]["items"]
-    assert turn(work, items, rate_limit=90, concurrency=3)["rate_limit"] == 30
-    assert turn(work, items[:1], rate_limit=90, concurrency=3)["rate_limit"] == 90
+def test_a_copy_that_ended_during_a_long_loss_is_found(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """Its point is in the repository, and has the checkpoints of the session."""
+
+    def lose(copy: dict[str, Any]) -> None:
+        mover.failure = LOST
+        volumes = [make_volume(info["volume"]["volume_uuid"], info["bitmap_name"]) for info in copy["volumes"]]
+        old = [make_volume(info["volume"]["volume_uuid"], "earlier") for info in copy["volumes"]]
+        uuid = copy["vm"]["uuid"]
+        mover.points = [make_point(uuid, "20261101T000000Z", volumes=old), make_point(uuid, volumes=volumes)]
+
+    mover.on_start = lose
+    mover.on_run = lambda module: setattr(mover, "failure", None if module == "backup_point_info" else mover.failure)
+    ran = back_up(vms=["vm-1"])
+    entry = ran.entries["vm-1"]
+    assert (entry["outcome"], entry["point"], entry["error"]) == (FULL, "20261126T021500Z", None)
+
+
+@pytest.mark.parametrize("looked", [{}, {"failed": True, "msg": "Killed"}])
+def test_a_copy_without_a_result(
+    service: Simulator,
+    back_up: BackupRunner,
+    mover: FakeMover,
+    pauses: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    looked: dict[str, Any],
+) -> None:
+    """Its job is asked for. One that its mover does not end has its session ended after vm_backup_timeout."""
+    mover.results = {"vm-1": None}
+    monkeypatch.setattr(FakeMover, "look", lambda *dummy: looked)
+    entry = back_up(vms=["vm-1"], timeout=30).entries["vm-1"]
+    late = "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm."
+    assert (entry["error"], entry["session_ended"], statuses(service)) == (looked.get("msg", late), True, ["Stopped"])
+    assert (sum(pauses) > 90) == (not looked)
+
+
+def test_a_copy_that_does_not_start(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeMover, "start", lambda *dummy: {"failed": True, "msg": "no room for a job."})
+    assert back_up(vms=["vm-1"]).errors == ["The copy could not be started on localhost: no room for a job."]
+    assert statuses(service) == ["Stopped"]
+
+
+def test_a_run_shows_that_it_works_while_the_service_does(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Copies end that do not hear of their run, and other runs take its VMs."""
+    batch, beats = Site.batch, list[int]()
+
+    def work_for_long(self: Site, *arguments: Any, **common: Any) -> Any:
+        self.pause(60)
+        self.meanwhile()
+        beats.append(mover.modules.count("backup_run"))
+        return batch(self, *arguments, **common)
+
+    monkeypatch.setattr(Site, "batch", work_for_long)
+    assert back_up(vms=["vm-1"]).outcomes == [FULL]
+    # The first batch, which ends what earlier runs left, is before the copies.
+    assert (len(beats) > 3, beats[1:]) == (True, sorted({*beats[1:]}))
 
 
 @pytest.mark.parametrize(
@@ -369,28 +459,6 @@ def test_the_rate_limit_is_that_of_all_copies_together(service: Simulator, work:
 def test_when_a_copy_is_looked_at_again(left: int | None, age: float, expected: float) -> None:
     assert choose_pause({"seconds_left": left}, age) == expected
     assert choose_pause(None, 0) == 1
-
-
-def test_many_turns_are_not_nested_deeply() -> None:
-    """As the files of the role include each other."""
-    after, deepest = count_turn(0, has_more=True), 0
-
-    def take_turn(levels: int) -> None:
-        nonlocal after, deepest
-        deepest = max(deepest, levels)
-        after = count_turn(after["turn"], has_more=after["turn"] < 60_000)
-
-    levels = {"all": 0, "row": 0, "turn": 0}
-    while after["has_more"]:
-        take_turn(sum(levels.values()) + 3)
-        if after["same_row"]:
-            levels["turn"] += 1
-        elif after["next_row"]:
-            levels.update(turn=0, row=levels["row"] + 1)
-        else:
-            levels.update(turn=0, row=0, all=levels["all"] + 1)
-    assert after["turn"] == 60_001
-    assert deepest < 125
 
 
 def test_the_line_about_a_copy() -> None:
@@ -413,205 +481,160 @@ def test_sizes_and_times() -> None:
     assert [format_seconds(seconds) for seconds in (0.2, 60, 3600)] == ["0 s", "1 min", "1 h"]
 
 
-def test_no_session_opens_without_room_in_the_repository(service: Simulator, work: WorkflowRunner) -> None:
-    planned = plan(work, min_free_percent=51)
-    assert (planned.calls, planned.result["next"]["items"]) == ([], [])
-    for entry in planned.result["next"]["entries"]:
-        assert "The repository on the data mover localhost has too little space" in entry["error"]
+def test_no_session_opens_without_room_in_the_repository(service: Simulator, back_up: BackupRunner) -> None:
+    ran = back_up(min_free_percent=51)
+    assert (ran.calls, len(ran.errors)) == ([], 4)
+    for error in ran.errors:
+        assert "The repository on the data mover localhost has too little space" in str(error)
 
 
-def test_check_mode_predicts_and_writes_nothing(service: Simulator, work: WorkflowRunner) -> None:
-    predicted = plan(work, check=True)
-    assert (predicted.calls, predicted.result["changed"]) == ([], True)
-    assert len(predicted.reads) == len({*predicted.reads})
-    assert predicted.result["next"]["items"] == []
-    assert [entry["outcome"] for entry in predicted.result["next"]["entries"]] == [FULL] * 4
+def test_check_mode_predicts_and_writes_nothing(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    predicted = back_up(check=True)
+    assert (predicted.calls, predicted.is_changed, predicted.outcomes) == ([], True, [FULL] * 4)
+    assert (mover.started, list(mover.repository.rglob("*.json"))) == ([], [])
+    reads = predicted.ran[2].reads
+    assert len(reads) == len({*reads})
 
 
-def test_what_the_first_step_selects(service: Simulator, work: WorkflowRunner) -> None:
-    """The role asks the movers about the repository, if there is one, and the run has time."""
-    selected = step(work, "select", mover=["m1", "m2"], vms=["vm-1"], timeout=100).result["next"]
-    uuid = service.records("vm")[0]["uuid"]
-    assert (selected["vm_uuids"], selected["movers"], selected["repository"]) == ([uuid], ["m1", "m2"], "/srv/backups")
-    assert (selected["owner"]["patience"], len(selected["run"])) == (1000, 36)
-    ended = step(work, "select", state="ended", repository=None, mover=["m1"]).result["next"]
-    assert (ended["movers"], len(ended["vm_uuids"])) == ([], 4)
-    assert step(work, "select", query=["name=nobody"], allow_empty=True).result["next"]["vm_uuids"] == []
+def test_a_first_run_makes_the_repository(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """Also after a run that has ended without giving its VMs back."""
+    (mover.repository / "repository.txt").unlink()
+    assert all("is not a repository" in str(error) for error in back_up().errors)
+    assert back_up(check=True, initialize=True).outcomes == [FULL] * 4
+    assert back_up(initialize=True).outcomes == [FULL] * 4
+    assert any("is a repository already" in warning for warning in back_up(initialize=True).warnings)
 
 
-def test_a_vm_that_does_not_run_is_skipped(service: Simulator, work: WorkflowRunner) -> None:
-    """The others are copied. Without one to copy, no turn is taken, and nothing has changed."""
-    first = service.records("vm")[0]
-    service.change("vm", first["uuid"], state="Stopped")
-    planned = plan(work).result["next"]
-    (entry,) = planned["entries"]
-    assert (entry["vm"], entry["outcome"]) == ("vm-1", "skipped")
+def test_a_vm_that_does_not_run_is_skipped(service: Simulator, back_up: BackupRunner) -> None:
+    """The others are copied. Without one to copy, nothing has changed."""
+    service.change("vm", service.records("vm")[0]["uuid"], state="Stopped")
+    ran = back_up()
+    entry = ran.entries["vm-1"]
+    assert (entry["outcome"], ran.outcomes.count(FULL)) == ("skipped", 3)
     assert entry["error"] == entry["why"] == "The VM is Stopped. A backup session needs a running VM."
-    assert (len(planned["items"]), planned["has_more"], planned["movers"]) == (3, True, ["localhost"])
-    assert planned["turn"] == 1
     for check in (True, False):
-        alone = plan(work, vms=["vm-1"], check=check).result
-        assert (alone["changed"], alone["next"]["has_more"]) == (False, False)
+        assert not back_up(check, vms=["vm-1"]).is_changed
 
 
-def test_the_smallest_vm_is_copied_first(service: Simulator, work: WorkflowRunner) -> None:
+def test_the_smallest_vm_is_copied_first(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
     for number, vm in enumerate(service.records("vm")):
         service.change("volume", vm["rootVolumeUuid"], size=(10 - number) << 30)
-    sizes = [sum_sizes(item["vm"]) for item in plan(work).result["next"]["items"]]
-    assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1]
-
-
-def test_what_is_planned_for_each_vm(service: Simulator, work: WorkflowRunner) -> None:
-    """Check mode predicts the same. The tasks of a user copy all that a session shows."""
-    uuid = service.records("vm")[0]["uuid"]
-    point = {"vm_uuid": uuid, "point": "20261126T021500Z", "whole": True, "mode": FULL}
-    known = {"vm_uuid": uuid, "volume_uuid": "v", "checkpoint": "bitmap-1", "point": point["point"]}
-    mover = {**EMPTY, "item": "m1", "points": [point], "checkpoints": [known]}
-    (item,) = plan(work, mover, vms=[uuid]).result["next"]["items"]
-    assert (item["mover"], item["outcome"], item["bitmap_name"]) == ("m1", "incremental", "bitmap-1")
-    (entry,) = plan(work, mover, vms=[uuid], check=True).result["next"]["entries"]
-    assert (entry["outcome"], entry["why"]) == ("incremental", "the newest point is 20261126T021500Z")
-    assert (item["why"], entry["error"]) == (entry["why"], None)
-    (item,) = plan(work, mover, vms=[uuid], copy_tasks="copy.yml").result["next"]["items"]
-    assert (item["mode"], item["why"]) == (FULL, "the tasks of vm_backup_copy_tasks have copied it")
-    assert item["bitmap_name"] is None
-    full = {**mover, "space": {"free_bytes": 0, "total_bytes": 100}}
-    assert len(plan(work, full, vms=[uuid], copy_tasks="copy.yml").result["next"]["items"]) == 1
+    back_up(concurrency=1)
+    sizes = [sum_sizes(copy["vm"]) for copy in mover.started]
+    assert (len(sizes), sizes) == (4, sorted(sizes))
 
 
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
-        ({"unreachable": True, "msg": "no route."}, "no route."),
+        (LOST, "no route."),
         ({"failed": True, "msg": "no permission"}, "no permission."),
-        ({"unreachable": True}, "it is unreachable."),
+        ({"failed": True, "unreachable": True}, "it is unreachable."),
+        (
+            {
+                "failed": True,
+                "msg": "Module failed: No start of json char found\nSee stdout/stderr for the returned output.",
+                "module_stderr": "Traceback (most recent call last):\nImportError: libpython3.9.so: not found\n",
+            },
+            "its Python has failed: ImportError: libpython3.9.so: not found.",
+        ),
     ],
 )
-@pytest.mark.parametrize("place", ["movers", "taken"])
+@pytest.mark.parametrize("module", ["backup_run", "backup_point_info"])
 def test_a_mover_that_cannot_be_used(
-    service: Simulator, work: WorkflowRunner, place: str, result: dict[str, Any], reason: str
+    service: Simulator, work: WorkflowRunner, tmp_path: Path, module: str, result: dict[str, Any], reason: str
 ) -> None:
-    """Its VMs are those of the others, if there are any."""
-    lost = {**result, "item": "m1"}
-    given: dict[str, list[dict[str, Any]]] = {
-        "movers": [{**EMPTY, "item": "m1"}],
-        "taken": [{"item": "m1", "others": []}],
-    }
-    given[place] = [lost]
-    planned = step(work, "plan", given).result["next"]
-    assert {entry["error"] for entry in planned["entries"]} == {f"The data mover m1 cannot be used: {reason}"}
-    assert (planned["items"], planned["movers"], len(planned["entries"])) == ([], [], 4)
-    both = {
-        "movers": [*given["movers"], {**EMPTY, "item": "m2"}],
-        "taken": [*given["taken"], {"item": "m2", "others": []}],
-    }
-    planned = step(work, "plan", both).result["next"]
-    assert ({item["mover"] for item in planned["items"]}, planned["movers"], planned["entries"]) == ({"m2"}, ["m2"], [])
+    """Its VMs are those of the others, if there are any; if not, what earlier runs left is ended all the same."""
+    lost, sound = (FakeMover(tmp_path / name, name) for name in ("m1", "m2"))
+    lost.on_run = lambda name: setattr(lost, "failure", result if name == module else None)
+    open_sessions(service, "vm-1")
+    ran = BackupRunner(work, lost)()
+    assert set(ran.errors) == {f"The data mover m1 cannot be used: {reason}"}
+    assert (ran.calls, ran.is_changed, len(ran.errors)) == (["DisableCbtTask"], True, 4)
+    again = BackupRunner(work, lost)()
+    assert (again.calls, again.is_changed) == ([], False)
+    both = BackupRunner(work, lost, sound)(repository=str(sound.repository))
+    assert (both.outcomes, len(lost.started), len(sound.started)) == ([FULL] * 4, 0, 4)
 
 
-def test_all_reasons_are_named_if_no_mover_can_be_used(service: Simulator, work: WorkflowRunner) -> None:
-    lost = [{"item": f"m{number}", "unreachable": True, "msg": f"no route {number}"} for number in (1, 2)]
-    planned = step(work, "plan", {"movers": lost, "taken": lost}, vms=["vm-1"]).result["next"]
-    assert planned["entries"][0]["error"] == (
-        "The data mover m1 cannot be used: no route 1. The data mover m2 cannot be used: no route 2."
-    )
+def test_all_reasons_are_named_if_no_mover_can_be_used(
+    service: Simulator, work: WorkflowRunner, tmp_path: Path
+) -> None:
+    movers = [FakeMover(tmp_path / "repository", name) for name in ("m1", "m2")]
+    for mover in movers:
+        mover.failure = {"failed": True, "unreachable": True, "msg": f"no route to {mover.name}"}
+    assert BackupRunner(work, *movers)(vms=["vm-1"]).errors == [
+        "The data mover m1 cannot be used: no route to m1. The data mover m2 cannot be used: no route to m2."
+    ]
 
 
-def test_tasks_whose_vms_the_service_hides(service: Simulator, work: WorkflowRunner) -> None:
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_two_movers_share_the_vms(service: Simulator, work: WorkflowRunner, tmp_path: Path, is_shared: bool) -> None:
+    """With a repository of each, or one that both use; the limit for a host holds in any case."""
+    movers = [FakeMover(tmp_path / ("one" if is_shared else name), name) for name in ("m1", "m2")]
+    ran = BackupRunner(work, *movers)(repository=str(movers[0].repository))
+    assert (ran.outcomes, ran.errors) == ([FULL] * 4, [None] * 4)
+    hosts = [{copy["vm"]["host_uuid"] for copy in mover.started} for mover in movers]
+    assert ([len(mover.started) for mover in movers], len(hosts[0] & hosts[1])) == ([2, 2], 0)
+    assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_a_service_that_fails_before_the_copies(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """Each VM has an entry, and is given back."""
+    service.fault("fail", operation="QueryCbtTask", count=None, error={"code": "SYS.1006", "details": "no database"})
+    ran = back_up()
+    assert ["no database" in str(error) for error in ran.errors] == [True] * 4
+    assert (list(mover.repository.rglob("*.json")), ran.calls) == ([], [])
+
+
+def test_tasks_whose_vms_the_service_hides(service: Simulator, back_up: BackupRunner) -> None:
     """Those of the role have the uuid of the VM in their names. Others do not belong to the VM because of a name."""
-    (session,) = enable(work, service)
-    uuid, (task,) = session["vm"]["uuid"], service.records("cbttask")
-    step(work, "end", {"items": [session]})
+    back_up(vms=["vm-1"])
+    (task,) = service.records("cbttask")
     service.change("cbttask", task["uuid"], resourceRefs=None)
-    (item,) = plan(work, vms=[uuid]).result["next"]["items"]
-    assert item["task_uuid"] == task["uuid"]
-    service.change("cbttask", task["uuid"], description="theirs")
-    (item,) = plan(work, vms=[uuid]).result["next"]["items"]
-    assert item["task_uuid"] is None
+    assert back_up(vms=["vm-1"]).calls == ["EnableCbtTask", "DisableCbtTask"]
+    service.change("cbttask", task["uuid"], description="theirs", resourceRefs=None)
+    assert back_up(check=True, vms=["vm-1"]).outcomes == [FULL]
 
 
-def test_a_session_without_volumes(service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is ended at once. A turn that only opens sessions is a change, too."""
-    items = plan(work).result["next"]["items"][:1]
-    given = {"turn": 1, "items": items, "entries": [], "looked": [], "movers": [], "asked": []}
-    assert step(work, "turn", given).result["changed"]
-    step(work, "end", {"items": items})
+def test_a_session_without_volumes(service: Simulator, back_up: BackupRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended at once."""
     batch = Site.batch
 
     def lose_volumes(self: Site, *arguments: Any, **common: Any) -> Any:
         return [{**result, "volume_cbt_backup_infos": None} for result in batch(self, *arguments, **common)]
 
     monkeypatch.setattr(Site, "batch", lose_volumes)
-    after = turn(work, items)
-    assert [entry["error"] for entry in after["entries"]] == ["The service has returned no volumes to copy."]
-    assert (after["sessions"], statuses(service)) == ([], ["Stopped"])
+    assert back_up(vms=["vm-1"]).errors == ["The service has returned no volumes to copy."]
+    assert statuses(service) == ["Stopped"]
 
 
-def test_ended_sessions_are_a_change(service: Simulator, work: WorkflowRunner) -> None:
-    """Also if the VM is not copied then."""
-    (session,) = enable(work, service)
-    broken = {"item": "localhost", "failed": True, "msg": "no"}
-    ran = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=[session["vm"]["uuid"]])
-    assert (ran.calls, ran.result["changed"], ran.result["next"]["items"]) == (["DisableCbtTask"], True, [])
-    again = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=[session["vm"]["uuid"]])
-    assert (again.calls, again.result["changed"]) == ([], False)
-
-
-def test_what_the_tasks_of_the_role_get(service: Simulator, work: WorkflowRunner) -> None:
-    """Either the role or the tasks of the user copy the sessions, of which the latter have one at a time."""
-    items = plan(work).result["next"]["items"]
-    variables: dict[str, Any] = {"compression": "zstd", "verify": "all", "timeout": 70, "min_free_percent": 5}
-    after = turn(work, items, per_host=2, keep={"last": 3}, **variables)
-    assert {**variables, "repository": "/srv/backups", "copy_tasks": None}.items() <= after.items()
-    assert after["keep"]["last"] == 3
-    assert (len(after["sessions"]), after["sessions_for_tasks"], after["rate_limit"]) == (4, [], 0)
-    step(work, "end", {"items": items})
-    after = turn(work, items, per_host=2, copy_tasks="copy.yml", rate_limit=2)
-    assert (after["sessions"], len(after["sessions_for_tasks"]), after["copy_tasks"]) == ([], 1, "copy.yml")
-    assert after["rate_limit"] == 1
-
-
-def test_another_address_of_the_host_of_a_vm(service: Simulator, work: WorkflowRunner) -> None:
-    """In the volumes for the role, and in the exports for tasks."""
-    items = plan(work).result["next"]["items"]
-    host = items[0]["vm"]["host_uuid"]
-    (session,) = turn(work, items[:1], host_address={host: "192.0.2.9"})["sessions"]
-    assert {info["nbd_server"] for info in session["volumes"]} == {"192.0.2.9"}
-    volumes = {volume["uuid"]: volume for volume in items[0]["vm"]["all_volumes"]}
-    for export in session["exports"]:
-        assert export["uri"].startswith("nbd://192.0.2.9:")
-        assert export["device_id"] == volumes[export["volume_uuid"]]["device_id"]
-
-
-def test_storages_that_cannot_be_read(service: Simulator, work: WorkflowRunner) -> None:
+def test_storages_that_cannot_be_read(service: Simulator, back_up: BackupRunner) -> None:
     """No session opens without knowing whether its scratch volumes have room."""
-    items = plan(work).result["next"]["items"]
-    service.fault("fail", operation="QueryPrimaryStorage", error={"code": "SYS.1006", "details": "no database"})
-    after = turn(work, items, per_host=2)
-    assert [(entry["vm_uuid"], entry["outcome"]) for entry in after["entries"]] == [
-        (item["vm"]["uuid"], "failed") for item in items
-    ]
-    assert ("no database" in after["entries"][0]["error"], after["has_more"], statuses(service)) == (True, False, [])
+    error = {"code": "SYS.1006", "details": "no database"}
+    service.fault("fail", operation="QueryPrimaryStorage", error=error, count=None)
+    ran = back_up(per_host=2)
+    assert ["no database" in str(error) for error in ran.errors] == [True] * 4
+    assert statuses(service) == []
 
 
-def test_a_session_that_stays_open_although_it_was_ended(service: Simulator, work: WorkflowRunner) -> None:
+def test_a_session_that_stays_open_although_it_was_ended(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
     """A successful call does not prove anything."""
-    sessions = enable(work, service, 2)
     batch = Site.batch
 
-    def end_the_first(self: Site, module: str, objects: Any, *rest: Any, **common: Any) -> Any:
-        results = batch(self, module, objects[:1], *rest, **common)
-        return results * 2
+    def end_none(self: Site, module: str, objects: Any, *rest: Any, **common: Any) -> Any:
+        if common.get("state") == "disabled":
+            return [{"failed": False, "changed": True} for dummy in objects]
+        return batch(self, module, objects, *rest, **common)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Site, "batch", end_the_first)
-        ended = step(work, "end", {"items": sessions, "copied": {"failed": False}}).result["next"]
-    outcomes = {entry["vm"]: (entry["outcome"], entry["session_ended"]) for entry in ended["entries"]}
-    assert sorted(outcomes.values()) == [("failed", False), (FULL, True)]
-    (error,) = (entry["error"] for entry in ended["entries"] if entry["error"])
-    assert "could not be ended, and the scratch volumes" in error
-    assert "remain: the service shows the status Running. When the VM runs, run the role again" in error
+        patch.setattr(Site, "batch", end_none)
+        entry = back_up(vms=["vm-1"]).entries["vm-1"]
+    assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
+    assert "could not be ended, and the scratch volumes" in entry["error"]
+    assert "remain: the service shows the status Running. When the VM runs, run the role again" in entry["error"]
 
 
 def test_remains_of_unknown_volumes() -> None:
@@ -622,156 +645,176 @@ def test_remains_of_unknown_volumes() -> None:
     )
 
 
-def test_it_is_not_known_whether_sessions_have_ended(service: Simulator, work: WorkflowRunner) -> None:
-    (session,) = enable(work, service)
-    service.fault("fail", operation="QueryCbtTask", count=None, error={"code": "SYS.1006", "details": "no database"})
-    ended = step(work, "end", {"items": [session], "copied": {"failed": False}}).result
-    (entry,) = ended["next"]["entries"]
-    assert (entry["outcome"], entry["session_ended"], ended["changed"]) == ("failed", False, False)
+def test_it_is_not_known_whether_sessions_have_ended(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
+    error = {"code": "SYS.1006", "details": "no database"}
+    mover.on_start = lambda dummy: service.fault("fail", operation="QueryCbtTask", count=None, error=error)
+    entry = back_up(vms=["vm-1"]).entries["vm-1"]
+    assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
     assert entry["error"].startswith("It is not known whether the backup session was ended: ")
     assert entry["error"].endswith("Run the role again.")
 
 
-def list_scratch_volumes(service: Simulator) -> list[str]:
-    """Return the names of the scratch volumes that are not removed."""
-    return [
-        volume["name"]
-        for volume in service.records("volume")
-        if volume["name"].startswith("Cbt-volume-of-") and volume["status"] != "Deleted"
-    ]
-
-
-def test_scratch_volumes_of_a_vm_that_was_destroyed(service: Simulator, work: WorkflowRunner) -> None:
+def test_scratch_volumes_of_a_vm_that_was_destroyed(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
     """Its CBT task goes with it, and leaves them. Volumes that are not known to be those of the session stay."""
-    (session,) = enable(work, service)
-    scratch = list_scratch_volumes(service)
-    others = [volume["uuid"] for volume in service.records("volume") if volume["type"] == "Data"]
-    ModuleRunner(service)("vm", {"uuid": session["vm"]["uuid"], "state": "absent"})
-    assert (statuses(service), list_scratch_volumes(service)) == ([], scratch)
-    foreign = next(uuid for uuid in others if uuid not in session["scratch_volumes"])
-    listed = {**session, "scratch_volumes": [*session["scratch_volumes"], foreign]}
-    service.change("volume", foreign, description="mine", vmInstanceUuid=None)
-    ended = step(work, "end", {"items": [listed], "copied": {"failed": True, "msg": "the export was cut."}})
-    (entry,) = ended.result["next"]["entries"]
-    assert (ended.calls, list_scratch_volumes(service)) == (["DeleteDataVolume"] * len(scratch), [])
-    assert (entry["outcome"], entry["session_ended"]) == ("failed", False)
-    assert f"({foreign}) remain. Delete them in the service." in entry["error"]
-    again = step(work, "end", {"items": [session], "copied": {"failed": True, "msg": "the export was cut."}})
-    assert again.result["next"]["entries"][0]["session_ended"]
+    vm = service.records("vm")[0]
+    mover.results = {"vm-1": {"failed": True, "msg": "the export was cut."}}
+    found: list[str] = []
+
+    def destroy(dummy: Any) -> None:
+        found.extend(list_scratch_volumes(service))
+        ModuleRunner(service)("vm", {"uuid": vm["uuid"], "state": "absent"})
+        kept = next(each for each in service.records("volume") if each["name"] == found[0])
+        service.change("volume", kept["uuid"], description="mine")
+
+    mover.on_start = destroy
+    ran = back_up(vms=["vm-1"])
+    entry = ran.entries["vm-1"]
+    assert ran.calls.count("DeleteDataVolume") == len(found) - 1 > 0
+    assert (list_scratch_volumes(service), entry["outcome"]) == (found[:1], "failed")
+    assert (entry["session_ended"], "remain. Delete them in the service." in entry["error"]) == (False, True)
 
 
 @pytest.mark.parametrize("operation", ["DeleteDataVolume", "QueryVolume"])
-def test_scratch_volumes_that_cannot_be_removed(service: Simulator, work: WorkflowRunner, operation: str) -> None:
-    (session,) = enable(work, service)
-    scratch = list_scratch_volumes(service)
-    ModuleRunner(service)("vm", {"uuid": session["vm"]["uuid"], "state": "absent"})
-    service.fault("fail", operation, error={"code": "SYS.1000", "details": "no agent"}, count=None)
-    ended = step(work, "end", {"items": [session], "copied": {"failed": True, "msg": "the export was cut."}})
-    (entry,) = ended.result["next"]["entries"]
+def test_scratch_volumes_that_cannot_be_removed(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, operation: str
+) -> None:
+    mover.results = {"vm-1": {"failed": True, "msg": "the export was cut."}}
+    vm, scratch = service.records("vm")[0]["uuid"], list[str]()
+
+    def destroy(dummy: Any) -> None:
+        scratch.extend(list_scratch_volumes(service))
+        ModuleRunner(service)("vm", {"uuid": vm, "state": "absent"})
+        service.fault("fail", operation, error={"code": "SYS.1000", "details": "no agent"}, count=None)
+
+    mover.on_start = destroy
+    entry = back_up(vms=["vm-1"]).entries["vm-1"]
     assert (list_scratch_volumes(service), entry["session_ended"]) == (scratch, False)
     for part in ("the export was cut", "remain", "no agent"):
         assert part in entry["error"]
-    assert session["scratch_volumes"][0] in entry["error"]
 
 
-def test_scratch_volumes_that_nothing_removes_are_named(service: Simulator, work: WorkflowRunner) -> None:
+def test_scratch_volumes_that_nothing_removes_are_named(service: Simulator, back_up: BackupRunner) -> None:
     """Those of the VMs that belong to no CBT task, and no others."""
-    session, second = enable(work, service, 2)
-    (task,) = (each for each in service.records("cbttask") if session["vm"]["uuid"] in each["name"])
+    vms = open_sessions(service, "vm-1", "vm-2")
+    (task,) = (each for each in service.records("cbttask") if vms["vm-1"] in each["name"])
     left = [ref["resourceUuid"] for ref in task["resourceRefs"] if ref["resourceType"] == "VolumeVO"]
     names = {volume["uuid"]: volume["name"] for volume in service.records("volume")}
     references = [ref for ref in task["resourceRefs"] if ref["resourceType"] != "VolumeVO"]
     service.change("cbttask", task["uuid"], status="Stopped", resourceRefs=references)
     # The session of the other one cannot be ended, so its scratch volumes are still in use.
-    service.change("vm", second["vm"]["uuid"], state="Stopped")
-    (warning,) = plan(work, state="ended").warnings
+    service.change("vm", vms["vm-2"], state="Stopped")
+    (warning,) = back_up(state="ended").warnings
     before, named, after = re.split(r": |\. ", warning)
     assert before == "These scratch volumes belong to no CBT task, and nothing removes them"
     assert sorted(named.split(", ")) == sorted(f"{names[uuid]} ({uuid})" for uuid in left)
     assert after == "Delete them in the service, if no other backup product uses them."
-    assert plan(work, state="ended", vms=[second["vm"]["uuid"]]).warnings == []
+    assert back_up(state="ended", vms=["vm-2"]).warnings == []
 
 
-def test_a_turn_without_anything_to_do_waits(
-    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For the copy that is expected to end first, whose progress is shown. Otherwise it does not wait."""
-    pauses: list[float] = []
-    monkeypatch.setattr(Site, "pause", lambda self, seconds: pauses.append(seconds))
-    items = plan(work).result["next"]["items"]
-    first, second = turn(work, items[:2], concurrency=2, per_host=2)["sessions"]
-    progress = {"step": "copy", "volume_uuid": "v", "bytes_done": 1, "bytes_total": 2, "bytes_per_second": 1}
-    running = tuple(
-        {**progress, "vm_uuid": session["vm"]["uuid"], "seconds_left": left}
-        for session, left in ((first, 40), (second, 10))
-    )
-    looked = look_at(first, finished=0), look_at(second, finished=0)
-    turn(work, items[:2], *looked, running=running, per_host=2)
-    assert pauses == [5]
-    turn(work, items[:2], look_at(first, finished=1), looked[1], running=running, per_host=2)
-    turn(work, items[:3], looked[1], running=running, entries=(), concurrency=1)
-    assert pauses == [5, 5]
+RUN = "5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d"
 
 
-def make_run(vm_uuid: str, silent: int = 5, **owner: Any) -> dict[str, Any]:
-    """Return another run that has a VM, as backup_run returns it."""
+def take(mover: FakeMover, *vm_uuids: str, **owner: Any) -> None:
+    """Take VMs for another run, whose processes are those of this test unless ``owner`` says otherwise."""
     known = {**describe_owner(900), **owner}
-    return {"run": "0" * 32, "owner": known, "vm_uuids": [vm_uuid], "silent_seconds": silent}
+    taken = mover.run(
+        "backup_run", {"repository": str(mover.repository), "run": RUN, "owner": known, "vm_uuids": list(vm_uuids)}
+    )
+    assert taken["taken"] == list(vm_uuids)
+    mover.modules.clear()
 
 
-def test_two_runs_at_the_same_time(service: Simulator, work: WorkflowRunner) -> None:
+def test_two_runs_at_the_same_time(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
     """The second one neither ends nor opens a session of a VM that the first one has."""
-    (session,) = enable(work, service)
-    uuid = session["vm"]["uuid"]
-    planned = plan(work, {**EMPTY, "others": [make_run(uuid)]}, vms=[uuid])
-    (entry,) = planned.result["next"]["entries"]
-    assert "Another run copies or restores the VM: process" in entry["error"]
-    assert (planned.calls, statuses(service)) == ([], ["Running"])
-    ending = plan(work, {**EMPTY, "others": [make_run(uuid)]}, vms=[uuid], state="ended")
-    assert [each["outcome"] for each in ending.result["next"]["entries"]] == ["failed"]
-    assert (ending.calls, statuses(service)) == ([], ["Running"])
-    step(work, "end", {"items": [session]})
-    given = {"turn": 1, "items": [session], "entries": [], "looked": [], "asked": ["localhost"]}
-    given["movers"] = [{"item": "localhost", "others": [make_run(uuid)]}]
-    refused = step(work, "turn", given)
-    assert (refused.calls, refused.result["next"]["has_more"]) == ([], False)
-    assert "Another run copies" in refused.result["next"]["entries"][0]["error"]
+    uuid = open_sessions(service, "vm-1")["vm-1"]
+    take(mover, uuid)
+    for state in ("present", "ended"):
+        ran = back_up(vms=["vm-1"], state=state)
+        assert "Another run copies or restores the VM: process" in str(ran.errors[0])
+        assert (ran.calls, ran.outcomes, statuses(service)) == ([], ["failed"], ["Running"])
 
 
-def test_runs_that_have_ended_lose_their_vms(service: Simulator, work: WorkflowRunner) -> None:
-    """One of this machine if its process is gone, one of another machine if it was silent for long."""
+def test_a_run_whose_vm_another_one_has_taken(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """It was silent for long, for example because its machine slept, and leaves the session to the other one."""
+    mover.results = {"vm-1": None}
+
+    def lose(copy: dict[str, Any]) -> None:
+        (mover.repository / ".runs" / f"{copy['run']}.json").unlink()
+        take(mover, copy["vm"]["uuid"])
+
+    mover.on_start = lose
+    ran = back_up(vms=["vm-1"])
+    assert "Another run copies or restores the VM" in str(ran.errors[0])
+    assert (ran.calls, statuses(service)) == (["CreateCbtTask", "EnableCbtTask"], ["Running"])
+
+
+def test_runs_that_have_ended_lose_their_vms(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
+) -> None:
+    """One of this machine if its processes are gone, one of another machine if it was silent for minutes."""
     ended = subprocess.Popen(["true"])
     ended.wait()
-    cases: list[tuple[dict[str, Any], bool]] = [
-        ({}, False),
-        ({"silent": 10_000}, False),
-        ({"process": ended.pid}, True),
-        ({"began": "1"}, True),
-        ({"machine": "another", "silent": 899}, False),
-        ({"machine": "another", "silent": 901}, True),
-        ({"machine": "another", "silent": 901, "patience": 15_300}, False),
+    living = {"worker": describe_owner(0)["process"], "worker_began": describe_owner(0)["began"]}
+    cases: list[tuple[int, dict[str, Any], bool]] = [
+        (0, {}, False),
+        (10_000, {}, False),
+        (0, {"process": ended.pid}, True),
+        (0, {"began": "1"}, True),
+        # Its worker ends what it has begun.
+        (0, {"process": ended.pid, **living}, False),
+        (0, {"process": ended.pid, "worker": ended.pid}, True),
+        (895, {"machine": "another"}, False),
+        (905, {"machine": "another"}, True),
+        (905, {"machine": "another", "patience": 15_300}, False),
+        (301, {"machine": "another", "patience": backup_copying.SILENCE}, True),
     ]
-    for options, expected in cases:
-        result = {"item": "mover-1", "others": [make_run("a", **options)]}
-        after = step(work, "find_ended", {"taken": [result, {"item": "mover-2", "msg": "gone"}]}).result["next"]
-        assert after == ({"ended": ["0" * 32], "movers": ["mover-1"]} if expected else {"ended": [], "movers": []})
+    for silent, owner, expected in cases:
+        others = [{"run": RUN, "owner": {**describe_owner(900), **owner}, "silent_seconds": silent}]
+        assert list_ended({"others": others}) == ([RUN] if expected else []), owner
+    assert list_ended({"msg": "gone"}) == []
+    vm = service.records("vm")[0]["uuid"]
+    take(mover, vm, process=ended.pid, **living)
+    ran = back_up(vms=["vm-1"])
+    assert ("Another run copies" in str(ran.errors[0]), 60 < sum(pauses) < 70) == (True, True)
+    take(mover, vm, process=ended.pid)
+    assert back_up(vms=["vm-1"]).outcomes == [FULL]
 
 
-def test_the_report_names_vms_that_no_step_has_reached(service: Simulator, work: WorkflowRunner) -> None:
-    planned = plan(work, vms=["vm-1", "vm-9"]).result["next"]
-    done = step(work, "report", {**planned, "asked": []})
-    assert [(entry["vm"], entry["outcome"]) for entry in done.report] == [("vm-9", "failed"), ("vm-1", "failed")]
-    assert (done.result["failed_count"], done.result["changed"]) == (2, False)
-    assert done.report[1]["error"] == "Nothing was copied, because the run has ended before. Run the role again."
-    assert [failure.split(":")[0] for failure in done.result["failures"]] == [
-        "vm-9",
-        f"vm-1 ({service.records('vm')[0]['uuid']})",
+def test_the_report_names_vms_that_no_mover_has_reached(
+    service: Simulator, work: WorkflowRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And names that no VM has, and those that several have."""
+    service.change("vm", service.records("vm")[1]["uuid"], name="vm-1")
+    ran = BackupRunner(work, FakeMover(tmp_path / "repository"))(query=[], vms=["vm-1", "vm-3", "vm-9"])
+    assert [(entry["vm"], entry["outcome"]) for entry in ran.last.report] == [
+        ("vm-9", "failed"),
+        ("vm-1", "failed"),
+        ("vm-1", "failed"),
+        ("vm-3", FULL),
     ]
-    entries = [{**entry, "outcome": FULL, "error": None} for entry in done.report]
-    assert step(work, "report", {"entries": entries, "items": [], "asked": []}).message == "2 VMs, 2 full"
+    assert ran.errors[:2] == [
+        "No such VM. Check the name or uuid, and vm_backup_query.",
+        "Several VMs have this name. Give the uuid of the VM.",
+    ]
+    mover = FakeMover(tmp_path / "repository")
+    monkeypatch.setattr(mover, "run", lambda *dummy: 1 / 0)
+    (error,) = BackupRunner(work, mover)(vms=["vm-3"]).errors
+    assert error == "Nothing was copied, because the run has ended before. Run the role again."
 
 
-def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
+def test_a_play_that_runs_for_some_movers_after_the_others(service: Simulator, work: WorkflowRunner) -> None:
+    play = {"ansible_play_hosts_all": ["m1", "m2"], "ansible_play_hosts": ["m1", "m2"], "ansible_play_batch": ["m1"]}
+    given = {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups"}
+    assert "with serial, each batch" in work("vm_backup", {**play, **given}, step="select").message
+
+
+def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: BackupRunner) -> None:
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("give vm_backup_repository", {"repository": None}),
         ("vm_backup_concurrency must be at least 1", {"concurrency": 0}),
@@ -780,10 +823,13 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner) -> None:
         ("vm_backup_min_free_percent must be from 0 to 99", {"min_free_percent": 100}),
         ("must not be empty", {"task_prefix": ""}),
         ("No VM meets vm_backup_query", {"query": ["name=nobody"]}),
+        ("the role vm_backup has no variable vm_backup_mover", {"mover": "mover-1"}),
     ]
     for message, variables in wrong:
-        assert message in step(work, "select", **variables).message
-    assert "step must be one of select, find_ended, plan" in step(work, "close").message
+        assert message in back_up(**variables).last.message
+    assert back_up(query=["name=nobody"], allow_empty=True).outcomes == []
+    unknown = work("vm_backup", {"vm_backup_vms": ["vm-1"]}, step="close").message
+    assert "step must be one of select, read, copy, report" in unknown
     other = work("vm_snapshots", {"vm_snapshots_vms": ["vm-1"]}, step="plan")
     assert "the role vm_snapshots has no step 'plan'" in other.message
 
@@ -862,26 +908,38 @@ def make_vm(uuid: str, size: int, host: str = "h") -> dict[str, Any]:
 
 
 def test_vms_stay_with_the_mover_of_their_newest_point() -> None:
-    point = {"vm_uuid": "a", "point": "20261126T000000Z", "whole": True, "mode": FULL}
-    newer = {**point, "point": "20261127T000000Z"}
-    movers = [Mover("m1", [point]), Mover("m2", [newer, {**point, "point": "20261128T000000Z", "whole": False}])]
-    vms = [make_vm("a", 10), make_vm("b", 5), make_vm("c", 3)]
+    """New ones go to the mover of the VMs on their host, so that its limit holds, else to the one with least to do."""
+    point = {"vm_uuid": "a", "point": "20261126T000000Z", "mode": FULL}
+    movers = [Mover("m1", [point]), Mover("m2", [{**point, "point": "20261127T000000Z"}])]
+    vms = [
+        *(make_vm("a", 10, "h1"), make_vm("b", 5, "h2"), make_vm("c", 3, "h2"), make_vm("d", 1, "h1")),
+        make_vm("e", 2, "h3"),
+    ]
     names = {uuid: mover.name for uuid, mover in assign_movers(vms, movers).items()}
-    assert names == {"a": "m2", "b": "m1", "c": "m1"}
+    assert names == {"a": "m2", "b": "m1", "c": "m1", "d": "m2", "e": "m1"}
+    stopped = [{**make_vm(str(number), 1), "host_uuid": None} for number in range(4)]
+    assert [mover.name for mover in assign_movers(stopped, movers).values()] == ["m1", "m2", "m1", "m2"]
+    assert [vm["uuid"] for vm in choose_share(vms, movers, "m1")] == ["e", "c", "b"]
+    assert choose_share(vms, [], "m1") == []
+
+
+def plan_copies(*vms: dict[str, Any]) -> list[VmCopy]:
+    """Return copies of these VMs."""
+    return [VmCopy(vm, Choice(FULL, "")) for vm in vms]
 
 
 def test_sessions_respect_both_limits() -> None:
-    items = [{"vm": make_vm(str(number), 1, f"h{number % 3}")} for number in range(10)]
-    assert choose_due(items, [], 4, 1) == items[:3]
-    assert choose_due(items, [], 2, 9) == items[:2]
-    assert choose_due(items[3:], items[:2], 4, 1) == [items[5]]
-    assert choose_due(items[3:], items[:3], 3, 9) == []
+    copies = plan_copies(*(make_vm(str(number), 1, f"h{number % 3}") for number in range(10)))
+    assert choose_due(copies, [], 4, 1) == copies[:3]
+    assert choose_due(copies, [], 2, 9) == copies[:2]
+    assert choose_due(copies[3:], copies[:2], 4, 1) == [copies[5]]
+    assert choose_due(copies[3:], copies[:3], 3, 9) == []
 
 
 def test_another_address_of_a_host() -> None:
     info = {"nbd_server": "10.0.0.1", "nbd_port": 10501, "scratch_node_name": "scratch-1"}
-    assert build_uri(replace_address(info, "h", {"10.0.0.1": "192.0.2.1"})) == "nbd://192.0.2.1:10501/scratch-1"
-    assert build_uri(replace_address(info, "h", {"h": "2001:db8::1"})) == "nbd://[2001:db8::1]:10501/scratch-1"
+    for key, address in (("10.0.0.1", "192.0.2.1"), ("h", "2001:db8::1")):
+        assert replace_address(info, "h", {key: address}) == {**info, "nbd_server": address}
     assert replace_address(info, "h", {"other": "192.0.2.1"}) is info
 
 
@@ -898,26 +956,20 @@ def test_entries_of_a_session_that_do_not_say_where_volumes_are(unusable: Any) -
 
 
 @pytest.mark.parametrize(
-    ("copy", "message"),
+    ("known", "message"),
     [
-        (None, "Nothing was copied, because the run was interrupted."),
-        ({"failed": True, "msg": "no space"}, "no space"),
-        ({"failed": True}, "The copy has failed."),
-        ({"unreachable": True}, "The data mover mover-1 could not be reached: it is unreachable."),
-        ({"unreachable": True, "msg": "no route"}, "The data mover mover-1 could not be reached: no route."),
-        (
-            {"finished": 0},
-            "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm.",
-        ),
+        ({}, "Nothing was copied, because the run was interrupted."),
+        ({"result": {"failed": True, "msg": "no space"}}, "no space"),
+        ({"result": {"failed": True}}, "The copy has failed."),
+        ({"problem": "no route", "result": {"failed": True}}, "no route"),
     ],
 )
-def test_a_copy_that_failed(copy: dict[str, Any] | None, message: str) -> None:
-    times = {"started": 1.0, "opened": 3.0}
-    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}], **times}
-    entry = judge_copy(item, copy, None, 10.0)
+def test_a_copy_that_failed(known: dict[str, Any], message: str) -> None:
+    copy = VmCopy(make_vm("a", 1), Choice(FULL, ""), started=1.0, opened=3.0, **known)
+    entry = judge_copy(copy, None, 10.0)
     assert (entry["outcome"], entry["error"]) == ("failed", message)
-    assert judge_copy(item, copy, "The session remains.", 10.0)["error"] == f"{message} The session remains."
-    assert (entry["seconds"], entry["session_seconds"]) == (9, 7)
+    assert judge_copy(copy, "The session remains.", 10.0)["error"] == f"{message} The session remains."
+    assert (entry["seconds"], entry["session_seconds"]) == (9, 0 if copy.problem else 7)
 
 
 def test_a_copy_that_succeeded() -> None:
@@ -927,9 +979,8 @@ def test_a_copy_that_succeeded() -> None:
     volumes = [volume, {**volume, "volume_uuid": "v2", "encrypted": True}]
     point = {"point": "20261127T021500Z", "mode": "incremental", "volumes": volumes, "left_out": [left_out]}
     kept = {"kept": ["b"], "kept_as_bases": ["a"], "deleted": ["c"], "problems": ["The point a cannot be read."]}
-    copy = {"failed": False, "finished": 1, "point": point, **kept}
-    item = {"vm": make_vm("a", 1), "mover": "mover-1", "why": "", "outcome": FULL, "volumes": [{}]}
-    entry = judge_copy(item, copy, None, 10.0)
+    copy = VmCopy(make_vm("a", 1), Choice(FULL, ""), result={**make_result(point), **kept})
+    entry = judge_copy(copy, None, 10.0)
     assert (entry["outcome"], entry["why"], entry["verified"]) == ("incremental", "the bitmap of the export", True)
     assert (entry["bytes_read"], entry["bytes_written"], entry["point"]) == (10, 6, "20261127T021500Z")
     assert (entry["bytes_verified"], entry["left_out"]) == (8, ["data-3"])
@@ -940,7 +991,7 @@ def test_a_copy_that_succeeded() -> None:
     ]
     assert f"note: a: {entry['notes'][1]}" in format_table([entry])
     assert (entry["kept"], entry["deleted"], entry["error"]) == (["a", "b"], ["c"], None)
-    assert judge_copy(item, copy, "The session remains.", 10.0)["outcome"] == "failed"
+    assert judge_copy(copy, "The session remains.", 10.0)["outcome"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -972,24 +1023,12 @@ def test_which_volumes_a_session_contains() -> None:
 
 
 @pytest.mark.parametrize("path", ["backups", "./backups", "srv/backups"])
-def test_a_repository_that_depends_on_the_folder_of_the_task(work: WorkflowRunner, path: str) -> None:
+def test_a_repository_that_depends_on_the_folder_of_the_task(
+    work: WorkflowRunner, back_up: BackupRunner, path: str
+) -> None:
     """One answer, before the data movers are asked."""
-    message = step(work, "select", repository=path).message
+    message = back_up(repository=path).last.message
     assert message == f"vm_backup_repository must be an absolute path on the data mover, not {path}"
     restore = {"vm_backup_restore_vm": "vm-1", "vm_backup_restore_repository": path}
     message = work("vm_backup_restore", restore, step="select").message
     assert message == f"vm_backup_restore_repository must be an absolute path on the data mover, not {path}"
-
-
-def test_a_mover_whose_python_fails(service: Simulator, work: WorkflowRunner) -> None:
-    """Core says only that a module has returned no JSON."""
-    broken = {
-        "item": "m1",
-        "failed": True,
-        "msg": "Module failed: No start of json char found\nSee stdout/stderr for the returned output.",
-        "module_stderr": "Traceback (most recent call last):\nImportError: libpython3.9.so: not found\n",
-    }
-    ran = step(work, "plan", {"movers": [broken], "taken": [broken]}, vms=["vm-1"])
-    (entry,) = ran.result["next"]["entries"]
-    reason = "its Python has failed: ImportError: libpython3.9.so: not found."
-    assert entry["error"] == f"The data mover m1 cannot be used: {reason}"

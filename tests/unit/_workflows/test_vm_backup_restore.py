@@ -16,7 +16,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_ba
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
-from support.workflow_runner import WorkflowRun, WorkflowRunner
+from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play
 
 STAMP = "20261127T021500Z"
 
@@ -458,6 +458,7 @@ def test_what_fails_after_the_volumes_are_restored(service: Simulator, work: Wor
 def test_the_variables_of_a_restore_are_not_those_of_a_backup(service: Simulator, work: WorkflowRunner) -> None:
     """The name of one role is the beginning of the other's, and a play can have the variables of both."""
     given = {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_restore_vm": "vm-1"}
+    given.update(create_play({"localhost": {}}))
     assert "next" in work("vm_backup", given, step="select").result
     assert "no variable vm_backup_repositry" in work("vm_backup", {"vm_backup_repositry": "x"}, step="select").message
 

@@ -1,0 +1,254 @@
+"""Copy VMs on the data mover of the task, and end their sessions in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from .._run.owner import describe_worker, is_ending
+from .backup_plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid, list_ended
+from .backup_progress import SOONEST, choose_pause, describe_progress
+from .backup_report import NOTHING_DELETED, build_members, judge_copy
+from .backup_sessions import Sessions
+from .backup_settings import Settings
+from .site import Site
+from .window import Window
+
+# For how many seconds a copy may go on that its data mover should have ended.
+GRACE = 60
+
+# For how many seconds a mover may be unreachable, so that its connection may come back. Its copies end after the same
+# time without a sign of this run.
+PATIENCE = 120.0
+
+# How often a run shows that it works while it waits for the service, in seconds, and how long it may be silent until
+# runs of other machines count it as ended.
+BEAT, SILENCE = 20.0, 300
+
+# For how many seconds to wait for a run whose controller has ended, while it ends its sessions.
+MAX_WAIT_FOR_END = 60.0
+
+# After how many signs of life without a word about a copy its job is asked for.
+UNSEEN = 2
+
+
+class MoverRun:
+    """The part of a run that works on one mover, as other runs see it in the repository."""
+
+    def __init__(self, site: Site, settings: Settings, run: str) -> None:
+        self._site, self._settings = site, settings
+        self.name = site.play.host
+        # Movers can have one repository, and each gives its VMs back when it has copied them.
+        self.uuid = str(uuid5(UUID(run), self.name))
+        # Later, the parent of this worker can be another process, because that of the run has ended.
+        self._owner = describe_worker(SILENCE, run)
+        site.require_run()
+
+    def take(self, uuids: Sequence[str], **given: object) -> Record:
+        """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
+        # Check mode does not make the repository, which it would not find without it.
+        predicted = {"initialize": True} if self._settings.initialize and self._site.check_mode else {}
+        return self._run_module("backup_run", run=self.uuid, owner=self._owner, vm_uuids=uuids, **predicted, **given)
+
+    def take_over(self, uuids: Sequence[str]) -> Record:
+        """Take VMs, also those of runs that have ended without giving them back."""
+        deadline = self._site.get_time() + MAX_WAIT_FOR_END
+        # Only the first task makes the repository.
+        first = {"initialize": True} if self._settings.initialize and not self._site.check_mode else {}
+        taken = self.take(uuids, **first)
+        while others := taken.get("others"):
+            ended = list_ended(taken)
+            if not ended:
+                if not any(is_ending(other["owner"]) for other in others) or self._site.get_time() > deadline:
+                    break
+                self._site.pause(1)
+            taken = self.take(uuids, ended=ended)
+        return taken
+
+    def list_points(self, uuids: Sequence[str]) -> Record:
+        """Return the points of VMs."""
+        return self._run_module("backup_point_info", initialize=self._settings.initialize, vm_uuids=uuids)
+
+    def give_back(self) -> None:
+        """Give all VMs back. Where this fails, the next run finds out that this one has ended."""
+        if self._settings.repository and not self._site.check_mode:
+            self._run_module("backup_run", run=self.uuid, state="absent")
+
+    def start(self, copy: VmCopy, rate_limit: int, folder: str) -> None:
+        """Start a copy."""
+        settings = self._settings
+        passed_on = ("repository", "verify", "exclude_volumes", "keep", "compression", "min_free_percent")
+        arguments = {
+            "vm": copy.vm,
+            "volumes": copy.volumes,
+            "mode": copy.choice.mode,
+            "run": self.uuid,
+            "rate_limit": rate_limit,
+            **{name: getattr(settings, name) for name in passed_on},
+            **({"base_checkpoint": copy.checkpoint} if copy.checkpoint else {}),
+        }
+        started = self._site.mover.start("backup_point", arguments, settings.timeout, folder)
+        copy.job = started.get("ansible_job_id")
+        if reason := find_reason(started):
+            copy.result = {"failed": True, "msg": f"The copy could not be started on {self.name}: {reason}."}
+
+    def _run_module(self, module: str, **arguments: object) -> Record:
+        result = self._site.mover.run(module, {"repository": self._settings.repository, **arguments})
+        for warning in result.get("warnings") or ():
+            self._site.warn(warning)
+        return result
+
+
+class Copying:
+    """Copies VMs. At most so many sessions are open as the settings say, each for the time of its copy."""
+
+    def __init__(
+        self, site: Site, settings: Settings, sessions: Sessions, run: MoverRun, copies: Sequence[VmCopy]
+    ) -> None:
+        self._site, self._settings, self._sessions, self._run = site, settings, sessions, run
+        self._waiting, self._open = list(copies), list[VmCopy]()
+        self._entries: list[Record] = []
+        self._window = Window(site.get_time, "vm_backup", settings.not_after)
+        self._most_open = min(settings.concurrency, len(copies))
+        self._beaten = self._heard = site.get_time()
+        self._progress: dict[str, Record] = {}
+        self._folder = ""
+
+    def run(self) -> list[Record]:
+        """Return the entries of the VMs."""
+        self._site.meanwhile = self._beat_if_due
+        try:
+            while self._waiting or self._open:
+                self._take_turn()
+        except BaseException as stop:
+            if not isinstance(stop, Exception):
+                self._site.outlive_run(stop)
+            if isinstance(stop.__cause__, KeyboardInterrupt):
+                # It names calls that are still running, but these have ended.
+                raise stop.__cause__ from None
+            raise
+        finally:
+            self._end([*self._open, *self._waiting])
+        return self._entries
+
+    def _take_turn(self) -> None:
+        """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do."""
+        self._beat()
+        over = [copy for copy in self._open if self._is_over(copy)]
+        self._end(over)
+        has_opened = self._open_due()
+        for copy in self._open:
+            self._site.show(describe_progress(copy.vm, self._progress.get(copy.uuid)))
+        if not (over or has_opened):
+            now = self._site.get_time()
+            pauses = [choose_pause(self._progress.get(copy.uuid), now - (copy.opened or now)) for copy in self._open]
+            self._site.pause(min(pauses, default=SOONEST))
+
+    def _beat_if_due(self) -> None:
+        if self._site.get_time() - self._beaten > BEAT:
+            self._beat()
+
+    def _beat(self) -> None:
+        """Show other runs, and the copies, that this run works, and read how far the copies are, and their results."""
+        self._beaten = self._site.get_time()
+        shown = self._run.take([copy.uuid for copy in (*self._open, *self._waiting)])
+        if find_reason(shown):
+            self._progress = {}
+            return
+        self._heard, self._folder = self._beaten, shown["jobs"]
+        self._progress = {each["vm_uuid"]: each for each in shown["running"]}
+        results = {result["vm_uuid"]: result for result in shown["results"]}
+        for copy in self._open:
+            copy.result = copy.result or results.get(copy.uuid)
+            copy.unseen = 0 if copy.uuid in self._progress else copy.unseen + 1
+        self._lose({copy.uuid for copy in (*self._open, *self._waiting)} - {*shown["taken"]}, shown["others"])
+
+    def _lose(self, uuids: set[str], others: Sequence[Record]) -> None:
+        """Leave VMs to other runs that have taken them: their sessions are those of these runs now."""
+        for copy in [copy for copy in (*self._open, *self._waiting) if copy.uuid in uuids]:
+            error = find_other_run(others, copy.uuid) or "Another run has taken the VM."
+            self._close([copy], [build_members(copy.vm, error=error, session_ended=copy in self._waiting)])
+
+    @property
+    def _silence(self) -> float:
+        """For how many seconds the mover has not been heard of."""
+        return self._beaten - self._heard
+
+    def _is_over(self, copy: VmCopy) -> bool:
+        """Return whether the copy of a VM has ended, or nothing is known about it any more."""
+        if copy.result is None and copy.job and copy.unseen >= UNSEEN:
+            # A copy that was killed leaves no result.
+            copy.result = self._site.mover.look(copy.job, self._folder) or None
+            copy.unseen = 0
+        if copy.result is None and self._silence > PATIENCE:
+            copy.problem = f"The data mover {self._run.name} could not be reached for {self._silence:.0f} s."
+        if copy.result is None and self._site.get_time() - (copy.opened or 0) > self._settings.timeout + GRACE:
+            copy.problem = (
+                "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm."
+            )
+        return bool(copy.result or copy.problem)
+
+    def _open_due(self) -> bool:
+        """Open the sessions that may be open beside others, and start their copies. Return whether any was due."""
+        if self._waiting and not self._window.is_open():
+            self._give_up(self._waiting, self._window.reason)
+        if self._silence > PATIENCE:
+            name = self._run.name
+            self._give_up(self._waiting, f"The data mover {name} cannot be reached any more. No session was opened.")
+        settings = self._settings
+        # A session that nobody can copy must not be open.
+        waiting = self._waiting if not self._silence else []
+        due = choose_due(waiting, self._open, settings.concurrency, settings.per_host)
+        if not due:
+            return False
+        try:
+            ready, errors = self._sessions.prepare(due, may_wait=bool(self._open))
+        except VirtinfraError as failure:
+            ready, errors = [], {copy.uuid: str(failure) for copy in due}
+        for copy in due:
+            if copy.uuid in errors:
+                self._give_up([copy], errors[copy.uuid])
+        self._waiting = [copy for copy in self._waiting if copy not in ready]
+        # From now on, what ends the run ends them.
+        self._open += ready
+        self._sessions.open(ready)
+        for copy in ready:
+            if not copy.problem:
+                rate = max(1, settings.rate_limit // self._most_open) if settings.rate_limit else 0
+                self._run.start(copy, rate, self._folder)
+        # What a failed call has begun must not wait for the copies of other VMs.
+        self._end([copy for copy in ready if copy.problem])
+        return bool(ready or errors)
+
+    def _give_up(self, copies: Sequence[VmCopy], reason: str) -> None:
+        """Note why no session of VMs was opened."""
+        self._close(copies, [build_members(copy.vm, error=reason) for copy in copies])
+
+    def _end(self, copies: Sequence[VmCopy]) -> None:
+        """End the sessions of VMs, and note what became of them."""
+        if not copies:
+            return
+        remains = self._sessions.end(copies)
+        now = self._site.get_time()
+        self._find_points([copy for copy in copies if copy.problem and copy.job])
+        self._close(copies, [judge_copy(copy, remains.get(copy.uuid), now) for copy in copies])
+
+    def _find_points(self, copies: Sequence[VmCopy]) -> None:
+        """Find the points of copies that have ended while the mover could not be reached."""
+        if not copies:
+            return
+        listed = self._run.list_points([copy.uuid for copy in copies])
+        for copy in copies:
+            session = {(get_volume_uuid(info), info.get("bitmap_name")) for info in copy.volumes}
+            for point in [] if find_reason(listed) else listed["points"]:
+                made = {(volume["volume_uuid"], volume["checkpoint"]) for volume in point["volumes"]}
+                if point["vm_uuid"] == copy.uuid and point["whole"] and made and made <= session:
+                    copy.problem, copy.result = None, {**NOTHING_DELETED, "point": point}
+
+    def _close(self, copies: Sequence[VmCopy], entries: Sequence[Record]) -> None:
+        self._entries += entries
+        closed = {copy.uuid for copy in copies}
+        self._open = [copy for copy in self._open if copy.uuid not in closed]
+        self._waiting = [copy for copy in self._waiting if copy.uuid not in closed]

@@ -1,0 +1,84 @@
+"""The variables of the role vm_backup, and which CBT tasks are its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from posixpath import normpath
+
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.records import Record
+from .backup_plan import check_repository
+from .settings import VmBackupSettings
+
+# How the descriptions of the role's CBT tasks begin. It enables, disables and deletes no others.
+MARK = "Backup session of the role virtinfra.manager.vm_backup."
+
+# What the description of a CBT task says about where its sessions are copied to.
+_DESCRIPTION = re.compile(rf"{re.escape(MARK)} It copies to (?P<folder>.+) on (?P<movers>.+)\.", re.DOTALL)
+
+# The variables that must be above zero.
+_POSITIVE = ("concurrency", "per_host", "timeout")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(VmBackupSettings):
+    """The variables of the role, and the data movers, which are the hosts of the play."""
+
+    movers: list[str]
+
+    def check(self) -> None:
+        """Raise InvalidOptions for values that the argument specification cannot exclude."""
+        if not (self.query or self.vms):
+            raise InvalidOptions("give vm_backup_query or vm_backup_vms")
+        if self.state == "present" and not self.repository:
+            raise InvalidOptions("give vm_backup_repository, the folder on the data mover with the restore points")
+        if self.repository:
+            check_repository(self.repository, "vm_backup_repository")
+        if not self.task_prefix:
+            raise InvalidOptions("vm_backup_task_prefix must not be empty")
+        numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}
+        kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
+        for name, number in {**numbers, **kept}.items():
+            least = 1 if name in _POSITIVE else 0
+            if number < least:
+                raise InvalidOptions(f"vm_backup_{name} must be at least {least}, not {number}")
+        if not 0 <= self.min_free_percent < 100:
+            raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
+
+    def is_ours(self, task: Record) -> bool:
+        """Return whether the role has created a CBT task."""
+        has_mark = str(task["description"]).startswith(MARK)
+        return has_mark and str(task["name"]).startswith(self.task_prefix)
+
+    @property
+    def description(self) -> str:
+        """The description of new CBT tasks. Runs with another repository see in it that this one has the VM."""
+        return f"{MARK} It copies to {normpath(str(self.repository))} on {', '.join(sorted(self.movers))}."
+
+    def find_other_repository(self, task: Record) -> str | None:
+        """Return where the sessions of a task of the role are copied to, None if runs there and here see each other.
+
+        They do in a folder that they have in common on a data mover. Without a repository, the user wants all ended.
+        """
+        found = _DESCRIPTION.fullmatch(str(task["description"]))
+        if found is None or self.repository is None or not self.is_ours(task):
+            return None
+        is_same = found["folder"] == normpath(self.repository)
+        is_here = is_same and not set(self.movers).isdisjoint(found["movers"].split(", "))
+        return None if is_here else f"{found['folder']} on {found['movers']}"
+
+    def may_end(self, task: Record) -> bool:
+        """Return whether the sessions of a task are those of this run, or of runs that this one sees."""
+        return self.is_ours(task) and self.find_other_repository(task) is None
+
+    def find_task(self, tasks: Iterable[Record], vm_uuid: str) -> Record | None:
+        """Return the CBT task of a VM, also one of another product; by its name if the service hides the VMs."""
+        found = [task for task in tasks if vm_uuid in self._list_vms(task)]
+        return max(found, key=self.is_ours, default=None)
+
+    def _list_vms(self, task: Record) -> list[str]:
+        if task["resource_uuids"] is not None:
+            return list(task["resource_uuids"])
+        return [str(task["name"]).removeprefix(self.task_prefix)] if self.is_ours(task) else []
