@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +67,13 @@ def parse_request(service: Service, operation: Operation, request: Request, body
     else:
         values = params.parse_body_params(operation.params, inner, version)
     tags = {tag.name: _tags(tag, inner) + _tags(tag, parsed) for tag in TAGS}
-    return ParsedRequest(values, dict(request.path_params), tags, query)
+    return ParsedRequest(values, _name_variables(operation, request.path_params), tags, query)
+
+
+def _name_variables(operation: Operation, found: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a path with the operation's names: several operations share a path, with other names."""
+    names = re.findall(r"{(\w+)}", operation.description.path)
+    return dict(zip([*names, *list(found)[len(names) :]], found.values(), strict=True))
 
 
 def create_call(service: Service, operation: Operation, parsed: ParsedRequest) -> Call:

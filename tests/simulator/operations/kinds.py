@@ -9,7 +9,7 @@ from typing import Any
 from .. import catalogue
 from ..errors import OperationError, invalid_argument, not_found, operation_refused, wrong_vm_state
 from ..kinds import ADMIN, KINDS, REFERENCES, Kind
-from ..registry import OPERATIONS, Call, Handler, Reply, Steps, catalogued
+from ..registry import OPERATIONS, Call, Handler, Reply, Steps, catalogued, operation
 from ..state.deletion import find_to_delete
 from ..state.schema import FIELDS, TAGGED_TYPES
 from ..state.store import Record, Store
@@ -610,7 +610,7 @@ def remove_backends(call: Call) -> Reply:
 # ---------------------------------------------------------------------------------------------- data volumes
 
 
-@catalogued("CreateDataVolume")
+@operation("CreateDataVolume")
 def create_data_volume(call: Call) -> Reply:
     """Create a data volume. It is NotInstantiated until it is attached, unless a primary storage is given."""
     require_references(call)
@@ -646,7 +646,7 @@ def _build_volume(call: Call, size: int) -> Record:
     return record
 
 
-@catalogued("UpdateVolume")
+@operation("UpdateVolume", has_envelope=False)
 def update_volume(call: Call) -> Reply:
     """Rename a volume."""
     changed = _change_volume(call, **call.select("name", "description"))

@@ -1,11 +1,11 @@
-"""New VMs: of an image, with an empty disk to install from an ISO, or with an empty disk alone."""
+"""New VMs: of an image, with an empty disk to install from an ISO, with an empty disk alone, and clones."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from ..errors import invalid_argument, operation_refused
+from ..errors import OperationError, invalid_argument, operation_refused
 from ..registry import Call, Reply, operation
 from ..state import records as record_builders
 from ..state.store import Record
@@ -143,3 +143,71 @@ def _build_cd_roms(call: Call, vm_uuid: str, image: Record | None) -> list[Recor
     uuid = call.store.generate_uuid()
     identity = {"uuid": uuid, "vmInstanceUuid": vm_uuid, "deviceId": 0, "isoUuid": image["uuid"], "name": "cdrom-0"}
     return [Record("cdrom", {**identity, **call.store.dates()})]
+
+
+@operation("CloneVmInstance")
+def clone_vm(call: Call) -> Reply:
+    """Create VMs like another one, with copies of its root volume."""
+    return _create_like(call, call.store["vm"].get(call["vmInstanceUuid"]))
+
+
+@operation("CreateVmInstanceFromTemplatedVmInstance")
+def create_vm_from_template(call: Call) -> Reply:
+    """Create VMs of a template."""
+    uuid = call.store["templatedvminstance"].get(call["templatedVmInstanceUuid"])["uuid"]
+    return _create_like(call, call.store["vm"].get(uuid))
+
+
+def _create_like(call: Call, source: Record) -> Reply:
+    """Create a VM for each name; one that cannot be created has an error in place of its record."""
+    require_references(call)
+    require_quota(call.store, "vm.totalNum", "vm")
+    results: list[dict[str, Any]] = []
+    for name in call["names"]:
+        try:
+            results.append({"inventory": _copy(call, source, name)})
+        except OperationError as error:
+            results.append({"error": error.to_error_code("cause", extras=False)})
+    created = sum("inventory" in result for result in results)
+    return {"result": {"numberOfClonedVm": created, "inventories": results}}
+
+
+def _copy(call: Call, source: Record, name: str) -> Record:
+    store, uuid = call.store, call.store.generate_uuid()
+    root = next(volume for volume in source["allVolumes"] if volume["uuid"] == source["rootVolumeUuid"])
+    identity = {
+        **{name: root[name] for name in ("type", "deviceId", "rootImageUuid", "size", "primaryStorageUuid")},
+        "uuid": store.generate_uuid(),
+        "name": f"ROOT-for-{name}",
+        "vmInstanceUuid": uuid,
+    }
+    kept = ("imageUuid", "platform", "architecture", "guestOsType", "zoneUuid", "cpuNum", "memorySize", "cpuSpeed")
+    networks = call.get("l3NetworkUuids") or [nic["l3NetworkUuid"] for nic in source["vmNics"]]
+    members = {
+        **{name: source[name] for name in (*kept, "instanceOfferingUuid", "defaultL3NetworkUuid")},
+        **(_choose_size(call) if call.get("cpuNum") or call.get("instanceOfferingUuid") else {}),
+        **({"defaultL3NetworkUuid": call.get("defaultL3NetworkUuid", networks[0])} if networks else {}),
+        **place_vm(call, source["clusterUuid"]),
+        **call.select("description"),
+        "rootVolumeUuid": identity["uuid"],
+        "allVolumes": [record_builders.build_volume(identity, store.dates())],
+        "vmNics": [],
+        "name": name,
+        "uuid": uuid,
+    }
+    vm = store["vm"].put(record_builders.build_vm(members, store.dates()))
+    for device, network in enumerate(networks):
+        nic = new_nic(store, uuid, store["l3network"].get(network), device)
+        vm = store["vm"].change(uuid, vmNics=[*vm["vmNics"], nic])
+    creation.tag(call, vm)
+    return vm
+
+
+@operation("GetVmConsoleAddress")
+def get_console_address(call: Call) -> Reply:
+    """Return where the console of a running VM is."""
+    vm = call.store["vm"].get(call["uuid"])
+    if vm["state"] != "Running":
+        raise operation_refused(f"vm[uuid: {vm['uuid']}] is {vm['state']}, so it has no console")
+    host = call.store["host"].get(vm["hostUuid"])
+    return {"protocol": "vnc", "hostIp": host["managementIp"], "port": 5900}

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import not_found
-from .schema import TAGGED_TYPES
+from .schema import FIELDS, TAGGED_TYPES
 
 if TYPE_CHECKING:
     from ..disks.disks import Disks
@@ -51,8 +51,8 @@ KINDS = {
     "backupstorage": 30,
     "sshkeypair": 31,
 }
-ADDED_KINDS = ("wecomperson", "dingtalkperson")
-"""The types without seeded records, because no seeded object has any."""
+ADDED_KINDS = ("wecomperson", "dingtalkperson", "templatedvminstance")
+"""The types of which the seed has no records by default."""
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -239,7 +239,9 @@ class Store:
         A record of a kind of ADDED_KINDS that does not exist is added.
         """
         if kind in ADDED_KINDS and self.find(kind, uuid) is None:
-            return self[kind].put(Record(kind, {"uuid": uuid, "remark": None, **self.dates(), **members}))
+            return self[kind].put(
+                Record(kind, {**dict.fromkeys(FIELDS[kind]), "uuid": uuid, **self.dates(), **members})
+            )
         volume = self.find(kind, uuid) if kind == "volume" else None
         if volume is None or volume["vmInstanceUuid"] is None:
             return self[kind].change(uuid, **members)

@@ -47,6 +47,10 @@ WRONG_TYPES = {
     "connected": "perhaps",
     "webhookResp": 1,
     "valid": "perhaps",
+    "result": [1],
+    "protocol": 1,
+    "hostIp": 2,
+    "port": "open",
 }
 
 

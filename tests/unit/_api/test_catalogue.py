@@ -45,7 +45,9 @@ DIFFERENCES = {
     "ChangeVmNicNetwork": {"staticIp"},
     "CreateCbtTask": {"taskType", "resourceUuids", "vmInstanceUuid"},
     "CreateSNSWeComEndpoint": {"platformUuid", "atPersonList", "atPersonUserIds"},
+    "CloneVmInstance": {"vmCustomSpecification"},
     "CreateVmInstance": {"defaultL3NetworkUuid", "devices"},
+    "CreateVmInstanceFromTemplatedVmInstance": {"vmCustomSpecification"},
     "CreateVmInstanceFromVolumeSnapshotGroup": {"vmEncryption", "volumeSnapshotEncryptions", "defaultL3NetworkUuid"},
     "DetachL3NetworkFromVm": {"uuid", "vmNicUuid"},
     "GetCandidateNetworkInterfaces": {"limit", "start", "interfaceType"},
@@ -201,7 +203,7 @@ def test_no_call_runs_another_operation(servers: dict[str, CatalogueServer], sub
         ("CreateDataVolume", {"diskSize": 1}, "CreateDataVolume needs name"),
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "has no parameter disksize"),
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "Did you mean diskSize?"),
-        ("CreateDataVolume", {"name": "a", "diskSize": "much"}, "diskSize of CreateDataVolume must be of type int"),
+        ("CreateDataVolume", {"name": "a", "diskSize": "much"}, "diskSize of CreateDataVolume must be of type long"),
         ("AddImage", {"name": "a", "url": "u", "backupStorageUuids": [UUID], "mediaType": "Isso"}, "Did you mean ISO?"),
         (
             "CreateVmInstance",
@@ -266,7 +268,7 @@ def test_change_in_place_has_no_job(servers: dict[str, CatalogueServer]) -> None
 
 
 def test_the_only_server_is_named(servers: dict[str, CatalogueServer]) -> None:
-    ran = call("CloneVmInstance", servers["s"], params={"vmInstanceUuid": UUID, "names": ["a"]})
+    ran = call("SetVmConsoleMode", servers["s"], params={"uuid": UUID, "mode": "vnc"})
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "Of the known servers, only ZSvirt has it." in ran.message
 

@@ -101,6 +101,7 @@ def test_reads_with_a_parameter_in_their_path() -> None:
         "GetHostNetworkFacts",
         "GetApiJob",
         "GetNicQos",
+        "GetVmConsoleAddress",
         "GetVmMigrationCandidateHosts",
         "ValidateSession",
     }
@@ -514,6 +515,33 @@ WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             "systemTags": ["a"],
         },
     ),
+    "CloneVmInstance": (
+        {"vmInstanceUuid": "v", "names": ["n"]},
+        "PUT vm-instances/v/actions",
+        {"cloneVmInstance": {"names": ["n"]}},
+    ),
+    "CreateVmInstanceFromTemplatedVmInstance": (
+        {"templatedVmInstanceUuid": "v", "names": ["n"], "cpuNum": 2},
+        "POST vm-instances/v/create-vmInstance-from-templated-vmInstance",
+        {"params": {"names": ["n"], "cpuNum": 2}},
+    ),
+    "CreateDataVolume": ({"name": "n", "diskSize": 1}, "POST volumes/data", {"params": {"name": "n", "diskSize": 1}}),
+    "ResizeDataVolume": (
+        {"uuid": "u", "size": 2},
+        "PUT volumes/data/resize/u/actions",
+        {"resizeDataVolume": {"size": 2}},
+    ),
+    "AttachDataVolumeToVm": (
+        {"volumeUuid": "u", "vmInstanceUuid": "v"},
+        "POST volumes/u/vm-instances/v",
+        {"params": {}},
+    ),
+    "DetachDataVolumeFromVm": (
+        {"uuid": "u", "vmUuid": "v"},
+        "DELETE volumes/u/vm-instances?vmUuid=v",
+        {"vmUuid": "v"},
+    ),
+    "UpdateVolume": ({"uuid": "u", "name": "n"}, "PUT volumes/u/actions", {"updateVolume": {"name": "n"}}),
     "DeleteDataVolume": ({"uuid": "u"}, "DELETE volumes/u", {}),
     "RecoverDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"recoverDataVolume": {}}),
     "ExpungeDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"expungeDataVolume": {}}),
@@ -873,6 +901,12 @@ def test_operations_that_are_not_idempotent() -> None:
         "UpdateKVMHost",
         "PowerResetHost",
         "CreateVmInstance",
+        "CreateVmInstanceFromTemplatedVmInstance",
+        "CloneVmInstance",
+        "CreateDataVolume",
+        "ResizeDataVolume",
+        "AttachDataVolumeToVm",
+        "DetachDataVolumeFromVm",
         "CreateVmInstanceFromVolumeSnapshotGroup",
     }
 

@@ -180,6 +180,15 @@ def second_page(caller: Caller) -> str:
     return str(caller.call("CursorQuery", resourceType="host", pageSize=1)["nextCursor"])
 
 
+def template(caller: Caller) -> str:
+    caller.sim.change("templatedvminstance", STOPPED_VM, name="template")
+    return STOPPED_VM
+
+
+def free_volume(caller: Caller) -> str:
+    return str(caller.call("CreateDataVolume", name="data", diskSize=2**30)["inventory"]["uuid"])
+
+
 def topic(caller: Caller) -> str:
     return str(caller.call("CreateSNSTopic", name="alarms")["inventory"]["uuid"])
 
@@ -290,6 +299,39 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "allocatorStrategy": "DefaultHostAllocatorStrategy",
         "systemTags": ["userdata::I2Nsb3VkLWNvbmZpZw=="],
     },
+    "CloneVmInstance": lambda caller: {
+        "vmInstanceUuid": VM,
+        "names": ["web-1", "web-2"],
+        "description": "the shop",
+        "strategy": "CreateStopped",
+        "clusterUuid": CLUSTER,
+        "hostUuid": HOST,
+        "primaryStorageUuidForRootVolume": STORAGE,
+        "primaryStorageUuidForDataVolume": STORAGE,
+    },
+    "CreateVmInstanceFromTemplatedVmInstance": lambda caller: {
+        "templatedVmInstanceUuid": template(caller),
+        "names": ["web-1"],
+        "description": "the shop",
+        "strategy": "InstantStart",
+        "cpuNum": 2,
+        "memorySize": 2**31,
+        "l3NetworkUuids": [OTHER_NETWORK],
+        "zoneUuid": ZONE,
+        "clusterUuid": CLUSTER,
+    },
+    "GetVmConsoleAddress": lambda caller: {"uuid": VM},
+    "CreateDataVolume": lambda caller: {
+        "name": "data",
+        "description": "the shop",
+        "diskSize": 2**30,
+        "primaryStorageUuid": STORAGE,
+        "resourceUuid": seeded(7, 99),
+    },
+    "ResizeDataVolume": lambda caller: {"uuid": DATA_VOLUME, "size": 2**40},
+    "AttachDataVolumeToVm": lambda caller: {"volumeUuid": free_volume(caller), "vmInstanceUuid": VM},
+    "DetachDataVolumeFromVm": lambda caller: {"uuid": DATA_VOLUME, "vmUuid": VM},
+    "UpdateVolume": lambda caller: {"uuid": DATA_VOLUME, "name": "renamed", "description": "new"},
     "AttachL3NetworkToVm": lambda caller: {
         "vmInstanceUuid": VM,
         "l3NetworkUuid": OTHER_NETWORK,
