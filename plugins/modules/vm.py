@@ -4,14 +4,18 @@
 
 DOCUMENTATION = r"""
 module: vm
-short_description: Start, stop, migrate, change and remove virtual machines
+short_description: Create, start, stop, migrate, change and remove virtual machines
 version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
-  - Starts, stops, restarts and pauses virtual machines, migrates running ones to other hosts, changes their name,
-    description and size, recovers destroyed ones and removes them.
+  - Creates virtual machines of an image, from an ISO or as clones, starts, stops, restarts and pauses them, migrates
+    running ones to other hosts, changes their name, description and size, recovers destroyed ones and removes them.
+  - "Create a VM to be installed from an ISO - C(virtinfra.manager.vm: {name: shop-2, state: stopped, iso: iso-2,
+    disk_size: 20G, instance_offering: offering-1})"
+  - "Clone a VM - C(virtinfra.manager.vm: {name: shop-3, state: stopped, clone_from: vm-2, cpu_num: 4})"
   - "Start a VM - C(virtinfra.manager.vm: {name: vm-2, state: running})"
-  - The module creates no VM, see M(virtinfra.manager.vm_from_snapshot_group). It fails for a template.
+  - A VM is created only with O(image) or O(clone_from). What another option describes later, and the service cannot
+    change, fails by name. It fails for a template, too.
   - All operations that it calls are ones that some services lack. The module then fails, and says which one is missing,
     before it changes anything.
 extends_documentation_fragment:
@@ -20,6 +24,7 @@ extends_documentation_fragment:
   - virtinfra.manager._wait
   - virtinfra.manager._wait.times
   - virtinfra.manager._tags.object
+  - virtinfra.manager._creation
   - virtinfra.manager._references
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.actiongroup_api
@@ -34,11 +39,13 @@ attributes:
       - O(state=restarted) restarts a running VM each time.
       - When the service does not list VMs and there is no O(api_token) for a cursor query, the module fails unless
         O(uuid) is given. With O(uuid) it acts without comparing, reports a change and warns.
+      - O(user_data), O(user_data_file), O(ssh_key_pairs) and O(primary_storage) are used when the VM is created. They
+        are not compared later, because the service does not show them.
 options:
   state:
     description:
       - V(present) changes no state, V(running), V(stopped) and V(paused) lead to that state, and V(restarted) restarts
-        the guest each time.
+        the guest each time. A new VM is started unless it shall be V(stopped).
       - V(absent) destroys the VM, also a running one. O(recover=true) recovers it for some days.
     type: str
     choices: [present, running, stopped, restarted, paused, absent]
@@ -52,26 +59,97 @@ options:
   description:
     description: The description of the VM.
     type: str
+  image:
+    description:
+      - The image of the root volume, by name or uuid. An ISO, from which the guest is installed, needs
+        O(root_disk_size). That of an existing VM cannot be changed.
+    type: str
+    aliases: [image_uuid, iso]
+  clone_from:
+    description:
+      - The VM or the template, by name or uuid, of which the VM becomes a clone with a copy of the root volume. It is
+        used when the VM is created.
+    type: str
+    aliases: [clone_from_uuid]
+  root_disk_size:
+    description:
+      - The size of the root volume in bytes, or with a unit of 1024, if it is not that of the O(image). A larger volume
+        is left as it is.
+    type: bytes
+    aliases: [disk_size]
+  disks:
+    description:
+      - The data volumes of a new VM. The VM must have them later, in this order, and of this size at least. Add, grow
+        and remove others with M(virtinfra.manager.volume).
+    type: list
+    elements: dict
+    suboptions:
+      size:
+        description: The size in bytes, or with a unit of 1024, such as V(100G).
+        type: bytes
+        required: true
+  networks:
+    description:
+      - The NICs of a new VM, the first one with the default route. The VM must have them later, too. It may have
+        others, see M(virtinfra.manager.vm_nic).
+    type: list
+    elements: dict
+    suboptions:
+      l3_network:
+        description: The network, by name or uuid.
+        type: str
+      static_ip:
+        description: The address of the NIC. The service chooses one if it is omitted.
+        type: str
+      custom_mac:
+        description: The MAC address of the NIC.
+        type: str
+      driver_type:
+        description: The driver of the NIC.
+        type: str
+  user_data:
+    description:
+      - The user data of cloud-init for a new VM. It may contain passwords, so no result, diff or log shows it or one of
+        its lines.
+    type: str
+  user_data_file:
+    description: A file with the user data, on the machine where the module runs, which is usually the controller.
+    type: path
+  ssh_key_pairs:
+    description: The SSH key pairs, by name or uuid, that may log in to a new VM.
+    type: list
+    elements: str
+    aliases: [ssh_key_pair_uuids, ssh_keys]
+  instance_offering:
+    description: The instance offering, by name or uuid, which sets the size of a new VM.
+    type: str
+    aliases: [instance_offering_uuid]
+  primary_storage:
+    description: The primary storage for the volumes of a new VM, by name or uuid.
+    type: str
+    aliases: [primary_storage_uuid_for_root_volume, storage]
   cpu_num:
     description: The number of CPUs, from 1 to 1024. It is only changed while the VM is stopped.
     type: int
+    aliases: [cpu]
   memory_size:
     description:
       - The memory in bytes, or with a unit of 1024, such as V(16G). It is only changed while the VM is stopped.
     type: bytes
+    aliases: [memory]
   stop_type:
     description: V(grace), the default, asks the guest to shut down, V(cold) cuts the power.
     type: str
     choices: [grace, cold]
   host:
     description:
-      - The host on which the VM runs, by name or uuid. A running VM migrates to it, and so does a paused one, which
-        stays paused. The module fails, also in check mode, if the service does not permit this host. A VM that does not
-        run stays as it is.
+      - The host on which the VM runs or is created, by name or uuid. A running VM migrates to it, and so does a paused
+        one, which stays paused. The module fails, also in check mode, if the service does not permit this host. A VM
+        that does not run stays as it is.
     type: str
     aliases: [host_uuid]
   cluster:
-    description: The cluster in which a VM is started, by name or uuid. It is not compared.
+    description: The cluster in which a VM is created or started, by name or uuid. It is not compared.
     type: str
     aliases: [cluster_uuid]
   recover:
@@ -101,6 +179,39 @@ seealso:
 """
 
 EXAMPLES = r"""
+- name: Create a VM of an image
+  virtinfra.manager.vm:
+    name: shop-1
+    state: running
+    image: image-1
+    cpu_num: 2
+    memory_size: 4G
+    networks:
+      - l3_network: l3-1
+      - l3_network: l3-2
+        static_ip: 10.102.0.20
+    disks:
+      - size: 50G
+    user_data: |
+      #cloud-config
+      hostname: shop-1
+    tags: [production]
+
+- name: Create a VM to be installed from an ISO
+  virtinfra.manager.vm:
+    name: shop-2
+    state: stopped
+    iso: iso-2
+    disk_size: 20G
+    instance_offering: offering-1
+
+- name: Clone a VM
+  virtinfra.manager.vm:
+    name: shop-3
+    state: stopped
+    clone_from: vm-2
+    cpu_num: 4
+
 - name: Start a VM
   virtinfra.manager.vm: {name: vm-2, state: running}
 
@@ -178,16 +289,18 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.plan import ResourceSpec, StateTransition
 from ..module_utils._modules.options import IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
+from ..module_utils._modules.vm_options import VM_CREATION, VM_SOURCES
 from ..module_utils._resources.migration import MIGRATION_TARGETS
-from ..module_utils._resources.refusals import find_vm_refusal
-from ..module_utils._resources.vms import (
-    CHANGING_STATES,
-    VM_DEPENDENTS,
-    find_vm,
-    hide_volumes_to_remove,
-    plan_vm,
-    remember_vm,
+from ..module_utils._resources.vm_creation import (
+    choose_creation,
+    complete_vm,
+    find_created_vm,
+    find_created_vm_refusal,
+    find_failed_clone,
+    hide_parts,
+    plan_created_vm,
 )
+from ..module_utils._resources.vms import CHANGING_STATES, VM_DEPENDENTS, remember_vm
 
 STATES = {
     "running": StateTransition("StartVmInstance", "state", ("Running",), needs=("state",)),
@@ -200,7 +313,8 @@ VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
     tagged_type="VmInstanceVO",
-    find=find_vm,
+    find=find_created_vm,
+    create="CreateVmInstance",
     update="UpdateVmInstance",
     delete="DestroyVmInstance",
     transitions=STATES,
@@ -210,9 +324,11 @@ VM = ResourceSpec(
         "absent": (VM_DEPENDENTS,),
     },
     remember=remember_vm,
-    plan=plan_vm,
-    find_refusal=find_vm_refusal,
-    format_result=hide_volumes_to_remove,
+    complete_options=complete_vm,
+    plan=plan_created_vm,
+    find_refusal=find_created_vm_refusal,
+    find_reply_error=find_failed_clone,
+    format_result=hide_parts,
 )
 MODULE = resource_module(
     VM,
@@ -220,8 +336,9 @@ MODULE = resource_module(
         "state": {"type": "str", "default": "present", "choices": ["present", *STATES]},
         **IDENTITY_OPTIONS,
         "description": {"type": "str"},
-        "cpu_num": {"type": "int"},
-        "memory_size": {"type": "bytes"},
+        **VM_CREATION,
+        "cpu_num": {"type": "int", "aliases": ["cpu"]},
+        "memory_size": {"type": "bytes", "aliases": ["memory"]},
         "stop_type": {"type": "str", "choices": ["grace", "cold"]},
         "host": reference("hostUuid"),
         "cluster": reference("clusterUuid"),
@@ -230,7 +347,9 @@ MODULE = resource_module(
         "expunge": {"type": "bool", "default": False},
         "delete_mode": REMOVAL_OPTIONS["delete_mode"],
     },
+    choose=choose_creation,
     required_one_of=[("uuid", "name")],
+    mutually_exclusive=VM_SOURCES,
     only_absent=("data_volumes", "expunge"),
     never_absent=("recover",),
 )

@@ -33,7 +33,11 @@ PREDICTED = "<predicted>"
 UUID_KEYED = ("data_volume_system_tags", "dataVolumeSystemTags")
 
 # Options that are not named after the object that their parameter refers to.
-_OPTIONS = {"defaultL3NetworkUuid": "default_l3_network", "interfaceUuids": "interfaces"}
+_OPTIONS = {
+    "defaultL3NetworkUuid": "default_l3_network",
+    "interfaceUuids": "interfaces",
+    "cloneFromUuid": "clone_from",
+}
 
 
 def format_option_name(parameter: str) -> str:

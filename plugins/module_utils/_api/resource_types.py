@@ -102,9 +102,11 @@ def find_changed_types(operation: Operation) -> set[str]:
 # The types with a query, by their names in cursor queries.
 LISTED_TYPES: Mapping[str, ResourceType] = {row.cursor_type: row for row in RESOURCE_TYPES.values() if row.query}
 
-# The type of object that each parameter refers to. Each topic of an endpoint is set by a call of its own.
+# The type of object that each parameter refers to. Each topic of an endpoint is set by a call of its own, and the VM of
+# a clone is another one than that of the task.
 REFERS_TO: Mapping[str, ResourceType] = {
     "topicUuids": RESOURCE_TYPES["topic"],
+    "cloneFromUuid": VM,
     **{
         parameter.name: RESOURCE_TYPES[parameter.refers_to]
         for operation in OPERATIONS.values()

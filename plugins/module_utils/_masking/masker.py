@@ -34,7 +34,7 @@ MIN_SECRET_LENGTH = 4
 # Which values of a task are secret
 
 # Parameters and options that contain secrets, without a name that says so.
-SECRET_MEMBERS = frozenset(("proxy_url", "sessionUuid", "session_id", "url", "webhook_key", "webhook_url"))
+SECRET_MEMBERS = frozenset(("proxy_url", "sessionUuid", "session_id", "url", "user_data", "webhook_key", "webhook_url"))
 
 
 def collect_secrets(spec: Mapping[str, Any], params: Mapping[str, Any]) -> set[str]:

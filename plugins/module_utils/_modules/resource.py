@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._api.errors import InvalidOptions
@@ -22,6 +22,7 @@ def resource_module(
     resource: ResourceSpec | Mapping[str, ResourceSpec],
     options: Options,
     by: str | None = None,
+    choose: Callable[[ResourceSpec, ModuleContext], ResourceSpec] | None = None,
     selecting_options: tuple[str, ...] = (),
     only_absent: tuple[str, ...] = (),
     never_absent: tuple[str, ...] = (),
@@ -29,8 +30,9 @@ def resource_module(
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
 
-    If there are several types of it, ``by`` names the option that selects the type. ``selecting_options``,
-    ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
+    If there are several types of it, ``by`` names the option that selects the type. ``choose`` returns the resource
+    spec for a task, if it depends on what exists. ``selecting_options``, ``only_absent`` and ``never_absent`` are those
+    of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
     permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
@@ -38,7 +40,7 @@ def resource_module(
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = dict(context.desired)
         if isinstance(resource, ResourceSpec):
-            return Reconciler(resource, context, desired).run()
+            return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))
         others = {name: value for name, value in desired.items() if name not in permissions}
         _reject_foreign_options(resource[kind], others, f"{by} {kind}")

@@ -29,7 +29,7 @@ _ACCEPTED: Mapping[str, Sequence[str]] = {
     "DetachL3NetworkFromVm": ("Running", "Stopped"),
 }
 
-_CREATE_VM = "CreateVmInstanceFromVolumeSnapshotGroup"
+_CREATE_VM = ("CreateVmInstanceFromVolumeSnapshotGroup", "CreateVmInstance")
 
 
 def find_host_refusal(dummy: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
@@ -66,8 +66,8 @@ def find_vm_refusal(client: Client, call: PlannedCall, record: Record | None) ->
 
 
 def find_new_vm_refusal(client: Client, call: PlannedCall, dummy: Record | None) -> Unchangeable | None:
-    """Return the failure with which the service would refuse to create a VM from a snapshot group."""
-    if call.operation != _CREATE_VM:
+    """Return the failure with which the service would refuse to create a VM."""
+    if call.operation not in _CREATE_VM:
         return None
     networks, default = call.params.get("l3NetworkUuids") or [], call.params.get("defaultL3NetworkUuid")
     for network in dict.fromkeys(networks):

@@ -35,6 +35,7 @@ from .._engine.plan import (
     build_call,
     build_default_plan,
     build_not_found,
+    build_unchangeable,
     chain_plans,
     find_drift,
     replace_record,
@@ -245,6 +246,8 @@ def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> l
     vm = current.record or {}
     compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid")}
     changes = find_drift(resource, compared, vm)
+    if fixed := {name: value for name, value in changes.items() if name not in resource.changeable}:
+        raise build_unchangeable(resource, fixed, desired, vm)
     if changes.keys() & {*_SIZES} and vm.get("state") not in (None, _STOPPED):
         names = " and ".join(format_option_name(name) for name in _SIZES if name in changes)
         raise Unchangeable(f"{names} can only be changed while the VM is stopped. Add state: stopped to the task.")

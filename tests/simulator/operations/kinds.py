@@ -664,18 +664,18 @@ def _change_volume(call: Call, **members: Any) -> Record:
     return call.store.replace_members("volume", call["uuid"], {**members, "lastOpDate": call.store.now()})
 
 
-@catalogued("ResizeDataVolume")
+@operation("ResizeDataVolume", has_envelope=False)
 def resize_data_volume(call: Call) -> Reply:
     """Make a data volume larger; a running VM has a larger disk at once."""
     volume = _find_volume(call, call["uuid"])
     if volume["type"] != "Data":
         raise invalid_argument(f"volume[uuid: {volume['uuid']}] is not a data volume")
-    if call["size"] < volume["size"]:
-        raise invalid_argument(f"the new size[{call['size']}] is less than the present one[{volume['size']}]")
+    if call["size"] <= volume["size"]:
+        raise invalid_argument(f"the new size[{call['size']}] is not greater than the present one[{volume['size']}]")
     return {"inventory": _change_volume(call, size=call["size"])}
 
 
-@catalogued("AttachDataVolumeToVm")
+@operation("AttachDataVolumeToVm", has_envelope=False)
 def attach_data_volume(call: Call) -> Reply:
     """Attach a data volume to a running or stopped VM. A volume without a storage gets that of the root volume."""
     store, vm = call.store, call.store["vm"].get(call["vmInstanceUuid"])
@@ -709,7 +709,7 @@ def attach_data_volume(call: Call) -> Reply:
     return {"inventory": attached}
 
 
-@catalogued("DetachDataVolumeFromVm")
+@operation("DetachDataVolumeFromVm", has_envelope=False)
 def detach_data_volume(call: Call) -> Reply:
     """Detach a data volume from its VM."""
     volume = _find_volume(call, call["uuid"])

@@ -1,8 +1,8 @@
-"""Data volumes: attaching, detaching, growing, deleting, recovering, expunging."""
+"""Data volumes: detaching, deleting, recovering, expunging."""
 
 from __future__ import annotations
 
-from ..errors import invalid_argument, not_found, operation_refused, wrong_vm_state
+from ..errors import invalid_argument, not_found, operation_refused
 from ..registry import Call, Reply, operation
 from ..state.deletion import find_to_delete, remove_volume
 from ..state.store import Record, Store
@@ -73,69 +73,3 @@ def expunge_data_volume(call: Call) -> Reply:
         _require_deleted(volume, "expunge")
         remove_volume(call.store, volume["uuid"])
     return {}
-
-
-def _get_data_volume(call: Call, name: str = "uuid") -> Record:
-    volume = call.store.find("volume", call[name])
-    if volume is None:
-        raise not_found("volume", call[name])
-    if volume["type"] == "Root":
-        raise invalid_argument(f"volume[uuid: {volume['uuid']}] is a root volume")
-    return volume
-
-
-def _require_vm_state(vm: Record, action: str) -> None:
-    if vm["state"] not in ("Running", "Stopped"):
-        cause = wrong_vm_state(vm["uuid"], vm["state"], action)
-        raise operation_refused(f"cannot {action} vm[uuid: {vm['uuid']}]", cause)
-
-
-@operation("AttachDataVolumeToVm", has_envelope=False)
-def attach_data_volume(call: Call) -> Reply:
-    """Attach a data volume to a VM, which makes a new volume Ready on the primary storage of the root volume."""
-    store, volume = call.store, _get_data_volume(call, "volumeUuid")
-    vm = store["vm"].get(call["vmInstanceUuid"])
-    label = f"volume[uuid: {volume['uuid']}]"
-    if volume["vmInstanceUuid"]:
-        raise operation_refused(f"{label} is attached to vm[uuid: {volume['vmInstanceUuid']}] already")
-    if volume["status"] not in ("Ready", "NotInstantiated") or volume["state"] != "Enabled":
-        raise operation_refused(f"{label} is {volume['state']} and {volume['status']}")
-    _require_vm_state(vm, "attach a volume to")
-    root = next((each for each in vm["allVolumes"] if each["uuid"] == vm["rootVolumeUuid"]), {})
-    members = {
-        "primaryStorageUuid": volume["primaryStorageUuid"] or root.get("primaryStorageUuid"),
-        "installPath": f"/storage/volumes/{volume['uuid']}.qcow2",
-        "format": "qcow2",
-        "status": "Ready",
-        "vmInstanceUuid": vm["uuid"],
-        "lastVmInstanceUuid": vm["uuid"],
-        "deviceId": max((each["deviceId"] for each in vm["allVolumes"]), default=0) + 1,
-        "lastOpDate": store.now(),
-    }
-    attached = Record("volume", {**volume, **members})
-    store["volume"].remove(volume["uuid"])
-    store["vm"].change(vm["uuid"], allVolumes=[*vm["allVolumes"], attached])
-    return {"inventory": attached}
-
-
-@operation("DetachDataVolumeFromVm", has_envelope=False)
-def detach_data_volume(call: Call) -> Reply:
-    """Detach a data volume from its VM."""
-    volume = _get_data_volume(call)
-    if not volume["vmInstanceUuid"]:
-        raise operation_refused(f"volume[uuid: {volume['uuid']}] is attached to no vm")
-    _require_vm_state(call.store["vm"].get(volume["vmInstanceUuid"]), "detach a volume from")
-    return {"inventory": detach_volume(call.store, volume)}
-
-
-@operation("ResizeDataVolume", has_envelope=False)
-def resize_data_volume(call: Call) -> Reply:
-    """Let a data volume grow."""
-    volume = _get_data_volume(call)
-    label = f"volume[uuid: {volume['uuid']}]"
-    if volume["status"] != "Ready":
-        raise operation_refused(f"{label} is {volume['status']}, not Ready")
-    if call["size"] <= volume["size"]:
-        raise invalid_argument(f"{label} has {volume['size']} bytes, and size[{call['size']}] is not greater")
-    members = {"size": call["size"], "lastOpDate": call.store.now()}
-    return {"inventory": call.store.replace_members("volume", volume["uuid"], members)}

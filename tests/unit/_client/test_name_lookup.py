@@ -57,6 +57,17 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
         },
     ),
     ("sns_endpoint", {"name": "snmp-endpoint-1", "type": "snmp"}, {"topics": [("topic", 1), ("topic", 2)]}),
+    (
+        "vm",
+        {"name": "n"},
+        {
+            "image": ("image", 1),
+            "ssh_key_pairs": [("sshkeypair", 1)],
+            "instance_offering": ("instanceoffering", 1),
+            "primary_storage": ("primarystorage", 1),
+        },
+    ),
+    ("vm", {"name": "n"}, {"clone_from": ("vm", 1)}),
     ("vm", {"name": "vm-2", "state": "running"}, {"host": ("host", 2), "cluster": ("cluster", 1)}),
     ("vm_nic", {}, {"vm": ("vm", 5), "l3_network": ("l3network", 2)}),
 ]
@@ -343,10 +354,10 @@ def test_failure_of_a_name_lookup_suggests_the_uuid(sim: Simulator, run: ModuleR
 
 
 def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> None:
-    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1), "instance_offering": "small"}
+    options = {"name": "n", "snapshot_group": seeded_uuid("snapshotgroup", 1), "tag_patterns": ["small"]}
     ran = run("vm_from_snapshot_group", options, api_token=None)
     assert ran.message == (
-        "instance_offering: cannot look up the name 'small': no query is known for the resource type instanceoffering;"
+        "tag_patterns: cannot look up the name 'small': no query is known for the resource type tagpattern;"
         " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
     )
 

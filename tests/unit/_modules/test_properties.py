@@ -39,7 +39,7 @@ words = st.tuples(st.sampled_from(["", " ", "\n"]), letters, st.sampled_from([""
 addresses = st.sampled_from(["10.9.9.9", "fd00::9", "node-9.example.com", " 10.9.9.10\n"])
 urls = st.sampled_from(["https://chat.example.com/9", "http://chat.example.com:8080", "\nhttps://10.9.9.9/a?b=c "])
 # The modules of the objects whose creation takes user tags.
-TAGGED_AT_CREATION = ("kvm_host", "vm_from_snapshot_group")
+TAGGED_AT_CREATION = ("kvm_host", "vm", "vm_from_snapshot_group")
 some_words = st.lists(words, max_size=3)
 truth = st.booleans()
 
@@ -288,6 +288,29 @@ ACTING: dict[str, Case] = {
         {**RESTORED, "l3_networks": [seeded_uuid("l3network", 1)]},
         {"default_l3_network": spellings(seeded_uuid("l3network", 1))},
     ),
+    "vm created": Case(
+        "vm",
+        {"name": "n", "image": seeded_uuid("image", 1), "cpu_num": 1, "memory_size": 2**30},
+        {
+            **NEW_TAGS,
+            **NEW,
+            "name": words,
+            "description": words,
+            "image": spellings(seeded_uuid("image", 1)),
+            "root_disk_size": st.integers(2**36, 2**40),
+            "ssh_key_pairs": st.lists(spellings(seeded_uuid("sshkeypair", 1)), min_size=1, max_size=1),
+            "primary_storage": spellings(seeded_uuid("primarystorage", 1)),
+            "cpu_num": st.integers(1, 1024),
+            "memory_size": st.integers(2**20, 2**49),
+            "cluster": spellings(seeded_uuid("cluster", 1)),
+            "host": spellings(seeded_uuid("host", 1)),
+        },
+    ),
+    "vm created of an offering": Case(
+        "vm",
+        {"name": "n", "image": seeded_uuid("image", 1), "instance_offering": seeded_uuid("instanceoffering", 1)},
+        {"instance_offering": spellings(seeded_uuid("instanceoffering", 1))},
+    ),
     "vm changed": Case(
         "vm",
         {"uuid": STOPPED, "cpu_num": 12},
@@ -421,6 +444,9 @@ CHOOSING = {
 
 # Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.
 SET_BY_SEVERAL_CALLS = {"topics", "tags"}
+
+# Options whose parameters have another form, see test_modules_vm_creation.
+CONVERTED = {"clone_from", "disks", "networks", "user_data", "user_data_file"}
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
 NOT_SENT = {

@@ -1,0 +1,276 @@
+"""Create VMs: of an image, from an ISO, or as clones. Section "Virtual machines"."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._api.errors import InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
+from .._api.operation import ABSENT
+from .._api.records import NullReference, PredictedReference, Record, holds_unknown_reference, normalize_address
+from .._api.references import format_option_name, is_name, is_null, unify_uuid
+from .._api.resource_types import L3_NETWORK, RESOURCE_TYPES
+from .._client.client import Client
+from .._client.lists import get_by_uuid
+from .._client.names import resolve_name
+from .._engine.context import ModuleContext
+from .._engine.plan import (
+    Current,
+    Found,
+    PlannedCall,
+    ResourceSpec,
+    build_call,
+    build_not_found,
+    predict_created,
+)
+from .._masking.masker import collect_secrets
+from .refusals import find_new_vm_refusal, find_vm_refusal
+from .vms import find_vm, hide_volumes_to_remove, plan_vm
+
+# The option with the VM or the template of a clone.
+CLONED = "cloneFromUuid"
+
+# Options with any of which a VM is created if it does not exist.
+_SOURCES = ("imageUuid", CLONED)
+
+# Options for new VMs that no record shows in their form.
+_PARTS = ("networks", "disks", "rootDiskSize")
+_ONLY_NEW = (
+    *(*_PARTS, CLONED, "userData", "userDataFile", "sshKeyPairUuids", "primaryStorageUuidForRootVolume"),
+    *("resourceUuid", "tagUuids"),
+)
+
+# Options that a clone takes from its VM, and a VM of a template does not.
+_NOT_CLONED = ("networks", "instanceOfferingUuid")
+
+# The members of `vmNicParams`, by those of the option.
+_NIC_MEMBERS = {"static_ip": "ip", "custom_mac": "mac", "driver_type": "driverType"}
+
+# The beginning of the system tag with the user data of cloud-init.
+_USER_DATA = "userdata::"
+
+# The member of the record with the reasons why the VM does not have the parts that the options describe.
+_UNMET = "unmetOptions"
+
+
+def choose_creation(resource: ResourceSpec, context: ModuleContext) -> ResourceSpec:
+    """Return the resource spec with the operation that creates a VM: that for clones, for templates, or for others."""
+    source = context.desired.get(CLONED)
+    if source is None:
+        return replace(resource, create="CreateVmInstance")
+    with suppress(Unsupported):
+        is_known = not isinstance(source, NullReference)
+        if is_known and get_by_uuid(context.client, "QueryTemplatedVmInstance", str(source)):
+            return replace(resource, create="CreateVmInstanceFromTemplatedVmInstance")
+    return replace(resource, create="CloneVmInstance")
+
+
+def find_created_vm(client: Client, desired: Record) -> Record | None:
+    """Read a VM as `find_vm` does, with the reasons why it does not have the parts that the options describe.
+
+    A destroyed VM of the name does not prevent that another one is created.
+    """
+    try:
+        vm = find_vm(client, desired)
+    except NotFound:
+        if "uuid" in desired or not _has_source(desired):
+            raise
+        return None
+    if vm is None or not any(name in desired for name in _PARTS):
+        return vm
+    unmet = [*_find_unmet_networks(client, desired, vm), *_find_unmet_disks(desired, vm)]
+    return {**vm, _UNMET: unmet}
+
+
+def _has_source(desired: Record) -> bool:
+    values = [desired.get(name) for name in _SOURCES]
+    return any(value is not None and not holds_unknown_reference(value) for value in values)
+
+
+def complete_vm(client: Client, desired: Record) -> Record:
+    """Return the parameters of the creation that follow from the options: networks, volumes and user data."""
+    networks = _resolve_networks(client, desired)
+    uuids = [network["l3NetworkUuid"] for network in networks]
+    params = [network for network in networks if len(network) > 1]
+    default = {"defaultL3NetworkUuid": uuids[0]} if len(set(uuids)) > 1 else {}
+    source = desired.get(CLONED)
+    completed: Record = {
+        **(
+            {"names": [desired.get("name")], "vmInstanceUuid": source, "templatedVmInstanceUuid": source}
+            if source
+            else {}
+        ),
+        **({"l3NetworkUuids": uuids, **default} if uuids else {}),
+        **({"vmNicParams": json.dumps(params)} if params else {}),
+        **({"dataDiskSizes": [disk["size"] for disk in desired["disks"]]} if desired.get("disks") else {}),
+    }
+    if user_data := _read_user_data(client, desired):
+        tag = f"{_USER_DATA}{base64.b64encode(user_data.encode()).decode()}"
+        client.hooks.masker.add(
+            tag.removeprefix(_USER_DATA), *collect_secrets({"text": {"no_log": True}}, {"text": user_data})
+        )
+        # The options are completed each time that the VM is found missing.
+        completed["systemTags"] = [*(other for other in desired.get("systemTags", ()) if other != tag), tag]
+    return completed
+
+
+def _read_user_data(client: Client, desired: Record) -> str:
+    """Return the text of the option, or of the file that an option names. Raise InvalidOptions if it cannot be read."""
+    path = desired.get("userDataFile")
+    if not path:
+        return str(desired.get("userData", ""))
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidOptions(f"cannot read user_data_file: {error}") from None
+
+
+def _resolve_networks(client: Client, desired: Record) -> list[Record]:
+    """Return the networks of the options as the service names their members, with uuids in place of names."""
+    networks = []
+    for item in desired.get("networks", ()):
+        members = {name: item[option] for option, name in _NIC_MEMBERS.items() if item.get(option)}
+        networks.append({"l3NetworkUuid": _resolve_network(client, item.get("l3_network")), **members})
+    return networks
+
+
+def _resolve_network(client: Client, value: Any) -> str:
+    """Return the uuid of a network; in check mode, a reference to one that an earlier task would have created."""
+    if is_null(value):
+        if client.options.read_only:
+            return PredictedReference("networks")
+        raise InvalidOptions("l3_network of networks must not be null or empty")
+    text = unify_uuid(str(value))
+    if not is_name(text):
+        return text
+    try:
+        return resolve_name(client, L3_NETWORK, text, {})
+    except VirtinfraError as failure:
+        raise failure.with_label("networks") from None
+
+
+def _find_unmet_networks(client: Client, desired: Record, vm: Record) -> Iterator[str]:
+    """Yield which NICs of the options a VM lacks."""
+    nics = vm.get("vmNics") or []
+    for item, network in zip(desired.get("networks", ()), _resolve_networks(client, desired), strict=True):
+        if not any(_has_members(nic, network) for nic in nics):
+            details = ", ".join(str(item[option]) for option in _NIC_MEMBERS if item.get(option))
+            yield (
+                f"networks: the VM has no NIC on {item.get('l3_network')}{f' with {details}' if details else ''}."
+                " Attach or change it with the module vm_nic"
+            )
+
+
+def _has_members(nic: Record, network: Record) -> bool:
+    """Return whether a NIC has the network, and the addresses that are given."""
+    shown = {"l3NetworkUuid": nic.get("l3NetworkUuid"), **{name: nic.get(name) for name in ("ip", "mac", "driverType")}}
+    return all(normalize_address(str(value)) == normalize_address(str(shown[name])) for name, value in network.items())
+
+
+def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
+    """Yield which volumes of the options a VM lacks. One that has grown since is not smaller than requested."""
+    volumes = vm.get("allVolumes") or []
+    root = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), {})
+    wanted = desired.get("rootDiskSize", 0)
+    if root.get("size") is not None and root["size"] < wanted:
+        yield (
+            f"root_disk_size: the root volume has {root['size']} bytes, and {wanted} are requested. Let it grow with"
+            " ResizeRootVolume of the module api"
+        )
+    data = sorted((each for each in volumes if each is not root), key=lambda each: each.get("deviceId") or 0)
+    disks = desired.get("disks", ())
+    if len(data) < len(disks):
+        yield (
+            f"disks: the VM has {len(data)} data volumes, and {len(disks)} are requested. Create and attach the others"
+            " with the module volume"
+        )
+    for number, (disk, volume) in enumerate(zip(disks, data, strict=False), 1):
+        if volume.get("size") is not None and volume["size"] < disk["size"]:
+            yield (
+                f"disks: number {number}, {volume.get('name')} ({volume.get('uuid')}), has {volume['size']} bytes, and"
+                f" {disk['size']} are requested. Let it grow with the module volume"
+            )
+
+
+def plan_created_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the creation of a VM, and the calls that `plan_vm` plans for one that exists.
+
+    Raise Unchangeable if it exists without the parts that the options describe.
+    """
+    vm = current.record
+    if vm is None and state != ABSENT:
+        return _plan_creation(resource, state, desired, current)
+    existing = {name: value for name, value in desired.items() if name not in _ONLY_NEW}
+    if "systemTags" in desired:
+        existing["systemTags"] = [tag for tag in desired["systemTags"] if not tag.startswith(_USER_DATA)]
+    if vm and state != ABSENT and vm.get(_UNMET):
+        raise Unchangeable(f"{'; '.join(vm[_UNMET])}.")
+    return plan_vm(resource, state, existing, current)
+
+
+def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    if "uuid" in desired:
+        raise build_not_found(resource, desired)
+    if not _has_source(desired):
+        raise build_not_found(resource, desired, ["image or clone_from"])
+    is_clone = resource.create == "CloneVmInstance"
+    if is_clone and (foreign := [format_option_name(name) for name in _NOT_CLONED if name in desired]):
+        raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template")
+    # The service clones the size, too, and changes it while the VM is stopped.
+    sizes = {name: desired[name] for name in ("cpuNum", "memorySize") if is_clone and name in desired}
+    runs = state != "stopped" and not sizes
+    params = {**desired, "strategy": "InstantStart" if runs else "CreateStopped"}
+    record = predict_created(resource, {**desired, **dict.fromkeys(sizes)})
+    # The service chooses the host of a VM that starts, and the cluster is that of the host.
+    place = {"hostUuid": desired.get("hostUuid") if runs else None}
+    place |= {"clusterUuid": None} if "hostUuid" in desired else {}
+    created = {**record, **place, "state": "Running" if runs else "Stopped"}
+    calls = [build_call(resource, resource.create, params, None, created)]
+    if state in ("present", "restarted") and runs:
+        return calls
+    settled = {name: value for name, value in desired.items() if name in ("stopType", "description", *sizes)}
+    next_state = "running" if state in ("present", "restarted") else state
+    return [*calls, *plan_vm(resource, next_state, settled, Found(created))]
+
+
+def find_created_vm_refusal(client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:
+    """Return the failure with which the service would refuse to create or change a VM."""
+    if call.operation != "CreateVmInstance":
+        return find_vm_refusal(client, call, record)
+    return _refuse_image(client, call) or find_new_vm_refusal(client, call, record)
+
+
+def _refuse_image(client: Client, call: PlannedCall) -> Unchangeable | InvalidOptions | None:
+    """Return the failure that no VM can be made of an image, or not with these options."""
+    uuid = call.params.get("imageUuid")
+    for image in get_by_uuid(client, RESOURCE_TYPES["image"].query, uuid) if uuid else ():
+        name, state, status = image.get("name"), image.get("state"), image.get("status")
+        if state not in (None, "Enabled") or status not in (None, "Ready"):
+            return Unchangeable(
+                f"the image {name} is {state} and {status}, and a VM needs one that is Enabled and Ready."
+            )
+        if image.get("mediaType") == "ISO" and not call.params.get("rootDiskSize"):
+            return InvalidOptions(f"the image {name} is an ISO, so the VM needs root_disk_size")
+    return None
+
+
+def find_failed_clone(reply: Record) -> str | None:
+    """Return why a clone was not created although the job succeeded; None if it was, or for another reply."""
+    result = reply.get("result")
+    clones = result.get("inventories") if isinstance(result, Mapping) else None
+    for clone in clones if isinstance(clones, list) else ():
+        if isinstance(clone, Mapping) and (error := clone.get("error")):
+            details = error if isinstance(error, Mapping) else {"details": error}
+            texts = (str(details[name]) for name in ("code", "details") if details.get(name))
+            return f"the VM was not created: {' '.join(texts)}"
+    return None
+
+
+def hide_parts(vm: Record | None) -> Record:
+    """Return the VM as it is shown in the result."""
+    return hide_volumes_to_remove(vm and {name: value for name, value in vm.items() if name != _UNMET})

@@ -1,0 +1,204 @@
+"""The module vm creates VMs: of an image, from an ISO, as clones and of templates."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulator.kinds import ADMIN
+from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
+from support.module_runner import ModuleRun, ModuleRunner
+
+IMAGE, ISO, VM, STOPPED_VM = (
+    seeded_uuid("image", 1),
+    seeded_uuid("image", 2),
+    seeded_uuid("vm", 1),
+    seeded_uuid("vm", 2),
+)
+NETWORK, OTHER_NETWORK = seeded_uuid("l3network", 1), seeded_uuid("l3network", 2)
+GIB = 2**30
+USER_DATA = "#cloud-config\npassword: Tr0ub4dor-and-3"
+WEB: dict[str, Any] = {
+    "name": "web",
+    "state": "running",
+    "image": "image-1",
+    "cpu": 2,
+    "memory": "4G",
+    "networks": [{"l3_network": "l3-1"}, {"l3_network": OTHER_NETWORK, "static_ip": "10.102.0.20"}],
+    "disks": [{"size": "50G"}],
+    "user_data": USER_DATA,
+    "ssh_keys": ["key-1"],
+    "tags": ["production"],
+}
+EMPTY: dict[str, Any] = {
+    "name": "empty",
+    "state": "stopped",
+    "iso": "iso-2",
+    "disk_size": "20G",
+    "cpu": 1,
+    "memory": "1G",
+}
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    return ModuleRunner(sim)
+
+
+def vms_named(sim: Simulator, name: str) -> list[dict[str, Any]]:
+    return [vm for vm in sim.records("vm") if vm["name"] == name]
+
+
+def play(run: ModuleRunner, options: dict[str, Any]) -> ModuleRun:
+    """Run a task in check mode, twice, and in check mode again; return the first run."""
+    checked, ran = run("vm", options, check=True), run("vm", options)
+    again, last = run("vm", options), run("vm", options, check=True)
+    assert [each.message for each in (checked, ran, again, last)] == [""] * 4
+    assert [each.changed for each in (checked, ran, again, last)] == [True, True, False, False]
+    assert (checked.calls, again.calls, last.calls) == ([], [], [])
+    predicted = {name: value for name, value in checked["vm"].items() if value is not None}
+    assert predicted == {name: ran["vm"][name] for name in predicted}
+    return ran
+
+
+def test_vm_of_an_image_with_networks_disks_and_user_data(sim: Simulator, run: ModuleRunner) -> None:
+    ran = play(run, WEB)
+    assert ran.calls == ["CreateVmInstance"]
+    sent = ran.sent("CreateVmInstance")
+    assert (sent["l3NetworkUuids"], sent["defaultL3NetworkUuid"]) == ([NETWORK, OTHER_NETWORK], NETWORK)
+    (vm,) = vms_named(sim, "web")
+    assert (vm["state"], vm["imageUuid"], vm["cpuNum"], vm["memorySize"]) == ("Running", IMAGE, 2, 4 * GIB)
+    assert [nic["l3NetworkUuid"] for nic in vm["vmNics"]] == [NETWORK, OTHER_NETWORK]
+    assert vm["vmNics"][1]["ip"] == "10.102.0.20"
+    assert [volume["size"] for volume in vm["allVolumes"]][1:] == [50 * GIB]
+    assert ran["vm"]["tags"] == ["production"]
+
+
+@pytest.mark.parametrize("source", ["text", "file"])
+def test_user_data_is_sent_and_never_shown(sim: Simulator, run: ModuleRunner, tmp_path: Path, source: str) -> None:
+    file = tmp_path / "web.yml"
+    file.write_text(USER_DATA)
+    given = {"user_data": USER_DATA} if source == "text" else {"user_data_file": str(file)}
+    options = {**{name: value for name, value in WEB.items() if name != "user_data"}, **given}
+    ran = run("vm", options)
+    (body,) = [entry["body"] for entry in ran.log if entry["operation"] == "CreateVmInstance"]
+    encoded = base64.b64encode(USER_DATA.encode()).decode()
+    assert body["systemTags"] == [f"userdata::{encoded}"]
+    sim.fault("fail", operation="CreateVmInstance", error={"code": "SYS.1006", "details": f"{encoded} {USER_DATA}"})
+    failed = run("vm", {**options, "name": "other"})
+    assert failed.failed
+    assert not any(text in str((ran.result, failed.result)) for text in (encoded, "Tr0ub4dor-and-3"))
+
+
+def test_file_of_user_data_that_is_missing_fails_before_anything_is_sent(run: ModuleRunner) -> None:
+    options = {name: value for name, value in WEB.items() if name != "user_data"}
+    for check in (True, False):
+        ran = run("vm", {**options, "user_data_file": "/nowhere/web.yml"}, check=check)
+        assert "cannot read user_data_file" in ran.message
+        assert ran.calls == []
+
+
+def test_iso_needs_a_size(sim: Simulator, run: ModuleRunner) -> None:
+    iso = {"name": "installed", "state": "stopped", "iso": "iso-2", "cpu": 1, "memory": "1G"}
+    assert "needs root_disk_size" in run("vm", iso, check=True).message
+    play(run, {**iso, "disk_size": "20G"})
+    assert vms_named(sim, "installed")[0]["vmCdRoms"][0]["isoUuid"] == ISO
+
+
+@pytest.mark.parametrize("state", ["present", "running", "stopped", "paused", "restarted"])
+def test_new_vm_reaches_each_state(sim: Simulator, run: ModuleRunner, state: str) -> None:
+    options = {**EMPTY, "state": state}
+    checked, ran = run("vm", options, check=True), run("vm", options)
+    assert (checked.changed, ran.message) == (True, "")
+    expected = {"stopped": "Stopped", "paused": "Paused"}.get(state, "Running")
+    assert vms_named(sim, "empty")[0]["state"] == ran["vm"]["state"] == checked["vm"]["state"] == expected
+    assert run("vm", options).changed == (state == "restarted")
+
+
+def test_clone_of_a_vm_gets_its_own_size(sim: Simulator, run: ModuleRunner) -> None:
+    ran = play(run, {"name": "copy", "state": "running", "clone_from": "vm-1", "cpu": 8, "memory": "16G"})
+    assert ran.calls[-3:] == ["CloneVmInstance", "UpdateVmInstance", "StartVmInstance"]
+    (vm,) = vms_named(sim, "copy")
+    assert (vm["state"], vm["cpuNum"], vm["memorySize"]) == ("Running", 8, 16 * GIB)
+
+
+def test_vm_of_a_template_has_its_own_networks(sim: Simulator, run: ModuleRunner) -> None:
+    sim.reset(templates=1)
+    networks = [{"l3_network": "l3-2"}]
+    ran = play(
+        run, {"name": "copy", "state": "stopped", "clone_from": "vm-6", "cpu": 8, "memory": "1G", "networks": networks}
+    )
+    assert ran.calls == ["CreateVmInstanceFromTemplatedVmInstance"]
+    (vm,) = vms_named(sim, "copy")
+    assert ([nic["l3NetworkUuid"] for nic in vm["vmNics"]], vm["cpuNum"]) == ([OTHER_NETWORK], 8)
+    refused = run("vm", {"name": "other", "clone_from": "vm-1", "networks": networks})
+    assert "networks cannot be used with clone_from" in refused.message
+
+
+def test_clone_that_failed_although_its_job_succeeded_fails_the_task(sim: Simulator, run: ModuleRunner) -> None:
+    for host in sim.records("host"):
+        sim.change("host", host["uuid"], state="Disabled")
+    ran = run("vm", {"name": "copy", "state": "running", "clone_from": "vm-2"})
+    assert "the VM was not created: SYS.1090" in ran.message
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"image": "iso-2"}, "the API cannot change image"),
+        ({"networks": [{"l3_network": "l3-3"}]}, "networks: the VM has no NIC on l3-3. Attach or change it"),
+        ({"networks": [{"l3_network": "l3-1", "static_ip": "10.101.0.99"}]}, "no NIC on l3-1 with 10.101.0.99"),
+        ({"disks": [{"size": "60G"}]}, "disks: number 1"),
+        ({"disks": [{"size": "1G"}, {"size": "1G"}]}, "disks: the VM has 1 data volumes, and 2 are requested"),
+        ({"disk_size": "99G"}, "root_disk_size: the root volume has"),
+        ({"cpu": 4}, "cpu_num can only be changed while the VM is stopped"),
+    ],
+)
+def test_what_cannot_be_changed_later_is_refused_by_name(
+    run: ModuleRunner, changed: dict[str, Any], message: str
+) -> None:
+    assert run("vm", WEB).changed
+    for check in (True, False):
+        ran = run("vm", {**WEB, **changed}, check=check)
+        assert message in ran.message
+        assert ran.calls == []
+
+
+def test_name_that_no_vm_has_creates_nothing_without_a_source(sim: Simulator, run: ModuleRunner) -> None:
+    for options in ({"name": "wbe", "state": "running"}, {"name": "wbe", "state": "stopped", "cpu": 4, "memory": "1G"}):
+        ran = run("vm", options)
+        assert "no vm with name 'wbe'. Check the name, or give image or clone_from" in ran.message
+        assert ran.calls == []
+
+
+def test_destroyed_vm_of_the_name_does_not_prevent_a_new_one(sim: Simulator, run: ModuleRunner) -> None:
+    assert run("vm", EMPTY).changed
+    assert run("vm", {**EMPTY, "state": "absent"}).changed
+    assert run("vm", {**EMPTY, "state": "absent"}).changed is False
+    play(run, EMPTY)
+    assert sorted(vm["state"] for vm in vms_named(sim, "empty")) == ["Destroyed", "Stopped"]
+
+
+def test_image_that_is_not_ready_is_named_before_anything_is_sent(sim: Simulator, run: ModuleRunner) -> None:
+    sim.change("image", IMAGE, status="Downloading")
+    checked, ran = run("vm", WEB, check=True), run("vm", WEB)
+    assert "the image image-1 is Enabled and Downloading" in checked.message
+    assert "the image image-1 is Enabled and Downloading" in ran.message
+
+
+def test_exhausted_quota_fails_the_task_and_creates_nothing(sim: Simulator, run: ModuleRunner) -> None:
+    quota = {"identityUuid": ADMIN, "name": "vm.totalNum", "value": len(sim.records("vm"))}
+    assert run("api", {"operation": "UpdateQuota", "params": quota}).changed
+    ran = run("vm", WEB)
+    assert "quota" in ran.message
+    assert vms_named(sim, "web") == []
+
+
+def test_task_in_check_mode_knows_a_network_that_an_earlier_task_would_have_created(run: ModuleRunner) -> None:
+    ran = run("vm", {**WEB, "networks": [{"l3_network": None}]}, check=True)
+    assert (ran.message, ran.changed) == ("", True)
+    assert "l3_network of networks must not be null" in run("vm", {**WEB, "networks": [{"l3_network": None}]}).message
