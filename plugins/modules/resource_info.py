@@ -28,11 +28,12 @@ options:
   resource_type:
     description:
       - The type of the resources.
-      - The fields are documented for V(cbt_task), V(cluster), V(endpoint), V(host), V(host_nic), V(l3_network),
-        V(person) (mentioned in the messages of an endpoint), V(platform) (of endpoints), V(primary_storage),
-        V(snapshot_group), V(subscriber) (of a topic), V(topic), V(vm), V(vm_nic), V(volume) and V(zone).
-      - Other types are those of the more than 200 queries of the service, for example C(image), C(l2_network), C(eip)
-        and C(security_group). The type is the name of the query in small letters, without C(Query). Conditions on their
+      - The fields are documented for V(cbt_task), V(cluster), V(disk_offering), V(endpoint), V(host), V(host_nic),
+        V(image), V(instance_offering), V(l3_network), V(person) (mentioned in the messages of an endpoint), V(platform)
+        (of endpoints), V(primary_storage), V(snapshot_group), V(ssh_key_pair), V(subscriber) (of a topic), V(topic),
+        V(vm), V(vm_nic), V(volume) and V(zone).
+      - Other types are those of the more than 200 queries of the service, for example C(l2_network), C(eip) and
+        C(security_group). The type is the name of the query in small letters, without C(Query). Conditions on their
         fields are sent unchecked.
       - A service can lack some of these queries. Underscores can be omitted; cursor queries always use the type without
         them.

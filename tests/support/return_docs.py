@@ -86,12 +86,14 @@ JOBS = (
     "vm_nic",
     "vm_nic_qos",
     "vm_snapshot_group",
+    "volume",
 )
 """The modules that return a job."""
 
 NAMED_OBJECTS = {
     *(
         "also_removed",
+        "detached_from",
         "in_use_by",
         "new_default_networks",
         "later_groups",
@@ -223,6 +225,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "vm_snapshot_group": {"snapshot_group": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm": {"vm": vm},
+        "volume": {"volume": contains("Volume")},
         "vm_nic": {"nic": contains("VmNicInventory"), "vm": vm},
     }
     records["batch"] = {"jobs": describe_job(), "results.job": describe_job()}

@@ -23,7 +23,7 @@ COLLECTION = "virtinfra.manager"
 SUBJECTS = {
     "Hosts": "kvm_host host_info host_network_info host_nic_service host_nic_candidate_info",
     "Virtual machines": "vm vm_info vm_nic vm_nic_info vm_nic_qos vm_from_snapshot_group vm_snapshot_group"
-    " vm_snapshot_group_info",
+    " vm_snapshot_group_info volume",
     "Backups and storage": "backup_point backup_point_info backup_restore backup_run cbt_task cbt_task_info"
     " cbt_volume_export primary_storage_info",
     "Notifications": "sns_endpoint sns_endpoint_info sns_topic sns_topic_subscriber_info sns_snmp_platform"

@@ -22,6 +22,7 @@ SERVICE_FIELDS: Mapping[str, tuple[str, ...]] = {
             " architecture"
         ),
         "InstanceOfferingInventory": ("uuid name description createDate lastOpDate cpuNum memorySize cpuSpeed state"),
+        "DiskOfferingInventory": "uuid name description createDate lastOpDate diskSize state",
         "SshKeyPairInventory": "uuid name description createDate lastOpDate publicKey",
         "TemplatedVmInstanceInventory": "uuid name description createDate lastOpDate",
         "SNSTopicInventory": "uuid name description createDate lastOpDate state locale",
@@ -105,8 +106,8 @@ COMPUTED_FIELDS: Mapping[str, tuple[str, ...]] = {
 NUMBER_FIELDS = frozenset(
     (
         "actualSize availableCapacity availableCpuCapacity availableMemoryCapacity availablePhysicalCapacity"
-        " cpuNum cpuSockets cpuSpeed deviceId id ipInLong ipVersion ipmiPort memorySize miimon nbdPort size"
-        " snapshotCount snmpPort speed sshPort systemUsedCapacity totalCapacity totalCpuCapacity"
+        " cpuNum cpuSockets cpuSpeed deviceId diskSize id ipInLong ipVersion ipmiPort memorySize miimon"
+        " nbdPort size snapshotCount snmpPort speed sshPort systemUsedCapacity totalCapacity totalCpuCapacity"
         " totalMemoryCapacity totalPhysicalCapacity vlanId"
     ).split()
 )

@@ -49,7 +49,7 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
     for row in (
         ResourceType("cbt_task", "CBT task", "QueryCbtTask"),
         ResourceType("cluster", "cluster", "QueryCluster"),
-        ResourceType("disk_offering", "disk offering"),
+        ResourceType("disk_offering", "disk offering", "QueryDiskOffering"),
         ResourceType("endpoint", "endpoint", "QuerySNSApplicationEndpoint"),
         ResourceType("host", "host", "QueryHost"),
         ResourceType(

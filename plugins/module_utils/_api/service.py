@@ -1249,6 +1249,15 @@ COMPANION_ROWS = (
         record="InstanceOfferingInventory",
     ),
     Operation(
+        "QueryDiskOffering",
+        "GET",
+        "disk-offerings",
+        is_write=False,
+        params=_QUERY,
+        result=("inventories",),
+        record="DiskOfferingInventory",
+    ),
+    Operation(
         "QuerySshKeyPair",
         "GET",
         "ssh-key-pair",

@@ -12,7 +12,13 @@ from typing import Any
 
 from .._api.errors import InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
 from .._api.operation import ABSENT
-from .._api.records import NullReference, PredictedReference, Record, holds_unknown_reference, normalize_address
+from .._api.records import (
+    NullReference,
+    PredictedReference,
+    Record,
+    holds_unknown_reference,
+    normalize_address,
+)
 from .._api.references import format_option_name, is_name, is_null, unify_uuid
 from .._api.resource_types import L3_NETWORK, RESOURCE_TYPES
 from .._client.client import Client
@@ -175,7 +181,7 @@ def _has_members(nic: Record, network: Record) -> bool:
 def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
     """Yield which volumes of the options a VM lacks. One that has grown since is not smaller than requested."""
     volumes = vm.get("allVolumes") or []
-    root = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), {})
+    root: Record = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), {})
     wanted = desired.get("rootDiskSize", 0)
     if root.get("size") is not None and root["size"] < wanted:
         yield (
@@ -221,6 +227,11 @@ def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current:
     is_clone = resource.create == "CloneVmInstance"
     if is_clone and (foreign := [format_option_name(name) for name in _NOT_CLONED if name in desired]):
         raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template")
+    offering = desired.get("instanceOfferingUuid")
+    has_offering = offering is not None and not holds_unknown_reference(offering)
+    is_sized = {"cpuNum", "memorySize"} <= desired.keys() or has_offering
+    if not (is_sized or CLONED in desired):
+        raise InvalidOptions(f"cpu_num and memory_size, or instance_offering is required for {resource.create}")
     # The service clones the size, too, and changes it while the VM is stopped.
     sizes = {name: desired[name] for name in ("cpuNum", "memorySize") if is_clone and name in desired}
     runs = state != "stopped" and not sizes

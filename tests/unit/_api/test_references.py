@@ -63,10 +63,11 @@ OF_KINDS = {"resource"}
 def test_references_are_known_by_their_names() -> None:
     """Each option that refers to another object is named after it, and has the API's name as its alias."""
     tasks = [load_spec(name) for name in MODULES if name not in OF_KINDS]
-    names = {option: parameter for task in tasks for option, parameter in task.parameters.items()}
-    aliases = {option: spec.get("aliases") for task in tasks for option, spec in task.argument_spec.items()}
-    assert all(to_snake_case(name) in (aliases[option] or ()) for option, name in names.items() if name in REFERS_TO)
-    assert {name for name in names.values() if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
+    names = {(option, parameter) for task in tasks for option, parameter in task.parameters.items()}
+    for task in tasks:
+        references = {option: name for option, name in task.parameters.items() if name in REFERS_TO}
+        assert all(to_snake_case(name) in task.argument_spec[option]["aliases"] for option, name in references.items())
+    assert {name for dummy, name in names if "Uuid" in name and name not in ("jobUuid", "resourceUuid")} == {
         *REFERS_TO
     } - {
         "tagUuid",
@@ -77,16 +78,14 @@ def test_references_are_known_by_their_names() -> None:
         "interfaceUuid",
         "rootVolumeUuid",
         "rootDiskOfferingUuid",
-        "primaryStorageUuid",
         "primaryStorageUuidForDataVolume",
-        "diskOfferingUuid",
         "volumeUuid",
         "vmUuid",
         "templatedVmInstanceUuid",
         "dataDiskOfferingUuids",
         "uuids",
     } | {"hostUuid"}
-    assert {format_option_name(parameter) for parameter in names.values()} == names.keys()
+    assert {format_option_name(parameter) for dummy, parameter in names} == {option for option, dummy in names}
     parameters = ("uuid", "vmInstanceUuid", "tagUuids", "primaryStorageUuidForRootVolume", "vmNicUuid")
     assert all(map(is_reference, parameters))
     assert not any(map(is_reference, ("userId", "user_id", "atPersonUserIds", "session_id", "name", "uuidless")))

@@ -68,6 +68,9 @@ CASES: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
         },
     ),
     ("vm", {"name": "n"}, {"clone_from": ("vm", 1)}),
+    ("volume", {"name": "n", "size": 2**30}, {"primary_storage": ("primarystorage", 1)}),
+    ("volume", {"uuid": seeded_uuid("volume", 2)}, {"vm": ("vm", 1)}),
+    ("volume", {"name": "n"}, {"disk_offering": ("diskoffering", 1)}),
     ("vm", {"name": "vm-2", "state": "running"}, {"host": ("host", 2), "cluster": ("cluster", 1)}),
     ("vm_nic", {}, {"vm": ("vm", 5), "l3_network": ("l3network", 2)}),
 ]

@@ -311,6 +311,30 @@ ACTING: dict[str, Case] = {
         {"name": "n", "image": seeded_uuid("image", 1), "instance_offering": seeded_uuid("instanceoffering", 1)},
         {"instance_offering": spellings(seeded_uuid("instanceoffering", 1))},
     ),
+    "volume created": Case(
+        "volume",
+        {"name": "n", "size": 2**30},
+        {
+            **SYSTEM_TAGS,
+            **NEW,
+            "name": words,
+            "description": words,
+            "size": st.integers(2**20, 2**40),
+            "primary_storage": spellings(seeded_uuid("primarystorage", 1)),
+        },
+        renamed={"size": "diskSize"},
+    ),
+    "volume created of an offering": Case(
+        "volume",
+        {"name": "n", "disk_offering": seeded_uuid("diskoffering", 1)},
+        {"disk_offering": spellings(seeded_uuid("diskoffering", 1))},
+    ),
+    "volume removed": Case(
+        "volume",
+        {"name": "n", "state": "absent"},
+        {"delete_mode": st.sampled_from(["permissive", "enforcing"])},
+        before=({"name": "n", "size": 2**30},),
+    ),
     "vm changed": Case(
         "vm",
         {"uuid": STOPPED, "cpu_num": 12},
@@ -445,8 +469,9 @@ CHOOSING = {
 # Each value of such an option is set by a call of its own, see test_modules_topics and test_modules_tags.
 SET_BY_SEVERAL_CALLS = {"topics", "tags"}
 
-# Options whose parameters have another form, see test_modules_vm_creation.
-CONVERTED = {"clone_from", "disks", "networks", "user_data", "user_data_file"}
+# Options whose parameters have another form, or are in the path of another call, see test_modules_vm_creation and
+# test_modules_volumes.
+CONVERTED = {"clone_from", "disks", "networks", "user_data", "user_data_file", "vm"}
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
 NOT_SENT = {
@@ -474,7 +499,7 @@ def find_untried(name: str) -> set[str]:
     Those with a default are required, determine what the module does, or are sent with it.
     """
     spec = load_spec(name).argument_spec
-    known = {*CONNECTION, *WAIT, *SET_BY_SEVERAL_CALLS, *list_choosing(name), *list_tried(name)}
+    known = {*CONNECTION, *WAIT, *SET_BY_SEVERAL_CALLS, *CONVERTED, *list_choosing(name), *list_tried(name)}
     return {option for option in spec if option not in known and "default" not in spec[option]}
 
 

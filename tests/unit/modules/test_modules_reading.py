@@ -467,11 +467,11 @@ def test_filters_and_an_order_choose_the_cursor(run: ModuleRunner, option: dict[
 
 
 def test_types_without_a_query_are_listed_by_a_cursor(run: ModuleRunner, sim: Simulator) -> None:
-    sim.configure(missing_operations=["QueryDiskOffering"])
-    (offering,) = sim.records("diskoffering")
-    assert uuids(resources(run, resource_type="disk_offering", name=offering["name"])) == [offering["uuid"]]
-    refused = run("resource_info", {"resource_type": "disk_offering", "query": ["state=Enabled"]})
-    assert refused.message.startswith("the service does not offer QueryDiskOffering")
+    sim.configure(missing_operations=["QueryBackupStorage"])
+    (storage,) = sim.records("backupstorage")
+    assert uuids(resources(run, resource_type="backup_storage", name=storage["name"])) == [storage["uuid"]]
+    refused = run("resource_info", {"resource_type": "backup_storage", "query": ["state=Enabled"]})
+    assert refused.message.startswith("the service does not offer QueryBackupStorage")
     assert refused.message.endswith("only the service can check the condition 'state=Enabled'")
 
 

@@ -1,0 +1,180 @@
+"""Data volumes: find them, and plan calls for their life. Section "Data volumes" of the notes on the life cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from .._api.errors import InvalidOptions, NotFound, Unchangeable
+from .._api.operation import ABSENT
+from .._api.records import Record, holds_unknown_reference
+from .._api.resource_types import VM, VOLUME
+from .._client.client import Client
+from .._client.lists import get_by_uuid, require_unique
+from .._engine.guards import FORCE, Dependent, Dependents, Guard
+from .._engine.plan import (
+    Current,
+    PlannedCall,
+    ResourceSpec,
+    build_call,
+    build_not_found,
+    build_unchangeable,
+    chain_plans,
+    find_drift,
+    predict_created,
+)
+from .finders import read_by_key
+from .vms import CHANGING_STATES
+
+DETACHED, _DELETED = "detached", "Deleted"
+
+# What the deletion of a volume does to the VM that uses it.
+_WITHOUT = "without it"
+
+# The states of a VM that permit to attach and to detach its volumes.
+_PERMITTING = ("Running", "Stopped")
+
+
+def find_volume(client: Client, desired: Record) -> Record | None:
+    """Read a data volume by its uuid or its name; a deleted one only with ``recover`` or ``expunge``.
+
+    A deleted volume of the name does not prevent that another one is created. Raise Unchangeable for a root volume, and
+    NotFound for a deleted one that the options can only concern.
+    """
+    key = "uuid" if "uuid" in desired else "name"
+    label = f"the {key} {desired[key]!r}"
+    volumes = read_by_key(client, VOLUME, key, desired[key])
+    if key == "uuid" and any(volume.get("type") == "Root" for volume in volumes):
+        raise Unchangeable(f"the volume {desired[key]} is a root volume, which belongs to its VM")
+    data = [volume for volume in volumes if volume.get("type") in (None, "Data")]
+    deleted = [volume for volume in data if not VOLUME.is_usable(volume)]
+    if volume := require_unique(list(filter(VOLUME.is_usable, data)), label):
+        # Otherwise a second run would expunge a volume of the same name that was deleted earlier.
+        return require_unique([volume, *deleted], label) if desired.get("expunge") else volume
+    if desired.get("recover") or desired.get("expunge"):
+        return require_unique(deleted, label)
+    if deleted and (key == "uuid" or not _has_size(desired)):
+        remedy = "Set recover: true to recover it."
+        raise NotFound(f"the volume {deleted[0].get('uuid')} is deleted", remedy, check_mode_remedy=remedy)
+    return None
+
+
+def _has_size(desired: Record) -> bool:
+    offering = desired.get("diskOfferingUuid")
+    return desired.get("size") is not None or (offering is not None and not holds_unknown_reference(offering))
+
+
+def plan_volume(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the creation of a data volume, its recovery and its changes, or its removal."""
+    if state == ABSENT:
+        return _plan_removal(resource, desired, current.record) if current.record else []
+    if state == DETACHED and "vmInstanceUuid" in desired:
+        raise InvalidOptions("vm cannot be used with state detached. Remove vm, or change state")
+    own = {name: value for name, value in desired.items() if name != "vmInstanceUuid"}
+    create, update = partial(_plan_creation, resource, own), partial(_plan_update, resource, own)
+    move = partial(_plan_attachment, resource, state, desired)
+    return chain_plans(current, create, update, move, partial(_plan_growth, resource, own))
+
+
+def _plan_creation(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the creation of a volume that does not exist, or the recovery of one that is deleted."""
+    volume = current.record
+    if volume is None:
+        if "uuid" in desired:
+            raise build_not_found(resource, desired)
+        if not _has_size(desired):
+            raise build_not_found(resource, desired, ["size or disk_offering"])
+        return [build_call(resource, resource.create, desired, None, predict_created(resource, desired))]
+    if volume.get("status") != _DELETED:
+        return []
+    # The finder returns a deleted volume only with `recover`.
+    recovered = {**volume, "status": "Ready", "vmInstanceUuid": None}
+    return [build_call(resource, "RecoverDataVolume", {}, volume, recovered)]
+
+
+def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    volume = current.record or {}
+    changes = find_drift(resource, {name: value for name, value in desired.items() if name != "size"}, volume)
+    if fixed := {name: value for name, value in changes.items() if name not in resource.changeable}:
+        raise build_unchangeable(resource, fixed, desired, volume)
+    return [build_call(resource, resource.update, changes, volume, {**volume, **changes})] if changes else []
+
+
+def _plan_attachment(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the call that attaches a volume to the VM of the options, or detaches it from its VM."""
+    volume = current.record or {}
+    user, vm = volume.get("vmInstanceUuid"), desired.get("vmInstanceUuid")
+    if state == DETACHED:
+        free = {**volume, "vmInstanceUuid": None, "deviceId": None}
+        return [build_call(resource, "DetachDataVolumeFromVm", {}, volume, free)] if user else []
+    if vm is None or user == vm:
+        return []
+    if user:
+        raise Unchangeable(
+            f"the volume is attached to the VM {user!r}. Set state: detached first: no VM loses a volume in use.",
+            {str(user): "vmInstanceUuid"},
+        )
+    attached = {**volume, "vmInstanceUuid": vm, "status": "Ready"}
+    return [PlannedCall("AttachDataVolumeToVm", {"volumeUuid": volume.get("uuid"), "vmInstanceUuid": vm}, attached)]
+
+
+def _plan_growth(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    volume = current.record or {}
+    size, present = desired.get("size"), volume.get("size")
+    if size is None or size == present:
+        return []
+    if present is not None and size < present:
+        raise Unchangeable(
+            f"size is {present}, should be {size}, and a volume cannot shrink. Omit size, or give {present}."
+        )
+    return [build_call(resource, "ResizeDataVolume", {"size": size}, volume, {**volume, "size": size})]
+
+
+def _plan_removal(resource: ResourceSpec, desired: Record, volume: Record) -> list[PlannedCall]:
+    """Plan the deletion of a volume, and with ``expunge`` its end."""
+    steps = [] if volume.get("status") == _DELETED else [resource.delete]
+    if desired.get("expunge"):
+        steps.append("ExpungeDataVolume")
+    deleted = {**volume, "status": _DELETED, "vmInstanceUuid": None}
+    expected = [*(deleted for dummy in steps[1:]), None]
+    compared = {name: value for name, value in desired.items() if name != "size"}
+    return [
+        build_call(resource, operation, {**compared, "uuid": volume["uuid"]}, volume, record)
+        for operation, record in zip(steps, expected, strict=False)
+    ]
+
+
+def find_volume_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse to attach or detach a volume, because of the VM."""
+    vm_uuid = call.params.get("vmInstanceUuid") or (record or {}).get("vmInstanceUuid")
+    if call.operation not in ("AttachDataVolumeToVm", "DetachDataVolumeFromVm") or not vm_uuid:
+        return None
+    for vm in get_by_uuid(client, VM.query, vm_uuid):
+        if vm.get("state") not in (None, *_PERMITTING, *CHANGING_STATES):
+            return Unchangeable(
+                f"the VM {vm.get('name')} is {vm['state']}, and {call.operation} needs a VM that is Running or Stopped."
+                " Change its state first."
+            )
+    return None
+
+
+def _find_user(client: Client, volume: Record, dummy: Any) -> Dependents:
+    """Return the VM that would lose a volume."""
+    return Dependents(list(_list_users(client, volume)))
+
+
+def _list_users(client: Client, volume: Record) -> Iterator[Dependent]:
+    uuid = volume.get("vmInstanceUuid")
+    for vm in get_by_uuid(client, VM.query, uuid) if uuid else ():
+        yield Dependent(str(vm["uuid"]), str(vm.get("name")), _WITHOUT, f"it is {vm.get('state')} and has the volume")
+
+
+VOLUME_USER = Guard(
+    _find_user,
+    option=FORCE,
+    harmful=(_WITHOUT,),
+    members={_WITHOUT: "detached_from"},
+    operations=("DeleteDataVolume",),
+    remedy=" Set state: detached first.",
+)

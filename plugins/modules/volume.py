@@ -1,0 +1,207 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+DOCUMENTATION = r"""
+module: volume
+short_description: Create, attach, grow and remove data volumes
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Creates data volumes, attaches them to virtual machines and detaches them, lets them grow, recovers deleted ones and
+    removes them.
+  - "Give a VM another disk - C(virtinfra.manager.volume: {name: logs-of-vm-1, size: 50G, vm: vm-1})"
+  - "Let it grow - C(virtinfra.manager.volume: {name: logs-of-vm-1, size: 80G})"
+  - "Detach it - C(virtinfra.manager.volume: {name: logs-of-vm-1, state: detached})"
+  - A volume never shrinks, and it never moves from one VM to another by itself. The module fails for a root volume.
+extends_documentation_fragment:
+  - virtinfra.manager._removal
+  - virtinfra.manager._connection
+  - virtinfra.manager._wait
+  - virtinfra.manager._wait.times
+  - virtinfra.manager._tags.object
+  - virtinfra.manager._creation
+  - virtinfra.manager._references
+  - virtinfra.manager._attributes
+  - virtinfra.manager._attributes.actiongroup_api
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: partial
+    details:
+      - When the service does not list volumes and there is no O(api_token) for a cursor query, the module fails unless
+        O(uuid) is given. With O(uuid) it acts without comparing, reports a change and warns.
+options:
+  state:
+    description:
+      - V(present) creates the volume if it does not exist, and attaches it if O(vm) is given.
+      - V(detached) also creates it, and detaches it from its VM.
+      - V(absent) deletes it. O(recover=true) recovers it for some days. One that a VM has needs O(force=true).
+    type: str
+    choices: [present, detached, absent]
+    default: present
+  uuid:
+    description: The uuid of the volume.
+    type: str
+  name:
+    description:
+      - The name of the volume. It selects the volume when O(uuid) is not given. Otherwise, it is the new name.
+    type: str
+  description:
+    description: The description of the volume.
+    type: str
+  size:
+    description:
+      - The size in bytes, or with a unit of 1024, such as V(100G). A larger one lets the volume grow, a smaller one
+        fails.
+    type: bytes
+  disk_offering:
+    description: The disk offering, by name or uuid, which sets the size of a new volume.
+    type: str
+    aliases: [disk_offering_uuid]
+  vm:
+    description:
+      - The VM, by name or uuid, to which the volume is attached. The VM must be running or stopped. A volume of another
+        VM fails.
+    type: str
+    aliases: [vm_instance_uuid]
+  primary_storage:
+    description:
+      - The primary storage for a new volume, by name or uuid. Without it, the volume gets one when it is attached for
+        the first time.
+    type: str
+    aliases: [primary_storage_uuid]
+  recover:
+    description: Whether to recover a deleted volume. It is then attached to no VM.
+    type: bool
+    default: false
+  expunge:
+    description: Whether O(state=absent) removes the volume for good. This cannot be undone.
+    type: bool
+    default: false
+  force:
+    description: Whether O(state=absent) also deletes a volume that a VM has.
+    type: bool
+    default: false
+seealso:
+  - module: virtinfra.manager.vm
+  - module: virtinfra.manager.batch
+"""
+
+EXAMPLES = r"""
+- name: Give a VM another disk
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    size: 50G
+    vm: vm-1
+
+- name: Let it grow
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    size: 80G
+
+- name: Detach it
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    state: detached
+
+- name: Delete it, so that it can be recovered for some days
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    state: absent
+
+- name: Recover it
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    recover: true
+
+- name: Remove it for good
+  virtinfra.manager.volume:
+    name: logs-of-vm-1
+    state: absent
+    expunge: true
+"""
+
+RETURN = r"""
+volume:
+  description:
+    - The volume. In check mode and with O(wait=false), the predicted one. Null when it was removed.
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(name), C(description), C(primary_storage_uuid), C(vm_instance_uuid), C(disk_offering_uuid), C(root_image_uuid),
+      C(install_path), C(type), C(format), C(state), C(status), C(volume_qos), C(last_vm_instance_uuid), C(size),
+      C(actual_size), C(device_id), C(is_shareable), C(encrypted), C(create_date), C(last_op_date) and
+      C(last_detach_date). C(primary_storage_name) is returned when O(primary_storage) is a name. C(vm_instance_name) is
+      returned when O(vm) is a name. C(disk_offering_name) is returned when O(disk_offering) is a name. C(tags) is
+      returned when O(tags) is given.
+  returned: success
+  type: dict
+detached_from:
+  description: The VM that has the volume no more, because it was deleted with O(force=true).
+  returned: success and O(state=absent)
+  type: list
+  elements: dict
+  sample: [{uuid: a0000004000040008000000000000001, name: vm-1}]
+job:
+  description:
+    - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
+    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
+      C(job_uuid), C(location), C(operation), C(object) and C(state).
+  returned: when O(wait=false) starts a call, and in a failure when a job may still be running
+  type: dict
+"""
+
+from ..module_utils._python import check_python
+
+check_python()
+
+from ..module_utils._modules.process import run_as_module
+from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
+from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.volumes import DETACHED, VOLUME_USER, find_volume, find_volume_refusal, plan_volume
+
+VOLUME = ResourceSpec(
+    record_type="Volume",
+    result_key="volume",
+    tagged_type="VolumeVO",
+    find=find_volume,
+    create="CreateDataVolume",
+    update="UpdateVolume",
+    delete="DeleteDataVolume",
+    transitions={"absent": StateTransition("DeleteDataVolume", "status", ("Deleted",))},
+    guards={"absent": (VOLUME_USER,)},
+    plan=plan_volume,
+    find_refusal=find_volume_refusal,
+)
+MODULE = resource_module(
+    VOLUME,
+    options={
+        "state": {"type": "str", "default": "present", "choices": ["present", DETACHED, "absent"]},
+        **IDENTITY_OPTIONS,
+        "description": {"type": "str"},
+        "size": {"type": "bytes"},
+        "disk_offering": reference("diskOfferingUuid"),
+        "vm": reference("vmInstanceUuid"),
+        "primary_storage": reference("primaryStorageUuid"),
+        "recover": {"type": "bool", "default": False},
+        "expunge": {"type": "bool", "default": False},
+        **REMOVAL_OPTIONS,
+        **CREATE_OPTIONS,
+    },
+    required_one_of=[("uuid", "name")],
+    mutually_exclusive=[("size", "disk_offering")],
+    only_absent=("expunge", "force"),
+    never_absent=("recover",),
+)
+
+
+def main() -> None:
+    """Run as a module."""
+    run_as_module(MODULE)
+
+
+if __name__ == "__main__":
+    main()
