@@ -11,8 +11,6 @@ description:
   - Creates data volumes, attaches them to virtual machines and detaches them, lets them grow, recovers deleted ones and
     removes them.
   - "Give a VM another disk - C(virtinfra.manager.volume: {name: logs-of-vm-1, size: 50G, vm: vm-1})"
-  - "Let it grow - C(virtinfra.manager.volume: {name: logs-of-vm-1, size: 80G})"
-  - "Detach it - C(virtinfra.manager.volume: {name: logs-of-vm-1, state: detached})"
   - A volume never shrinks, and it never moves from one VM to another by itself. The module fails for a root volume.
 extends_documentation_fragment:
   - virtinfra.manager._removal
@@ -129,15 +127,20 @@ RETURN = r"""
 volume:
   description:
     - The volume. In check mode and with O(wait=false), the predicted one. Null when it was removed.
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(name), C(description), C(primary_storage_uuid), C(vm_instance_uuid), C(disk_offering_uuid), C(root_image_uuid),
-      C(install_path), C(type), C(format), C(state), C(status), C(volume_qos), C(last_vm_instance_uuid), C(size),
-      C(actual_size), C(device_id), C(is_shareable), C(encrypted), C(create_date), C(last_op_date) and
-      C(last_detach_date). C(primary_storage_name) is returned when O(primary_storage) is a name. C(vm_instance_name) is
-      returned when O(vm) is a name. C(disk_offering_name) is returned when O(disk_offering) is a name. C(tags) is
-      returned when O(tags) is given.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields. C(size)
+      and C(actual_size) are in bytes. C(tags) is returned when O(tags) is given.
   returned: success
   type: dict
+  sample: >-
+    {uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root, description: was attached to another
+    machine, primary_storage_uuid: a0000008000040008000000000000001, primary_storage_name: primary-storage-1,
+    vm_instance_uuid: a0000004000040008000000000000001, vm_instance_name: vm-1, disk_offering_uuid:
+    a0000017000040008000000000000001, disk_offering_name: disk-offering-1, root_image_uuid:
+    a0000012000040008000000000000001, install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format:
+    qcow2, state: Enabled, status: Ready, volume_qos: total=10485760, last_vm_instance_uuid:
+    a0000004000040008000000000000001, size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable: false,
+    encrypted: false, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', last_detach_date:
+    'Jan 6, 2024 4:52:16 AM', tags: [production]}
 detached_from:
   description: The VM that has the volume no more, because it was deleted with O(force=true).
   returned: success and O(state=absent)
@@ -147,10 +150,12 @@ detached_from:
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
-    - The fields, see R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records), are C(uuid),
-      C(job_uuid), C(location), C(operation), C(object) and C(state).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
+  sample: >-
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
+    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
+    running}
 """
 
 from ..module_utils._python import check_python
