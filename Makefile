@@ -2,14 +2,16 @@
 
 PYTHON ?= python3
 NOX := .venv/bin/nox
-SESSIONS ?= static unit proofs demo
+SESSIONS ?= static unit proofs
+# The rooms whose tests must detect changes.
+MUTATED := _masking _api _http _client _engine _batch _backup _workflows
 SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1
 
 # pip may fail after it has installed the command that is the target.
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-backup simulator test gate bench release clean
+.PHONY: help setup demo demo-backup simulator test gate nightly bench release clean
 
 help:
 	@echo "make demo       the demo playbook, twice, against the simulator"
@@ -18,6 +20,7 @@ help:
 	@echo "make setup      create .venv with nox, which runs all other commands"
 	@echo "make test       the checks to run before each commit, two to five minutes; make test SESSIONS='static demo' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
+	@echo "make nightly    all tests with each version of ansible-core, chaos, mutations and benchmarks, about twelve hours"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
 	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"
 	@echo "make clean      remove everything that these commands created"
@@ -39,6 +42,15 @@ test: $(NOX)
 
 gate: $(NOX)
 	@.venv/bin/python tests/tools/gate.py
+
+# Each of them runs, also if one before it has failed.
+nightly: $(NOX)
+	@failed=; \
+	for core in 2.16 2.19 2.21 2.22; do $(NOX) -s core-$$core -- all || failed="$$failed core-$$core"; done; \
+	$(NOX) -s chaos || failed="$$failed chaos"; \
+	$(NOX) -s mutation -- $(MUTATED) || failed="$$failed mutation"; \
+	$(NOX) -s bench -- all || failed="$$failed bench"; \
+	echo "Failed:$${failed:- none}"; test -z "$$failed"
 
 bench: $(NOX)
 	@$(NOX) -s bench

@@ -78,20 +78,24 @@ WRITERS = (
 )
 # Where all integration targets run, these tests are left out: both run all modules and roles.
 PLAYED_BY_TARGETS = (EXAMPLES, PROTOCOL)
-TARGETS_OF_EACH_KIND = ("kvm_host", "inventory_vms", "role_vm_snapshots")
+# A target of each kind: of a role, which ansible-test plays, of a module and of an inventory, which forks play.
+TARGET_OF_ANSIBLE_TEST = "role_vm_snapshots"
+TARGETS = "tests/integration/test_targets.py"
+TARGETS_OF_FORKS = tuple(f"{TARGETS}::test_target[{name}]" for name in ("kvm_host", "inventory_vms"))
 
-# What `make gate` runs of the functional tests with an older core: values of the service that would be templates,
-# hidden values, and the protocol, in the controller and in module processes. The oldest core and the newest one run
-# the commands for inventories. CI runs all of them with each core.
+# What `make gate` runs with an older core: the unit tests of what reads its variables, templates and inventories,
+# values of the service that would be templates, hidden values, and a module of each kind as its module process. The
+# rest of the protocol, the batch and the events hardly depend on the core, and run with the newest one. CI runs all of
+# them with each core.
 WITH_OLDER_CORE = (
+    *(f"tests/unit/{name}" for name in ("inventory", "_action", "_inventory")),
     *(f"tests/functional/test_{name}.py" for name in ("hostile_results", "inventory_hostile", "masked_outputs")),
-    PROTOCOL,
+    f"{PROTOCOL}::test_module_process_of_each_kind_has_the_same_result",
 )
 # What `make gate` runs with the oldest core, in which encrypted values are objects and blocks say less about what has
 # failed in them. The targets of modules and inventories find most of what depends on the version; ansible-test, which
 # takes twice as long for them, runs in the session proofs and in CI. One playbook contains all roles, whose targets
 # only CI runs: their decisions are in Python, and unit tests play the workflows.
-TARGETS = "tests/integration/test_targets.py"
 ALL_ROLES = f"{EXAMPLES}::test_vars_files_of_the_guide"
 WITH_OLDEST_CORE = (
     *(f"tests/functional/test_{name}.py" for name in ("encrypted_values", "masked_outputs", "role_host_maintenance")),
@@ -227,8 +231,8 @@ def functional_of_oldest_core(session: nox.Session) -> None:
 
 
 def functional_of_older_core(session: nox.Session) -> None:
-    """Run the unit tests that depend on the core, and the tests of whole playbooks in which cores differ most."""
-    run_pytest(session, *UNITS_OF_CORE, *WITH_OLDER_CORE, "-k", f"not ({LEFT_TO_GATE})")
+    """Run the unit tests that depend most on the core, and the tests of whole playbooks in which cores differ most."""
+    run_pytest(session, *WITH_OLDER_CORE, "-k", f"not ({LEFT_TO_GATE})")
 
 
 def functional_of_next_core(session: nox.Session) -> None:
@@ -377,18 +381,18 @@ def proofs(session: nox.Session) -> None:
     """Run what proves most of the functional tests, the integration targets and the sanity tests, for `make test`."""
     install_core(session, NEWEST_HERE)
     run_parts(
-        session, {"functional": proofs_of_functional, "integration": targets_of_each_kind, "sanity": documentation}
+        session, {"functional": proofs_of_functional, "integration": target_of_ansible_test, "sanity": documentation}
     )
 
 
 def proofs_of_functional(session: nox.Session) -> None:
-    """Run the tests of whole playbooks that prove most: names only, secrets, one module of each kind."""
-    run_pytest(session, *PROOFS, "-k", f"not ({LEFT_TO_GATE})")
+    """Run the tests of whole playbooks that prove most: names only, secrets, one module and target of each kind."""
+    run_pytest(session, *PROOFS, *TARGETS_OF_FORKS, "-k", f"not ({LEFT_TO_GATE})")
 
 
-def targets_of_each_kind(session: nox.Session) -> None:
-    """Run one integration target of each kind: a module, an inventory, a role."""
-    integration(session, *TARGETS_OF_EACH_KIND)
+def target_of_ansible_test(session: nox.Session) -> None:
+    """Run one integration target with ansible-test."""
+    integration(session, TARGET_OF_ANSIBLE_TEST)
 
 
 def documentation(session: nox.Session) -> None:
@@ -396,9 +400,9 @@ def documentation(session: nox.Session) -> None:
     ansible_test(session, "sanity", "--python", "default", *choose_tests(session, "--test", "validate-modules"))
 
 
-@nox.session
+@nox.session(default=False)
 def demo(session: nox.Session) -> None:
-    """Run the demo playbook twice against the simulator; the second run must change nothing."""
+    """Run the demo playbook twice against the simulator; the second run must change nothing. `package` proves it."""
     session.install("ansible-core>=2.19,<2.22", *RUNTIME)
     session.run("python", "tests/tools/demo.py", *session.posargs, env=linked_collection())
 
@@ -653,7 +657,7 @@ def format_code(session: nox.Session) -> None:
     session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
     for name in WRITERS:
         session.run("python", "-m", f"support.{name}", env=linked_collection())
-    for name in ("addresses", "badges", "catalogue"):
+    for name in ("addresses", "catalogue"):
         session.run("python", f"tests/tools/{name}.py")
     # Formatting wraps long lines, which the check would report. Its own fixes are formatted afterwards.
     session.run("ruff", "format")

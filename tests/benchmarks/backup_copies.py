@@ -50,7 +50,7 @@ def main() -> None:
 def copy_session(vm: KvmVm, repository: Path, infos: list[dict[str, Any]], sent: str | None = None) -> dict[str, Any]:
     """Copy a session, and return the volume of the point."""
     wish = Wish(sent_checkpoint=sent) if sent else Wish("full")
-    task = BackupTask(vm.record, [Export.from_info(info) for info in infos], wish, verify="none", min_free_percent=0)
+    task = BackupTask(vm.record, [Export.from_info(info) for info in infos], wish, min_free_percent=0)
     volume: dict[str, Any] = (back_up(Repository(str(repository)), task, QEMU).point or {})["volumes"][0]
     return volume
 

@@ -1,4 +1,7 @@
-"""Measure backups beside nbdcopy and qemu-img, and for how long the role keeps a session open beside its copy."""
+"""Measure backups beside nbdcopy and qemu-img, and for how long the role keeps a session open beside its copy.
+
+All verify what they have written, as by default; the other programs do not.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ def measure() -> Iterator[Figure]:
     copies = run_copies()
     ours = copies["backup_point"]
     label = "a full copy of 512 MiB into qcow2, against {}"
-    yield Figure("backup_nbdcopy", label.format("nbdcopy"), ours / copies["nbdcopy"], 1.0, "G10")
+    yield Figure("backup_nbdcopy", label.format("nbdcopy"), ours / copies["nbdcopy"], 1.2, "G10")
     yield Figure("backup_qemu_img", label.format("qemu-img convert"), ours / copies["qemu-img"])
-    yield Figure("backup_increment", "what an increment reads, against what changed", copies["increment"], 1.05, "G10")
+    yield Figure("backup_increment", "what an increment reads, against what changed", copies["increment"], 2.2, "G10")
     label = "what a restore writes, of a volume that differs in 5 %, against what differs"
     yield Figure("backup_restore", label, copies["restore"], 1.1, "G10")
     label = "for how long a session is open beside its copy, s"
@@ -61,7 +64,6 @@ def measure_session() -> float:
                 "vm_backup_vms": [vm["uuid"]],
                 "vm_backup_repository": str(repository),
                 "vm_backup_rate_limit": RATE,
-                "vm_backup_verify": "none",
                 "vm_backup_min_free_percent": 0,
             },
         }

@@ -109,8 +109,7 @@ def main() -> None:
     if problems:
         raise SystemExit("\n".join(problems))
     write_version(options.version)
-    for name in ("addresses", "badges"):
-        subprocess.run((sys.executable, f"tests/tools/{name}.py"), check=True)
+    subprocess.run((sys.executable, "tests/tools/addresses.py"), check=True)
     command = ["antsibull-changelog", "release", "--version", options.version, "--reload-plugins", "--update-existing"]
     subprocess.run(command, check=True)
     run_git("add", "--all")

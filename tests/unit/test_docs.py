@@ -8,10 +8,8 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import OPERATORS
-from tools.badges import FOLDER, build_badges
 
 from support.collection import ALL_MODULES
-from support.written import require_current
 
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "docsite" / "rst"
@@ -116,12 +114,6 @@ def test_the_readme_is_short_and_names_each_module() -> None:
     section = text.partition("\n## Modules\n")[2].partition("\n## ")[0]
     lists = section.partition("Inventory plugins")[0]
     assert sorted(re.findall(r"`(\w+)`", lists)) == ALL_MODULES
-
-
-def test_badges_have_the_values_of_the_repository() -> None:
-    for name, badge in build_badges(ROOT).items():
-        require_current(ROOT / FOLDER / name, badge)
-    assert all(f"({FOLDER}/{name})" in read("README.md") for name in build_badges(ROOT))
 
 
 def test_each_session_is_described_with_its_parts() -> None:
