@@ -226,6 +226,32 @@ def test_a_removed_vm_comes_back(site: RoleSite) -> None:
     assert site.back_up(query=[], vms="vm-1")["vm-1"]["outcome"] == "full"
 
 
+def test_one_volume_of_a_point_is_attached_as_a_disk(site: RoleSite) -> None:
+    """To fetch a file from it, while the VM runs. It is removed by its mark."""
+    vm = site.sim.records("vm")[0]
+    root, data = (volume["uuid"] for volume in vm["allVolumes"])
+    site.write(data, 2 * MIB, 5000)
+    site.back_up(query=[], vms="vm-1")
+    moment = bytes(site.truth[data])
+    site.write(data, 0, MIB)
+    wanted = {"vm": "vm-1", "state": "attached", "volumes": [data]}
+    code, output, (entry,) = site.run_role("vm_backup_restore", **wanted)
+    assert (code, entry["outcome"], entry["volume"]) == (0, "changed", data), output
+    assert f"The volume {data} of the point {entry['point']} of vm-1, 4194304 bytes, becomes a new disk" in output
+    assert "StopVmInstance" not in {each["operation"] for each in site.requests}
+    (after,) = (each for each in site.sim.records("vm") if each["name"] == "vm-1")
+    assert [each["uuid"] for each in after["allVolumes"]] == [root, data, entry["target"]]
+    raw = site.disks / "content"
+    run("qemu-img", "convert", "-U", "-f", "qcow2", "-O", "raw", site.disks / f"{entry['target']}.qcow2", raw)
+    assert raw.read_bytes() == moment
+    assert len(site.sim.records("vm")) == 3
+    code, output, report = site.run_role("vm_backup_restore", vm="vm-1", state="detached")
+    assert (code, [each["outcome"] for each in report]) == (0, ["changed"]), output
+    (after,) = (each for each in site.sim.records("vm") if each["name"] == "vm-1")
+    assert ([each["uuid"] for each in after["allVolumes"]], after["state"]) == ([root, data], "Running")
+    assert entry["target"] not in {each["uuid"] for each in site.sim.records("volume")}
+
+
 def test_a_damaged_point_stops_no_vm(site: RoleSite) -> None:
     """Check mode finds the damage, too. A restore into files fails, with an entry for each volume."""
     vm = site.sim.records("vm")[0]

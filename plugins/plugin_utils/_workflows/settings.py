@@ -202,7 +202,8 @@ class VmBackupRestoreSettings:
     vm: str
     repository: str
     confirm: str | None = None
-    state: Literal["restored", "created"] = "restored"
+    state: Literal["restored", "created", "attached", "detached"] = "restored"
+    attach_to: str | None = None
     name: str | None = None
     nics: Literal["same", "new", "none"] = "same"
     cluster: str | None = None

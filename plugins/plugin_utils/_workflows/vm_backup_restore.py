@@ -31,6 +31,17 @@ from .backup_plan import (
 from .backup_report import Made
 from .marks import Mark, Marks
 from .report import Entry, Report
+from .restored_disk import (
+    export_disk,
+    find_left,
+    finish_disk,
+    list_disks,
+    list_lines,
+    name_disks,
+    plan_disk,
+    remove_carriers,
+    remove_disk,
+)
 from .settings import VmBackupRestoreSettings
 from .site import GONE, Site
 from .vm_from_point import (
@@ -55,6 +66,9 @@ MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore.
 
 # What is done with the point: it is written into the VM that exists, or into one that is made.
 RESTORED, CREATED = "restored", "created"
+
+# One of its volumes becomes a new disk of a VM, or all such disks of a VM are removed.
+ATTACHED, DETACHED = "attached", "detached"
 
 # How the description of a VM that the workflow has made begins, until it is as it was.
 UNFINISHED = "Being made by the role virtinfra.manager.vm_backup_restore. Do not start it: run the role again."
@@ -86,6 +100,11 @@ class Settings(VmBackupRestoreSettings):
         """Whether the VM is made."""
         return self.state == CREATED
 
+    @property
+    def is_about_disks(self) -> bool:
+        """Whether disks are attached or removed, so that no VM is written."""
+        return self.state in (ATTACHED, DETACHED)
+
     def check(self) -> None:
         """Raise InvalidOptions for variables that do not fit."""
         check_repository(self.repository, "vm_backup_restore_repository")
@@ -101,6 +120,16 @@ class Settings(VmBackupRestoreSettings):
                 " vm_backup_restore_to_directory, vm_backup_restore_volumes, vm_backup_restore_map and"
                 " vm_backup_restore_stop"
             )
+        if self.is_about_disks and (self.to_directory or self.map or self.stop or self.start):
+            raise InvalidOptions(
+                f"vm_backup_restore_state {self.state} is about disks of a VM that goes on running. Omit"
+                " vm_backup_restore_to_directory, vm_backup_restore_map, vm_backup_restore_stop and"
+                " vm_backup_restore_start"
+            )
+        if self.state == ATTACHED and len(self.volumes) != 1:
+            raise InvalidOptions("vm_backup_restore_state attached needs one volume in vm_backup_restore_volumes")
+        if self.attach_to and not self.is_about_disks:
+            raise InvalidOptions("vm_backup_restore_attach_to needs vm_backup_restore_state attached or detached")
         if (self.name or self.cluster) and not self.creates:
             raise InvalidOptions(
                 "vm_backup_restore_name and vm_backup_restore_cluster are those of a VM that is made. Set"
@@ -155,6 +184,8 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     settings, listed = Settings(**options), given["listed"]
     if settings.creates:
         return Report("volumes", next=_plan_creation(site, listed, settings))
+    if settings.is_about_disks:
+        return Report("volumes", next=_plan_disks(site, listed, settings))
     vm = None if settings.to_directory else _find_vm(site, settings.vm)
     if vm is None and not settings.to_directory:
         _refuse_missing(site, listed["points"], settings)
@@ -233,6 +264,35 @@ def _plan_creation(site: Site, listed: Record, settings: Settings) -> Record:
     work = _plan_work(vm, point, targets, listed, ended, settings)
     planned = {"vm": vm, "point": point, "targets": targets, **work, "call": call, "nics": nics}
     return {**planned, "lines": describe_creation(planned)}
+
+
+def _plan_disks(site: Site, listed: Record, settings: Settings) -> Record:
+    """Return the plan for a disk that is attached, or for those that are removed. Raise InvalidOptions."""
+    idle = {"runs": [], "checks": [], "has_leftover": False}
+    source_vm = _find_vm(site, settings.vm)
+    vm = _find_vm(site, settings.attach_to) if settings.attach_to else source_vm
+    if settings.state == DETACHED:
+        # The disks name their VM by its uuid, also when it is gone.
+        gone = {"uuid": settings.attach_to or settings.vm, "name": settings.attach_to or settings.vm}
+        disks = list_disks(site, (vm or gone)["uuid"])
+        lines = [f"These disks of {(vm or gone)['name']} are removed: {name_disks(disks)}"]
+        return {"vm": vm or gone, "point": None, "targets": [], **idle, "disks": disks, "lines": lines}
+    if vm is None:
+        raise InvalidOptions(
+            f"no VM has the name or uuid {settings.attach_to or settings.vm}, so it gets no disk. {NOTHING} Set"
+            " vm_backup_restore_attach_to"
+        )
+    point = choose_point(listed["points"], source_vm, settings)
+    (source,) = settings.volumes
+    disk = plan_disk(site, vm, point, source)
+    known = {"source": source, "uuid": (disk["made"] or {}).get("uuid"), "size": disk["size"]}
+    targets = [{**known, "name": disk["call"]["name"]}]
+    planned = {"vm": vm, "point": point, "targets": targets, "disk": disk, "lines": list_lines(vm, point, disk)}
+    if disk["made"]:
+        return {**planned, **idle}
+    ended = list_ended({"others": listed["runs"]})
+    carrier = {**vm, "uuid": disk["call"]["resourceUuid"]}
+    return {**planned, **_plan_work(carrier, point, targets, listed, ended, settings)}
 
 
 def is_unfinished(vm: Record) -> bool:
@@ -414,7 +474,7 @@ def describe(vm: Record, point: Record, targets: Sequence[Record]) -> list[str]:
 def confirm(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """Raise InvalidOptions unless the user has confirmed what is overwritten."""
     settings, vm = Settings(**options), given["plan"]["vm"]
-    if vm and not settings.creates and not site.check_mode and settings.confirm != vm["name"]:
+    if vm and settings.state == RESTORED and not site.check_mode and settings.confirm != vm["name"]:
         raise InvalidOptions(
             f"vm_backup_restore_confirm must be the name of the VM, {vm['name']}, because the volumes that were listed"
             f" are overwritten. {NOTHING}"
@@ -431,10 +491,13 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     vm, point = planned["vm"], planned["point"]
     if problem := find_obstacle(given):
         raise VirtinfraError(f"{problem} {NOTHING}")
+    if settings.is_about_disks:
+        return _begin_disks(site, planned, settings)
     common = _describe_copy(point, settings)
     common |= {name: getattr(settings, name) for name in ("only_different", "allow_larger")}
     if vm is None:
-        work = {**common, "volumes": None, "directory": settings.to_directory, "run": None, "check": True}
+        files = {"volumes": None, "directory": settings.to_directory}
+        work = {**common, **files, "run": None, "check": True, "remember": True}
         return Report("volumes", next={"work": [work], "snapshot_group": None})
     if not planned["runs"]:
         return Report("volumes", next={"work": [], "snapshot_group": None, "is_done": True})
@@ -449,8 +512,69 @@ def begin(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         # The last step needs to know what was done until then.
         return Report("volumes", next={"work": [], **asdict(begun), "problem": str(failure)})
     # The files were checked just before. Again, it would take time in which the VM is off.
-    work = {**common, "volumes": infos, "directory": None, "run": planned["runs"][0]["run"], "check": False}
+    run = planned["runs"][0]["run"]
+    work = {**common, "volumes": infos, "directory": None, "run": run, "check": False, "remember": True}
     return Report("volumes", next={"work": [work], **asdict(begun)}, has_changed=True)
+
+
+def _begin_disks(site: Site, planned: Record, settings: Settings) -> Report:
+    """Make and export the disk that is attached, unless an earlier run has written it. Disks are removed at the end."""
+    if site.check_mode or not planned["runs"]:
+        has_changed = site.check_mode and not _has_all_disks(planned)
+        return Report("volumes", next={"work": [], "snapshot_group": None}, has_changed=has_changed)
+    try:
+        uuid, infos = export_disk(site, planned["disk"], settings.host_address, settings.timeout)
+    except VirtinfraError as failure:
+        return Report("volumes", next={"work": [], "problem": str(failure)}, has_changed=True)
+    where = {"volumes": infos, "directory": None, "run": planned["runs"][0]["run"]}
+    # The disk is empty, and no backup knows it.
+    how = {"only_different": False, "allow_larger": False, "check": False, "remember": False}
+    work = {**_describe_copy(planned["point"], settings), **where, **how}
+    return Report("volumes", next={"work": [work], "written": uuid}, has_changed=True)
+
+
+def _has_all_disks(planned: Record) -> bool:
+    """Return whether nothing is to be done: the disk is attached, or none is to be removed."""
+    if "disks" in planned:
+        return not planned["disks"]
+    made = planned["disk"]["made"]
+    return bool(made and made.get("vm_instance_uuid") == planned["vm"]["uuid"])
+
+
+def _end_disks(site: Site, planned: Record, settings: Settings, given: Record) -> Report:
+    """Attach the disk that is written, or remove disks, and return an entry for each."""
+    if "disks" in planned:
+        return _remove_disks(site, planned, settings)
+    begun, results = given["begun"].get("next") or {}, given.get("restored") or []
+    disk, is_done, name = planned["disk"], _has_all_disks(planned), planned["vm"]["name"]
+    site.ask(Wish({disk["source"]: {"vm": name, "volume": disk["source"]}}))
+    rows = list_volumes(planned["targets"], results, site.check_mode)
+    problems = list(filter(None, [find_failure(given["begun"]), begun.get("problem"), *map(find_failure, results)]))
+    is_written = bool(results) and all(row["state"] in WRITTEN for row in rows)
+    if not (problems or disk["made"] or is_written or site.check_mode):
+        problems.append("The data mover has not said that it has written the volume")
+    uuid = begun.get("written") or (disk["made"] or {}).get("uuid")
+    if not site.check_mode and not find_obstacle(given):
+        written = begun.get("written") if is_written and not problems else None
+        problems += finish_disk(site, planned["vm"], disk, written, settings.timeout)
+    state = "unchanged" if is_done else "restored"
+    rows = [{**row, "target": uuid, "state": row["state"] if problems else state} for row in rows]
+    return Report("volumes", build_entries(planned, rows, problems, None), has_changed=not (is_done or site.check_mode))
+
+
+def _remove_disks(site: Site, planned: Record, settings: Settings) -> Report:
+    """Remove the disks of a VM, and what runs that were killed have left, and return an entry for each disk."""
+    vm, entries = planned["vm"], list[Entry]()
+    asked = {disk["uuid"]: {"vm": vm["name"], "volume": disk["uuid"]} for disk in planned["disks"]}
+    site.ask(Wish(asked, lambda: index(list_disks(site, vm["uuid"])), find_left))
+    for disk in planned["disks"]:
+        error = None if site.check_mode else remove_disk(site, disk, settings.timeout)
+        row = {"volume_uuid": disk["uuid"], "target": disk["uuid"], "size": disk["size"], "state": "removed"}
+        entries += build_entries({"vm": vm, "point": {"point": None}}, [row], [error] if error else [], None)
+    if not site.check_mode:
+        for problem in remove_carriers(site, vm["uuid"], settings.timeout):
+            site.warn(problem)
+    return Report("volumes", entries, has_changed=bool(planned["disks"]))
 
 
 @dataclass
@@ -682,6 +806,8 @@ def match_exports(infos: Sequence[Record], targets: Sequence[Record]) -> list[Re
 def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     """End the exports, leave the VM as it has to be, and return an entry for each volume."""
     settings, planned, begun = Settings(**options), given["plan"], given["begun"].get("next") or {}
+    if settings.is_about_disks:
+        return _end_disks(site, planned, settings, given)
     if settings.creates:
         planned = begun.get("plan") or _find_made(site, planned, settings)
     vm, results = planned["vm"], given.get("restored") or []
@@ -838,7 +964,7 @@ def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[st
     for row in rows:
         state = row["state"]
         sentences = [f"{problem.rstrip('.')}." for problem in problems]
-        error = " ".join([*sentences, describe_half(row, group)]) if problems else None
+        error = " ".join(filter(None, [*sentences, describe_half(row, group)])) if problems else None
         members = {
             "vm": vm["name"] if vm else point["vm_name"],
             "vm_uuid": vm["uuid"] if vm else point["vm_uuid"],
@@ -850,7 +976,7 @@ def build_entries(planned: Record, rows: Sequence[Record], problems: Sequence[st
             "bytes_written": row.get("bytes_written", 0),
             "verified": row.get("verified", False),
             "snapshot_group": group,
-            "outcome": "failed" if problems else {"restored": "changed"}.get(state, state),
+            "outcome": "failed" if problems else {"restored": "changed", "removed": "changed"}.get(state, state),
             "error": error,
         }
         entries.append(
@@ -876,9 +1002,8 @@ def describe_half(row: Record, group: str | None) -> str:
         revert = f", or set the VM back to the snapshot group {group}" if group else ""
         earlier = ", or to that of the first run if earlier ones have failed, too" if group else ""
         return f"This volume {extent}. Run the role again, which completes it{revert}{earlier}."
-    return {"restored": "This volume is restored.", "unchanged": "This volume has the content already."}.get(
-        row["state"], "This volume was not overwritten."
-    )
+    known = {"restored": "This volume is restored.", "unchanged": "This volume has the content already.", "removed": ""}
+    return known.get(row["state"], "This volume was not overwritten.")
 
 
 STEPS = {"select": select, "plan": plan, "confirm": confirm, "begin": begin, "end": end}

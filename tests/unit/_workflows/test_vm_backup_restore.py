@@ -291,6 +291,7 @@ def test_what_the_data_mover_gets(service: Simulator, work: WorkflowRunner) -> N
         "directory": None,
         "run": planned["runs"][0]["run"],
         "check": False,
+        "remember": True,
     }
     groups = {each["name"]: each["description"] for each in service.records("snapshotgroup")}
     assert groups[begun.result["next"]["snapshot_group"]] == MARK
@@ -1045,3 +1046,140 @@ def test_a_creation_whose_step_was_interrupted(service: Simulator, work: Workflo
     step(work, "begin", known, **given)
     ended = step(work, "end", {**known, "begun": interrupted, "restored": []}, **given)
     assert (list_acts(ended), set(ended.outcomes)) == (["UnexportNbdVolumes"], {"failed"})
+
+
+# ------------------------------------------------------------------------------------------------------------ attached
+
+
+def attach(
+    service: Simulator, work: WorkflowRunner, check: bool = False, write: str = "restored", **variables: Any
+) -> list[WorkflowRun]:
+    """Run the steps that attach the root volume of a point of vm-1 to vm-1, which runs: plan, begin, end."""
+    root = service.records("vm")[0]["rootVolumeUuid"]
+    given = {"state": "attached", "volumes": [root], "confirm": None, **variables}
+    planned = step(work, "plan", {"listed": list_points(service)}, check, **given)
+    known = {"plan": planned.result["next"], "taken": taken(planned.result["next"])}
+    assert step(work, "confirm", known, check, **given).result["failed_count"] == 0
+    begun = step(work, "begin", known, check, **given)
+    results = written(known["plan"], write) if work_of(begun) else []
+    return [planned, begun, step(work, "end", {**known, "begun": begun.result, "restored": results}, check, **given)]
+
+
+def list_new_disks(service: Simulator) -> list[dict[str, Any]]:
+    """Return the disks with the mark."""
+    mark = "Disk of the role virtinfra.manager.vm_backup_restore: "
+    return [each for each in service.records("volume") if str(each["description"]).startswith(mark)]
+
+
+def test_one_volume_of_a_point_becomes_a_disk(service: Simulator, work: WorkflowRunner) -> None:
+    """Of a VM that goes on running; and is removed by its mark."""
+    vm = service.records("vm")[0]
+    service.change("vm", vm["uuid"], state="Running", hostUuid=vm["lastHostUuid"])
+    predicted = attach(service, work, check=True)
+    assert (list_acts(predicted[1]), list_acts(predicted[2])) == ([], [])
+    assert (predicted[1].result["changed"], predicted[2].outcomes) == (True, ["changed"])
+    dummy, begun, ended = attach(service, work)
+    assert list_acts(begun) == ["CreateVmInstance", "UnexportNbdVolumes", "ExportNbdVolumes"]
+    moves = ["UnexportNbdVolumes", "UpdateVolume", "DetachDataVolumeFromVm", "AttachDataVolumeToVm"]
+    assert list_acts(ended)[:4] == moves
+    assert (ended.outcomes, ended.report[0]["error"]) == (["changed"], None)
+    (disk,) = list_new_disks(service)
+    assert (disk["vmInstanceUuid"], disk["size"], ended.report[0]["target"]) == (
+        vm["uuid"],
+        vm["allVolumes"][0]["size"],
+        disk["uuid"],
+    )
+    assert [each["name"] for each in service.records("vm")] == ["vm-1", "vm-2"]
+    assert not any(service.state()["exported"].values())
+    dummy, begun, ended = attach(service, work)
+    assert (list_acts(begun), list_acts(ended), ended.outcomes) == ([], [], ["unchanged"])
+    # Another volume with such a name stays.
+    foreign = next(
+        each for each in service.records("volume") if each["vmInstanceUuid"] == vm["uuid"] and each["type"] == "Data"
+    )
+    service.change("volume", foreign["uuid"], name=disk["name"])
+    for check, outcomes in ((True, ["changed"]), (False, ["changed"]), (False, [])):
+        runs = detach(service, work, check)
+        assert runs[-1].outcomes == outcomes
+    assert list_new_disks(service) == []
+    assert foreign["uuid"] in {each["uuid"] for each in service.records("volume")}
+
+
+def detach(service: Simulator, work: WorkflowRunner, check: bool = False, **variables: Any) -> list[WorkflowRun]:
+    """Run the steps that remove the disks of vm-1."""
+    given = {"state": "detached", "confirm": None, **variables}
+    planned = step(work, "plan", {"listed": list_points(service)}, check, **given)
+    known = {"plan": planned.result["next"], "taken": []}
+    begun = step(work, "begin", known, check, **given)
+    return [planned, begun, step(work, "end", {**known, "begun": begun.result, "restored": []}, check, **given)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "remains"),
+    [
+        ("CreateVmInstance", 0),
+        ("ExportNbdVolumes", 0),
+        ("UpdateVolume", 0),
+        ("DetachDataVolumeFromVm", 1),
+        ("AttachDataVolumeToVm", 1),
+    ],
+)
+def test_a_disk_that_cannot_be_attached(service: Simulator, work: WorkflowRunner, operation: str, remains: int) -> None:
+    """What is half done is removed or, once the disk is whole, completed by the next run."""
+    service.fault("fail", operation, error={"code": "SYS.1000", "details": "no agent"})
+    ended = attach(service, work)[2]
+    assert (ended.outcomes, "no agent" in ended.report[0]["error"]) == (["failed"], True)
+    assert len(list_new_disks(service)) == remains
+    ended = attach(service, work)[2]
+    assert (ended.outcomes, ended.report[0]["error"]) == (["changed"], None)
+    assert [disk["vmInstanceUuid"] for disk in list_new_disks(service)] == [service.records("vm")[0]["uuid"]]
+    assert len(service.records("vm")) == 2
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_run_that_was_killed_while_it_made_a_disk(service: Simulator, work: WorkflowRunner, steps: int) -> None:
+    """The next one goes on with the same VM; and a removal leaves nothing of it."""
+    root = service.records("vm")[0]["rootVolumeUuid"]
+    given: dict[str, Any] = {"state": "attached", "volumes": [root], "confirm": None}
+    planned = step(work, "plan", {"listed": list_points(service)}, **given).result["next"]
+    step(work, "begin", {"plan": planned, "taken": taken(planned)}, **given)
+    assert len(service.records("vm")) == 3
+    if steps == 1:
+        assert attach(service, work)[2].outcomes == ["changed"]
+    else:
+        assert detach(service, work)[-1].outcomes == []
+    assert len(service.records("vm")) == 2
+    assert len(list_new_disks(service)) == 2 - steps
+
+
+def test_what_of_a_disk_is_refused(service: Simulator, work: WorkflowRunner) -> None:
+    root = service.records("vm")[0]["rootVolumeUuid"]
+    variables: dict[str, Any]
+    for variables, message in (
+        ({"state": "attached", "volumes": []}, "needs one volume in vm_backup_restore_volumes"),
+        ({"state": "detached", "start": True}, "is about disks of a VM that goes on running"),
+        ({"attach_to": "vm-2"}, "needs vm_backup_restore_state attached or detached"),
+    ):
+        assert message in step(work, "select", **variables).message
+    service.change("vm", service.records("vm")[1]["uuid"], state="Paused")
+    for variables, message in (
+        ({"volumes": ["f" * 32]}, f"has no volume {'f' * 32}. Nothing was changed. Its volumes are {root}"),
+        ({"volumes": [root], "attach_to": "vm-9"}, "no VM has the name or uuid vm-9, so it gets no disk."),
+        ({"volumes": [root], "attach_to": "vm-2"}, "vm-2 is Paused, so no disk can be attached."),
+    ):
+        ran = step(work, "plan", {"listed": list_points(service)}, state="attached", **variables)
+        assert (message in ran.message, ran.calls) == (True, []), ran.message
+
+
+def test_a_disk_of_a_vm_that_was_removed(service: Simulator, work: WorkflowRunner) -> None:
+    """For another VM."""
+    root = service.records("vm")[0]["rootVolumeUuid"]
+    listed = list_removed(service)
+    given: dict[str, Any] = {"state": "attached", "volumes": [root], "confirm": None, "attach_to": "vm-2"}
+    planned = step(work, "plan", {"listed": listed}, **given).result["next"]
+    known = {"plan": planned, "taken": taken(planned)}
+    begun = step(work, "begin", known, **given)
+    ended = step(work, "end", {**known, "begun": begun.result, "restored": written(planned)}, **given)
+    assert ended.outcomes == ["changed"]
+    (vm,) = service.records("vm")
+    assert [disk["vmInstanceUuid"] for disk in list_new_disks(service)] == [vm["uuid"]]
