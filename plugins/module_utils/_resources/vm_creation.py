@@ -23,7 +23,7 @@ from .._api.references import format_option_name, is_name, is_null, unify_uuid
 from .._api.resource_types import L3_NETWORK, RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import get_by_uuid
-from .._client.names import resolve_name
+from .._client.names import is_predicted, resolve_name
 from .._engine.context import ModuleContext
 from .._engine.plan import (
     Current,
@@ -157,6 +157,8 @@ def _resolve_network(client: Client, value: Any) -> str:
     try:
         return resolve_name(client, L3_NETWORK, text, {})
     except VirtinfraError as failure:
+        if isinstance(failure, NotFound) and is_predicted(client, L3_NETWORK.name, text):
+            return PredictedReference("networks")
         raise failure.with_label("networks") from None
 
 
