@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
+import shutil
 import socket
 import struct
 import subprocess
@@ -20,9 +22,11 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup i
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.repository import Repository
 from backup.conftest import SiteFactory
 from backup.site import QEMU, Site, modes, stamp_of
 
+from support.collection import ROOT
 from support.kvm_host import MIB, encode_bitmap, run
 from support.repositories import make_repository
 
@@ -137,6 +141,28 @@ def test_two_repositories_in_turn(site: Site, tmp_path: Path) -> None:
         assert outcome.point is not None
         assert number < 2 or outcome.point["volumes"][0]["bytes_written"] <= 2 * 65536
         assert site.is_right(stamp_of(outcome))
+
+
+def test_a_copy_of_closed_points_can_be_checked(site: Site, tmp_path: Path) -> None:
+    """With what the guide leaves out of the copy for another site, and before the base of a point has arrived."""
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
+    (command,) = re.findall(r"\$ rsync -a (.*)", guide)
+    left_out = shutil.ignore_patterns(*re.findall(r"--exclude='([^']*)'", command))
+    site.vm.write(0, 0, MIB)
+    stamps = [stamp_of(site.back_up()) for dummy in range(2)]
+    (site.folder.path / "20260101T000000Z.partial").mkdir()
+    copy = tmp_path / "copy"
+    shutil.copytree(site.root, copy, ignore=left_out)
+    assert [path.name for path in (copy / site.vm.uuid).iterdir() if path.name not in stamps] == []
+    listed = list_points(Repository(str(copy)), None, QEMU)
+    assert [(point["point"], point["whole"]) for point in listed["points"]] == [(stamp, True) for stamp in stamps]
+    assert listed["leftovers"] == []
+    assert [each["folder"] for each in list_points(site.repository, None)["leftovers"]] == [
+        str(site.folder.path / "20260101T000000Z.partial")
+    ]
+    shutil.rmtree(copy / site.vm.uuid / stamps[0])
+    (late,) = list_points(Repository(str(copy)), None, QEMU)["points"]
+    assert (late["point"], late["whole"]) == (stamps[1], False)
 
 
 @pytest.mark.parametrize(("verify", "times"), [("none", 0), ("written", 1), ("all", 8)])

@@ -14,6 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
+from support.module_runner import ModuleRunner
 from support.workflow_runner import WorkflowRun, WorkflowRunner
 
 GIB = 1024**3
@@ -145,6 +146,16 @@ def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
     assert read_overview(named)["outside"]["vms"] == ["vm-2"]
     for text in ("quorum", "it is shareable", "1 VMs do not meet the query", "vm-9", ".partial"):
         assert text in read_page(ran)
+
+
+def test_a_policy_by_tags(role: Role, sim: Simulator) -> None:
+    """As the guide selects VMs: a VM without a tag is in no policy, and is named."""
+    for number, policy in ((1, "gold"), (2, "silver"), (3, "bronze")):
+        tag = {"name": f"vm-{number}", "tags": [f"backup:{policy}"]}
+        assert not ModuleRunner(sim)("vm", tag).failed
+    overview = read_overview(role(make_mover(), query=["__userTag__=backup:gold"], names=True))
+    assert [vm["vm"] for vm in overview["vms"]] == ["vm-1"]
+    assert overview["outside"] == {"count": 3, "vms": ["vm-2", "vm-3", "vm-4"]}
 
 
 def test_proofs_and_ends_of_points(role: Role) -> None:
