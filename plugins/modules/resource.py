@@ -68,7 +68,7 @@ options:
       - The properties of the object, in snake case. Those that are not given are neither compared nor changed.
       - A property that refers to another object takes its uuid, or its name if objects of its type have names.
       - A size in bytes can have a unit, as in V(100G).
-      - The values of properties named like a password, secret or token are masked in all output.
+      - The values of C(url) and of properties named like a password, secret or token are masked in all output.
     type: dict
     default: {}
   force:

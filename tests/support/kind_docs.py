@@ -126,7 +126,8 @@ def _describe_type(each: Property) -> str:
         noun = f"{each.refers_to.noun}, by name or uuid" if each.refers_to else "uuid of an object"
         return f"list of each {noun}" if parameter.type == "list" else noun
     choices = ", ".join(f"``{choice}``" for choice in parameter.choices)
-    return "size" if each.is_size else f"{parameter.type}{f': {choices}' if choices else ''}"
+    kind = "int" if parameter.type == "long" else parameter.type
+    return "size" if each.is_size else f"{kind}{f': {choices}' if choices else ''}"
 
 
 def _describe_parts(parts: Parts) -> str:

@@ -31,7 +31,7 @@ EIP = {"kind": "eip", "name": "web", "parent": "web"}
 PORT = {"vip_port_start": 2222, "private_port_start": 22, "protocol_type": "TCP"}
 FORWARDING = {"kind": "port_forwarding", "name": "ssh", "parent": "web", "properties": PORT}
 VOLUME = {"kind": "volume", "name": "data-1", "properties": {"disk_size": "10G", "primary_storage": "ps-1"}}
-GROUP = {"kind": "security_group", "name": "web"}
+GROUP = {"kind": "security_group", "name": "web", "properties": {"rules": [WEB]}}
 AFFINITY = {"kind": "affinity_group", "name": "web", "properties": {"policy": "antiHard"}}
 JOB = {"kind": "scheduler_job", "name": "start"}
 START = {**JOB, "properties": {"target_resource": "a0000004000040008000000000000001", "type": "startVm"}}
@@ -39,6 +39,8 @@ NIGHTLY = {"scheduler_type": "cron", "cron": "0 0 1 * * ?"}
 TRIGGER = {"kind": "scheduler_trigger", "name": "nightly", "properties": NIGHTLY}
 IMAGE = {"url": "https://images.example.com/web.qcow2", "backup_storages": ["bs-1"], "format": "qcow2"}
 TOOLS = {**IMAGE, "url": "https://images.example.com/tools.iso", "format": "iso", "media_type": "ISO"}
+VLAN = {"vlan": 7, "physical_interface": "eth1"}
+L2 = {"kind": "l2_network", "name": "web", "parent": "zone-1", "properties": VLAN}
 NETWORK = {"kind": "l3_network", "name": "web", "parent": "l2-1", "properties": {"category": "Private"}}
 NIC = "a0000006000040008000000000000002"
 ACCOUNT = {"kind": "account", "name": "ops", "properties": {"password": "Tr0ub4dor&3/account"}}
@@ -80,21 +82,9 @@ KIND_TASKS: dict[str, KindTasks] = {
         {"kind": "iso_attachment", "vm": "vm-2", "iso": "tools"},
         before=({"kind": "image", "name": "tools", "properties": TOOLS},),
     ),
-    "l2_network": KindTasks(
-        {
-            "kind": "l2_network",
-            "name": "web",
-            "parent": "zone-1",
-            "properties": {"vlan": 7, "physical_interface": "eth1"},
-        },
-        {"properties": {"description": "of the web"}},
-        refused={"vlan": 8},
-    ),
+    "l2_network": KindTasks(L2, {"properties": {"description": "of the web"}}, refused={"vlan": 8}),
     "l2_network_attachment": KindTasks(
-        {"kind": "l2_network_attachment", "l2_network": "web", "cluster": "cluster-1"},
-        before=(
-            {"kind": "l2_network", "name": "web", "parent": "zone-1", "properties": {"physical_interface": "eth1"}},
-        ),
+        {"kind": "l2_network_attachment", "l2_network": "web", "cluster": "cluster-1"}, before=(L2,)
     ),
     "l3_network": KindTasks(NETWORK, {"properties": {"category": "Public"}}, refused={"ip_version": 6}),
     "load_balancer": KindTasks(BALANCER, {"properties": {"description": "of the web"}}, before=(VIP,)),
@@ -124,9 +114,7 @@ KIND_TASKS: dict[str, KindTasks] = {
         before=(START, TRIGGER),
     ),
     "scheduler_trigger": KindTasks(TRIGGER, {"properties": {"scheduler_type": "cron", "cron": "0 0 2 * * ?"}}),
-    "security_group": KindTasks(
-        {**GROUP, "properties": {"rules": [WEB]}}, {"properties": {"rules": [WEB, SSH]}}, refused={"ip_version": 6}
-    ),
+    "security_group": KindTasks(GROUP, {"properties": {"rules": [WEB, SSH]}}, refused={"ip_version": 6}),
     "security_group_attachment": KindTasks(
         {"kind": "security_group_attachment", "security_group": "web", "nic": NIC}, before=(GROUP,)
     ),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ansible.module_utils.common.validation import check_type_bytes
 
-from .._api.catalogue import find_named_type, find_query_type
+from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
@@ -22,12 +22,14 @@ from .._resources.kind_rows import Attachment, Kind, Parts, Row
 from .._resources.kinds import (
     Property,
     build_spec,
+    find_type,
     get_row,
     list_kinds,
     list_properties,
     list_states,
     map_ends,
     name_property,
+    name_type,
 )
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .spec import ModuleSpec
@@ -205,7 +207,7 @@ def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
         hint = suggest_name(str(value), choices)
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}.{hint}".rstrip("."))
     if member.endswith("Uuid"):
-        return _read_reference(label, find_named_type(member), value)
+        return _read_reference(label, find_type(member), value)
     return value if isinstance(value, int) else str(value)
 
 
@@ -239,7 +241,7 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
         if isinstance(value, list):
             return [resolve(option, resource_type, item) for item in value]
         if isinstance(value, Mapping):
-            return {name: resolve(f"{option}.{name}", find_named_type(name), item) for name, item in value.items()}
+            return {name: resolve(f"{option}.{name}", find_type(name), item) for name, item in value.items()}
         if resource_type is None or not is_name(value):
             return value
         try:
@@ -270,12 +272,11 @@ def _list_types(row: Row) -> Mapping[str, tuple[str, ResourceType | None]]:
         for each in list_properties(row).values()
         if each.is_reference or each.parts
     }
-    return {**found, row.parent: ("parent", find_named_type(row.parent))} if row.parent else found
+    return {**found, row.parent: ("parent", find_type(row.parent))} if row.parent else found
 
 
 def _find_type(end: str, parameter: str) -> ResourceType | None:
     """Return the type of an object of an attachment: that of the kind of this name, if there is one."""
     if end in list_kinds():
-        row = get_row(end)
-        return find_query_type(row.query)
-    return find_named_type(parameter)
+        return name_type(find_query_type(get_row(end).query))
+    return find_type(parameter)

@@ -27,7 +27,9 @@ def find_other_attachment(row: Attachment, client: Client, call: PlannedCall, re
         return None
     first, second = row.ends.values()
     wanted = {row.parameters.get(name, name): value for name, value in call.params.items()}
-    others = [uuid for uuid in _list_attached(row, client, wanted[first]) if uuid != wanted[second]]
+    # Check mode does not know the uuid of an object that an earlier task would have created.
+    attached = _list_attached(row, client, wanted[first]) if first in wanted else []
+    others = [uuid for uuid in attached if uuid != wanted.get(second)]
     if not others:
         return None
     end, other = row.ends

@@ -318,6 +318,8 @@ KINDS = (
         create={"": "CreateSchedulerTrigger"},
         update="UpdateSchedulerTrigger",
         delete="DeleteSchedulerTrigger",
+        # Records have these times as texts, without a time zone.
+        fields={"startTime": None, "stopTime": None},
         uses=(Use("scheduler_job", "QuerySchedulerJob", "triggersUuid", BEREFT),),
         tagged_type="SchedulerTriggerVO",
     ),

@@ -11,7 +11,7 @@ from .._api.catalogue import CataloguedOperation, find_catalogued, find_named_ty
 from .._api.operation import ABSENT, Operation, Parameter
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import Record, describe_record, to_snake_case
-from .._api.resource_types import ResourceType
+from .._api.resource_types import RESOURCE_TYPES, ResourceType
 from .._engine.plan import ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
@@ -54,7 +54,7 @@ class Property:
     @property
     def is_size(self) -> bool:
         """Whether the value is a number of bytes, which may be written with a unit."""
-        return self.parameter.type == "int" and self.parameter.name.endswith("Size")
+        return self.parameter.type in ("int", "long") and self.parameter.name.endswith("Size")
 
 
 _UUIDS = re.compile(r"Uuid(s?)$")
@@ -63,6 +63,20 @@ _UUIDS = re.compile(r"Uuid(s?)$")
 def name_property(parameter: str) -> str:
     """Return the property for a parameter: it is named after the object to which it refers."""
     return to_snake_case(_UUIDS.sub(r"\1", parameter))
+
+
+def find_type(parameter: str) -> ResourceType | None:
+    """Return the type of the objects to which a parameter refers, as far as it is known, with the terms of its kind."""
+    found = find_named_type(parameter)
+    return found and name_type(found)
+
+
+def name_type(found: ResourceType) -> ResourceType:
+    """Return a type of the catalogue with the name and the term of its kind, if it has one."""
+    kind = next((kind for kind in KINDS if kind.query == found.query), None)
+    if kind is None or found.name in RESOURCE_TYPES:
+        return found
+    return found._replace(name=kind.name, noun=kind.noun)
 
 
 @lru_cache(maxsize=1)
@@ -163,7 +177,7 @@ def list_properties(kind: Kind) -> Mapping[str, Property]:
             is_shown=kind.fields.get(name, name) is not None,
             is_required=bool(creations) and all(name in row and row[name].required for row in creations),
             can_change=name in updates or name in kind.change,
-            refers_to=find_named_type(name),
+            refers_to=find_type(name),
         )
         for name, parameter in parameters.items()
         if name not in skipped
@@ -260,5 +274,5 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
         term=row.noun,
-        renamed=row.parameters,
+        renamed={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters},
     )

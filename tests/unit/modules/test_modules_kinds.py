@@ -191,7 +191,7 @@ def test_object_is_renamed_by_its_uuid(run: ModuleRunner, sim: Simulator) -> Non
 
 def test_what_refers_to_an_object_that_is_missing_fails_by_its_name(run: ModuleRunner) -> None:
     ran = run("resource", {"kind": "l3_network", "name": "web", "parent": "no-such"})
-    assert ran.message.startswith("parent: no l2 network has the name 'no-such'")
+    assert ran.message.startswith("parent: no L2 network has the name 'no-such'")
     ran = run("resource", {"kind": "volume_attachment", "volume": "data-of-vm-1", "vm": "gone", "state": "absent"})
     assert not ran.changed
     assert ran.warnings == ["vm: no VM has the name 'gone', so nothing of it is removed."]
@@ -327,6 +327,8 @@ def test_check_mode_knows_the_names_of_what_earlier_tasks_would_create(sim: Simu
         {"kind": "ip_range", "name": "low", "parent": "front", "properties": {"network_cidr": "10.9.0.0/24"}},
         {"kind": "image", "name": "debian", "properties": image},
         {"kind": "iso_attachment", "vm": "vm-1", "iso": "debian"},
+        {"kind": "volume", "name": "new", "properties": {"disk_size": "1G"}},
+        {"kind": "volume_attachment", "volume": "new", "vm": "vm-1"},
         {"kind": "affinity_group", "name": "spread"},
         {"kind": "affinity_group_member", "affinity_group": "spread", "vm": "vm-1"},
     ]
