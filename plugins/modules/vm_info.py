@@ -26,6 +26,13 @@ extends_documentation_fragment:
   - virtinfra.manager._attributes
   - virtinfra.manager._attributes.facts
   - virtinfra.manager._attributes.actiongroup_api
+options:
+  console:
+    description:
+      - Whether to read the address of the console of each VM that runs, with a request for each. It contains no
+        password and no token.
+    type: bool
+    default: false
 seealso:
   - module: virtinfra.manager.vm
   - module: virtinfra.manager.vm_nic
@@ -41,6 +48,11 @@ EXAMPLES = r"""
     query:
       - state=Running
       - host.name=host-1
+
+- name: Find the console of a VM
+  virtinfra.manager.vm_info:
+    name: vm-1
+    console: true
 
 - name: Wait until a VM that starts by itself runs, or has crashed
   virtinfra.manager.vm_info:
@@ -70,7 +82,8 @@ vms:
   description:
     - The VMs.
     - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
-      C(memory_size) is in bytes. C(tags) is returned when O(include_tags) is true.
+      C(memory_size) is in bytes. C(console) is returned when O(console) is true. C(tags) is returned when
+      O(include_tags) is true.
   returned: success
   type: list
   elements: dict
@@ -89,7 +102,8 @@ vms:
     machine, install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
     status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable:
     false, encrypted: false}], vm_cd_roms: [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1,
-    iso_install_path: /storage/images/tools.iso, description: guest tools, device_id: 0}], tags: [production]}]
+    iso_install_path: /storage/images/tools.iso, description: guest tools, device_id: 0}], console: {protocol: vnc,
+    host_ip: 10.0.0.11, port: 5900}, tags: [production]}]
 total:
   description: The number of matching VMs, including those beyond O(limit).
   returned: success
@@ -102,10 +116,11 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
+from ..module_utils._modules.consoles import with_consoles
 from ..module_utils._modules.options import TAG_OPTION
 from ..module_utils._modules.read import list_module
 
-MODULE = list_module("QueryVmInstance", returns="vms", cursor="vm", options=TAG_OPTION)
+MODULE = with_consoles(list_module("QueryVmInstance", returns="vms", cursor="vm", options=TAG_OPTION))
 
 
 def main() -> None:

@@ -66,6 +66,18 @@ TAGS: Field = {
     "returned": "when O(tags) is given",
 }
 
+CONSOLE: Field = {
+    "description": "Where the console is. Null if the VM does not run.",
+    "type": "dict",
+    "contains": {
+        "protocol": {"description": "The protocol.", "type": "str", "sample": "vnc"},
+        "host_ip": {"description": "The address of the host.", "type": "str", "sample": "10.0.0.11"},
+        "port": {"description": "The port on the host.", "type": "int", "sample": 5900},
+    },
+    "sample": {"protocol": "vnc", "host_ip": "10.0.0.11", "port": 5900},
+    "returned": "when O(console) is true",
+}
+
 # The names in the samples of types whose objects have other names in the simulator.
 NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1", "platform": "snmp-1"}
 
@@ -220,7 +232,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         "sns_teamchat_person": {"person": contains("SNSTeamchatAtPersonInventory")},
         "sns_topic_subscriber_info": {"subscribers": contains("SNSTopicSubscriber")},
         "vm_from_snapshot_group": {"vm": vm},
-        "vm_info": {"vms": vm},
+        "vm_info": {"vms": {**vm, "console": CONSOLE}},
         "vm_nic_info": {"nics": contains("VmNicInventory")},
         "vm_snapshot_group": {"snapshot_group": _always(contains("VolumeSnapshotGroupInventory"))},
         "vm_snapshot_group_info": {"snapshot_groups": _always(contains("VolumeSnapshotGroupInventory"))},

@@ -475,6 +475,7 @@ CONVERTED = {"clone_from", "disks", "networks", "user_data", "user_data_file", "
 
 # Options that are not sent: they say which operations are called, when a task fails, and how long it waits.
 NOT_SENT = {
+    "console",
     "state",
     "data_volumes",
     "destroy_local_storage",

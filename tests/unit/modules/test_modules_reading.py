@@ -673,3 +673,20 @@ def test_nothing_is_found_without_a_word(
         sim.change("vm", sim.records("vm")[0]["uuid"], name=options["name"])
         found = run("vm_info", options)
         assert (len(found["vms"]), found.warnings) == (1, [])
+
+
+# ------------------------------------------------------------------------------------------------------------ consoles
+
+
+def test_console_of_a_vm_that_runs_is_read(sim: Simulator, run: ModuleRunner) -> None:
+    ran = run("vm_info", {"query": ["name?=vm-1,vm-2"], "console": True})
+    consoles = {vm["name"]: vm["console"] for vm in ran["vms"]}
+    assert consoles == {"vm-1": {"protocol": "vnc", "host_ip": "10.0.0.11", "port": 5900}, "vm-2": None}
+    assert [entry["operation"] for entry in ran.log].count("GetVmConsoleAddress") == 1
+    assert all("console" not in vm for vm in run("vm_info", {"name": "vm-1"})["vms"])
+
+
+def test_console_that_cannot_be_read_fails_the_task(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(missing_operations=["GetVmConsoleAddress"])
+    ran = run("vm_info", {"name": "vm-1", "console": True})
+    assert "console of vm-1: the service does not offer GetVmConsoleAddress" in ran.message
