@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from ...module_utils._api.records import Record
@@ -48,10 +48,11 @@ class BackupPage:
         lacking = counts["overdue"] + counts["not protected"]
         level = 2 if counts["not protected"] else 1 if lacking or counts["unknown"] else None
         of_vms = f"of {len(overview['vms'])} VMs"
+        unknown = f", unknown of {counts['unknown']}" if counts["unknown"] else ""
         never = sum(vm["proved"] is None for vm in overview["vms"])
         size = sum(each["total_bytes"] for each in (*overview["vms"], *overview["removed"]))
         return [
-            build_card("Without a recent point", "vms", show_level(str(lacking), level), of_vms),
+            build_card("Without a recent point", "vms", show_level(str(lacking), level), f"{of_vms}{unknown}"),
             build_card("Never proved", "vms", show_level(str(never), 1 if never else None), of_vms),
             build_card("Points", "repositories", show_level(show_bytes(size), None), "of the VMs on this page"),
             self._build_outside_card(),
@@ -62,7 +63,7 @@ class BackupPage:
         volumes, outside = len(self._overview["volumes"]), self._overview["outside"]["count"]
         section = "volumes" if volumes else "outside" if outside else ""
         figure = show_level(str(volumes + outside), None)
-        return build_card("Left out", section, figure, f"{volumes} volumes, {outside} VMs outside the query")
+        return build_card("Left out", section, figure, f"volumes: {volumes}, VMs outside the query: {outside}")
 
     def _build_unread(self) -> list[Section]:
         unread = self._overview["unread"]
@@ -74,21 +75,21 @@ class BackupPage:
             (
                 build_title(vm["vm"], OUTCOMES[vm["outcome"]], show(vm["error"] or vm["state"])),
                 _show_point(vm, now),
-                _show_size(vm),
                 self._show_end(vm),
                 _show_proofs(vm),
             )
             for vm in self._overview["vms"]
         ]
-        heads = ("VM", "Newest point", "Size", "Kept until", "Checked, proved")
+        heads = ("VM", "Newest point", "Kept until", "Proved")
         return [build_table(heads, rows)] if rows else ["<p>No VM needs a restore point.</p>"]
 
     def _show_end(self, vm: Record) -> str:
-        if vm["point"] is None:
+        """Return until when the newest point is kept, with the number and size of all points."""
+        if not vm["points"]:
             return ""
-        if vm["kept_until"]:
-            return show_day(vm["kept_until"])
-        return "newer points replace it" if self._has_keep else "no end"
+        end = "newer points replace it" if self._has_keep else "no end"
+        end = show_day(vm["kept_until"]) if vm["kept_until"] else end if vm["point"] else ""
+        return f"{end}<small>points: {vm['points']}, {show_bytes(vm['total_bytes'])}</small>"
 
     def _build_volumes(self) -> list[Section]:
         rows = [
@@ -102,7 +103,7 @@ class BackupPage:
         outside = self._overview["outside"]
         if not outside["count"]:
             return []
-        sentence = f"<p>{outside['count']} VMs do not meet the query, and no point covers them.</p>"
+        sentence = f"<p>VMs that do not meet the query, and that no point covers: {outside['count']}</p>"
         names = ["<ul>", *(f"<li>{show(name)}</li>" for name in outside["vms"]), "</ul>"] if outside["vms"] else []
         return [("outside", "VMs outside the query", [sentence, *names])]
 
@@ -111,7 +112,7 @@ class BackupPage:
             (
                 build_title(each["vm"], 0, show(each["vm_uuid"])),
                 show_day(each["created"]),
-                f"{show_bytes(each['total_bytes'])}<small>{each['points']} points</small>",
+                f"{show_bytes(each['total_bytes'])}<small>points: {each['points']}</small>",
             )
             for each in self._overview["removed"]
         ]
@@ -149,23 +150,17 @@ def _show_point(vm: Record, now: datetime) -> str:
     created = datetime.strptime(vm["created"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     days = max(0, (now - created).days)
     age = "today" if days == 0 else "1 day old" if days == 1 else f"{days} days old"
-    return f"{show(vm['created'][:16].replace('T', ' '))}<small>{age}, {show(vm['mode'])}</small>"
-
-
-def _show_size(vm: Record) -> str:
-    if not vm["points"]:
-        return ""
-    return f"{show_bytes(vm['file_bytes'])}<small>{vm['points']} points, {show_bytes(vm['total_bytes'])}</small>"
+    details = f"{age}, {show(vm['mode'])}, {show_bytes(vm['file_bytes'])}"
+    return f"{show(vm['created'][:16].replace('T', ' '))}<small>{details}</small>"
 
 
 def _show_proofs(vm: Record) -> str:
+    """Return when a VM of a point was started, and when the files of a point were checked."""
     seconds = vm["restore_seconds"]
-    took = "" if seconds is None else f", restored in {show(seconds)} s"
-    lines: Iterable[str] = (
-        f"checked {show_day(vm['checked'])}" if vm["checked"] else "never checked",
-        f"proved {show_day(vm['proved'])}{took}" if vm["proved"] else "never proved",
-    )
-    return "<br>".join(lines)
+    proved = show_day(vm["proved"]) if vm["proved"] else "never"
+    took = f"restored in {show(seconds)} s, " if vm["proved"] and seconds is not None else ""
+    checked = f"checked {show_day(vm['checked'])}" if vm["checked"] else "never checked"
+    return f"{proved}<small>{took}{checked}</small>"
 
 
 def show_day(time: object) -> str:

@@ -144,7 +144,7 @@ def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
     assert overview["leftovers"] == [{**leftover, "vm": "vm-1"}]
     named = role(make_mover(*points), query=["name=vm-1"], names=True)
     assert read_overview(named)["outside"]["vms"] == ["vm-2"]
-    for text in ("quorum", "it is shareable", "1 VMs do not meet the query", "vm-9", ".partial"):
+    for text in ("quorum", "it is shareable", "that no point covers: 1", "vm-9", ".partial"):
         assert text in read_page(ran)
 
 
