@@ -14,12 +14,11 @@ from .backup_plan import read_infos, replace_address
 from .backup_scratch import REMOVED
 from .report import name_some
 from .site import GONE, Site
-from .vm_from_point import choose_uuid, make
+from .vm_from_point import CARRIER, choose_uuid, make
 from .wish import index
 
-# How the descriptions of disks that are whole, and of the VMs in which they are written, begin. No others are removed.
+# How the descriptions of disks that are whole begin. No others are removed.
 DISK = "Disk of the role virtinfra.manager.vm_backup_restore"
-CARRIER = "Carrier of the role virtinfra.manager.vm_backup_restore. Do not start it: the role removes it."
 
 # The size of a carrier, which never runs, and the states of a VM to which a volume can be attached.
 _ROOT, _MEMORY = 1 << 30, 1 << 30

@@ -19,8 +19,9 @@ from .backup_plan import Mover, VmCopy, choose_share, find_other_run, find_reaso
 from .backup_report import build_members, build_report
 from .backup_sessions import Sessions
 from .backup_settings import Settings
-from .report import Report
+from .report import Report, name_some
 from .site import Site
+from .vm_from_point import is_temporary
 from .wish import Wish
 
 # The tasks of the role run for the data movers.
@@ -43,10 +44,13 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     if not (selection.objects or selection.missing or settings.allow_empty):
         query = ", ".join(settings.query)
         raise InvalidOptions(f"No VM meets vm_backup_query ({query}). Check it, or set vm_backup_allow_empty.")
+    vms = [vm for vm in selection.objects if settings.vms or not is_temporary(vm)]
+    if left := sorted(vm["name"] for vm in selection.objects if vm not in vms):
+        site.warn(f"These VMs are not copied, because other roles have made them for a time: {name_some(left)}")
     return Report(
         "VMs",
         next={
-            "vms": list(selection.objects),
+            "vms": vms,
             "missing": selection.missing,
             "ambiguous": sorted(selection.ambiguous),
             "run": str(uuid4()),

@@ -26,17 +26,14 @@ from .report import Entry, Report
 from .settings import VmBackupDrillSettings
 from .site import GONE, Site
 from .vm_backup_restore import match_exports
-from .vm_from_point import choose_cluster, describe_call, list_copies, make, match_volumes
+from .vm_from_point import DRILL, choose_cluster, describe_call, list_copies, make, match_volumes
 from .wish import Wish, index
-
-# How the descriptions of the VMs of the workflow begin. It removes no others.
-MARK = "Drill of the role virtinfra.manager.vm_backup_drill, which removes this VM."
 
 # What a point is proved to be: its files are sound, a VM of it has run, its guest has answered.
 CHECKED, RAN, ANSWERED = "checked", "ran", "answered"
 
 # Each drill takes it, so that one drill of a repository runs at a time, and marked VMs of other runs are left-overs.
-DRILL = build_uuid("vm_backup_drill")
+LOCK = build_uuid("vm_backup_drill")
 
 # The seconds between two looks at VMs that run.
 PAUSE = 5.0
@@ -61,8 +58,8 @@ class Settings(VmBackupDrillSettings):
 
     @property
     def mark(self) -> str:
-        """The description of the VMs of a drill of this repository."""
-        return f"{MARK} It is made of a restore point in {normpath(self.repository)} on {self.mover}."
+        """The description of the VMs of a drill of this repository. The workflow removes no others."""
+        return f"{DRILL} It is made of a restore point in {normpath(self.repository)} on {self.mover}."
 
 
 def select(dummy_site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -80,7 +77,7 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     items = [_plan_item(site, point, run, settings) for point in chosen]
     ended = list_ended({"others": listed["runs"]})
     taken = {"run": run, "owner": describe_owner(settings.timeout + SILENCE), "ended": ended}
-    uuids = [DRILL, *(item["vm_uuid"] for item in items), *(item["uuid"] for item in items)]
+    uuids = [LOCK, *(item["vm_uuid"] for item in items), *(item["uuid"] for item in items)]
     known = {"repository": settings.repository, "rate_limit": settings.rate_limit, "run": run}
     checks = [{**known, **{name: item[name] for name in ("vm_uuid", "point", "sources")}} for item in items]
     planned = {"runs": [{**taken, "vm_uuids": uuids}], "checks": checks, "items": items, "entries": entries}
@@ -172,7 +169,7 @@ def find_other_drill(results: Sequence[Record]) -> str | None:
     for result in results:
         if problem := find_reason(result, UNREACHABLE):
             return f"The VMs could not be taken for this run: {problem}."
-        if find_other_run(result["others"], DRILL):
+        if find_other_run(result["others"], LOCK):
             return "Another drill of this repository runs. Wait until it has ended."
     return None if results else "The VMs were not taken for this run."
 

@@ -21,8 +21,17 @@ _KEPT = {
     "clusterUuid": "cluster_uuid",
 }
 
+# How the descriptions of VMs begin that roles make for a time: that of a drill, and that in which a disk is written.
+DRILL = "Drill of the role virtinfra.manager.vm_backup_drill, which removes this VM."
+CARRIER = "Carrier of the role virtinfra.manager.vm_backup_restore. Do not start it: the role removes it."
+
 # Whose addresses the NICs of a new VM get: those of the VM of the point, new ones, or it has no NICs.
 SAME, NEW, NONE = "same", "new", "none"
+
+
+def is_temporary(vm: Record) -> bool:
+    """Return whether a role has made a VM for a time, and will remove it."""
+    return str(vm.get("description")).startswith((DRILL, CARRIER))
 
 
 def choose_uuid(purpose: str, vms: Mapping[str, Record]) -> str:

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_drill import (
-    DRILL,
-    MARK,
+    LOCK,
     Settings,
     choose,
     has_answered,
     measure_spare,
     take_room,
 )
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_from_point import DRILL
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
-from support.workflow_runner import WorkflowRun, WorkflowRunner
+from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play
 
 STAMP = "20261127T021500Z"
-DESCRIPTION = f"{MARK} It is made of a restore point in /srv/backups on localhost."
+DESCRIPTION = f"{DRILL} It is made of a restore point in /srv/backups on localhost."
 FAILURE = {"code": "SYS.1000", "details": "no agent"}
 
 
@@ -41,9 +41,11 @@ def step(work: WorkflowRunner, word: str, given: Any = None, check: bool = False
 
 
 def list_points(service: Simulator) -> dict[str, Any]:
-    """Return what backup_point_info returns: a point of each VM."""
+    """Return what backup_point_info returns: a point of each VM that is not one of a drill."""
     points = []
     for record in ModuleRunner(service)("vm_info", {}).result["vms"]:
+        if str(record["description"]).startswith(DRILL):
+            continue
         copies = [
             {"volume_uuid": each["uuid"], "size": each["size"], "device_id": each["device_id"]}
             for each in record["all_volumes"]
@@ -79,13 +81,13 @@ def drill(service: Simulator, work: WorkflowRunner, **variables: Any) -> Workflo
 
 def list_marked(service: Simulator) -> list[str]:
     """Return the VMs with the mark of a drill."""
-    return [vm["name"] for vm in service.records("vm") if str(vm["description"]).startswith(MARK)]
+    return [vm["name"] for vm in service.records("vm") if str(vm["description"]).startswith(DRILL)]
 
 
 def test_a_drill_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunner) -> None:
     before = service.state()
     known = plan(service, work)
-    assert known["plan"]["runs"][0]["vm_uuids"][0] == DRILL
+    assert known["plan"]["runs"][0]["vm_uuids"][0] == LOCK
     begun = step(work, "begin", known)
     assert begun.calls == ["CreateVmInstance", "ExportNbdVolumes"] * 2
     assert list_marked(service) == ["drill-vm-1", "drill-vm-2"]
@@ -156,7 +158,7 @@ def test_one_drill_of_a_repository_at_a_time(service: Simulator, work: WorkflowR
     assert len(begun.result["next"]["work"]) == 2
     known = plan(service, work)
     owner = {"host": "controller-2", "process": 4711}
-    other = {"run": "r", "owner": owner, "vm_uuids": [DRILL], "silent_seconds": 5}
+    other = {"run": "r", "owner": owner, "vm_uuids": [LOCK], "silent_seconds": 5}
     known["taken"] = [{"taken": [], "others": [other]}]
     begun = step(work, "begin", known)
     assert ("Another drill of this repository runs." in begun.message, begun.calls) == (True, [])
@@ -278,3 +280,43 @@ def test_the_room_of_storages() -> None:
 )
 def test_whether_the_guest_has_answered(reply: Any, expected: bool) -> None:
     assert has_answered(reply) == expected
+
+
+def test_backups_leave_out_what_a_drill_has_made(service: Simulator, work: WorkflowRunner) -> None:
+    """Unless a person names it."""
+    step(work, "begin", plan(service, work))
+    given = {
+        "vm_backup_repository": "/srv/backups",
+        **create_play({"localhost": {}}),
+        "inventory_hostname": "localhost",
+    }
+    selected = work("vm_backup", {**given, "vm_backup_query": ["name~=%"]}, step="select")
+    assert [vm["name"] for vm in selected.result["next"]["vms"]] == ["vm-1", "vm-2"]
+    assert selected.warnings == [
+        "These VMs are not copied, because other roles have made them for a time: drill-vm-1, drill-vm-2"
+    ]
+    selected = work("vm_backup", {**given, "vm_backup_vms": ["drill-vm-1"]}, step="select")
+    assert [vm["name"] for vm in selected.result["next"]["vms"]] == ["drill-vm-1"]
+
+
+@pytest.mark.parametrize("word", ["begin", "end"])
+def test_a_drill_that_is_killed_at_any_moment(service: Simulator, work: WorkflowRunner, word: str) -> None:
+    """The next run leaves nothing, and proves the point."""
+    service.reset(vms=1, cbt_tasks=0)
+    before = {vm["uuid"] for vm in service.records("vm")}
+    volumes = {volume["uuid"] for volume in service.records("volume")}
+    values = {"vm_backup_drill_repository": "/srv/backups", "vm_backup_drill_count": 0, "vm_backup_drill_watch": 0}
+    for after in range(1, 60, 5):
+        known = plan(service, work)
+        if word == "end":
+            begun = step(work, "begin", known)
+            known |= {"begun": begun.result, "written": write(begun)}
+        was_killed = work.kill(after, "vm_backup_drill", values, step=word, given=known)
+        service.settle()
+        assert drill(service, work).outcomes == ["ran"]
+        assert {vm["uuid"] for vm in service.records("vm")} == before
+        assert {volume["uuid"] for volume in service.records("volume")} == volumes
+        assert not any(service.state()["exported"].values())
+        if not was_killed:
+            break
+    assert after > 10

@@ -946,6 +946,27 @@ def test_a_creation_that_was_interrupted_is_continued(service: Simulator, work: 
     assert find_named(service, "vm-1")["uuid"] == half["uuid"]
 
 
+def test_a_creation_that_is_killed_at_any_moment(service: Simulator, work: WorkflowRunner) -> None:
+    """While it makes and exports the VM. The next run completes one VM."""
+    listed = list_removed(service)
+    values = {"vm": "vm-1", "repository": "/srv/backups", "state": "created"}
+    prefixed = {f"vm_backup_restore_{name}": value for name, value in values.items()}
+    for after in range(1, 40, 4):
+        name = f"made-{after}"
+        given: dict[str, Any] = {"state": "created", "confirm": None, "name": name, "nics": "none"}
+        planned = step(work, "plan", {"listed": listed}, **given).result["next"]
+        known = {"plan": planned, "taken": taken(planned), "checked": checked(planned)}
+        chosen = {**prefixed, "vm_backup_restore_name": name, "vm_backup_restore_nics": "none"}
+        was_killed = work.kill(after, "vm_backup_restore", chosen, step="begin", given=known)
+        service.settle()
+        ended = create(work, listed, name=name, nics="none")[2]
+        assert ended.outcomes == ["changed"] * 2, ended.message
+        assert find_named(service, name)["description"] == listed["points"][0]["vm"]["description"]
+        if not was_killed:
+            break
+    assert after > 8
+
+
 def test_a_response_of_the_creation_that_was_lost(service: Simulator, work: WorkflowRunner) -> None:
     listed = list_removed(service)
     service.fault("drop_after", "CreateVmInstance")
