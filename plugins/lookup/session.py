@@ -57,9 +57,9 @@ from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
 from ..module_utils._api.errors import VirtinfraError
+from ..module_utils._client.client import Hooks
 from ..module_utils._client.sessions import AccountSession, build_missing_account_error, refuse_access_key
 from ..module_utils._http.connection import ConnectionOptions
-from ..module_utils._http.hooks import Hooks
 from ..module_utils._masking.terminal import escape_controls
 from ..module_utils._modules.forms import check_names
 from ..module_utils._modules.options import CONNECTION

@@ -147,7 +147,7 @@ def run_batch(sim: Simulator, module: str, objects: Sequence[Mapping[str, Any]],
     return run_module(
         "batch",
         {**connection, "module": module, "objects": list(objects), "concurrency": 50, "wait_timeout": 60},
-        run_objects=partial(run_objects, lambda name: {}),
+        run=partial(run_objects, lambda name: {}),
         new_store=FileStore,
         new_lock=RunLock,
         connections=AdapterPool(),

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 
 from simulator.launch import Simulator
 from support.collection import COMMON_MEMBERS, MODULES, Module, module, shape_differences

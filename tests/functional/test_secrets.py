@@ -17,9 +17,9 @@ from urllib.parse import quote
 import pytest
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import hash_password
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import collect_secrets
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task, build_masker, execute
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec

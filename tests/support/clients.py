@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions, Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions, Client, Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.known_names import KnownNames
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import TaskNames
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
     ConnectionOptions,
     GivenSession,
     SessionSource,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, TaskNames
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.webhooks import Webhook
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore, SessionStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore, SessionStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import (
     ModuleResult,
     Task,
@@ -22,13 +24,20 @@ from support.collection import load_spec
 
 
 def run_module(
-    name: str, options: Mapping[str, Any], check: bool = False, predicted: Collection[str] = (), **hooks: Any
+    name: str,
+    options: Mapping[str, Any],
+    check: bool = False,
+    predicted: Collection[str] = (),
+    run: Callable[[ModuleContext], dict[str, Any]] | None = None,
+    **hooks: Any,
 ) -> ModuleResult:
     """Run a module of the collection with its options, validated as Ansible does; ``hooks`` are members of Hooks.
 
-    ``predicted`` are the types of the objects that earlier tasks would have created.
+    ``predicted`` are the types of the objects that earlier tasks would have created. ``run`` is what a module does that
+    only the controller can run.
     """
-    return run_spec(load_spec(name), options, check, predicted, **hooks)
+    spec = load_spec(name)
+    return run_spec(replace(spec, run=run) if run else spec, options, check, predicted, **hooks)
 
 
 def run_spec(

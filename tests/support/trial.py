@@ -33,7 +33,7 @@ class Trial:
         if not self._is_in_batch:
             return run_module(self.scenario.module, {**connection, **given})
         batch = {**connection, "module": self.scenario.module, "objects": [given]}
-        ran = run_module("batch", batch, run_objects=partial(run_objects, lambda name: {}))
+        ran = run_module("batch", batch, run=partial(run_objects, lambda name: {}))
         return ran._replace(result=ran.result["results"][0])
 
     def count(self) -> int:

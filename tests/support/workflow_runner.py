@@ -100,8 +100,14 @@ class WorkflowRunner:
             "workflow",
             {**connection, **options, "role": role},
             check,
-            run_objects=partial(run_objects, lambda dummy: {}),
-            run_workflow=partial(run_workflow, variables, keep_value, DataLoader().load_from_file, mover=self.mover),
+            run=partial(
+                run_workflow,
+                variables,
+                keep_value,
+                DataLoader().load_from_file,
+                partial(run_objects, lambda dummy: {}),
+                mover=self.mover,
+            ),
             before_send=self._check_life,
         )
         return WorkflowRun(outcome.result, outcome.warnings, self.sim.log())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from .._api.errors import (
     NOT_FOUND,
@@ -24,6 +24,7 @@ from .._api.errors import (
 )
 from .._api.operation import Operation, Request, move_to_prefix, parse_version
 from .._api.operations import get_operation
+from .._api.records import Record
 from .._http.access_keys import AccessKey
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
@@ -32,7 +33,7 @@ from .._http.connection import (
     GivenSession,
     SessionSource,
 )
-from .._http.hooks import Hooks, ServerFacts, SessionStore
+from .._http.hooks import HttpHooks
 from .._http.response import Response
 from .._http.transport import Limits, Transport
 from .._http.webhooks import NO_WEBHOOK, Webhook
@@ -52,6 +53,7 @@ from .replies import (
     extract_reply,
     is_duplicate,
 )
+from .stores import Lock, MemoryStore, ServerFacts, SessionStore
 from .substitutes import (
     PathPrefix,
     read_either,
@@ -78,6 +80,70 @@ SESSION_OPTIONS = (
 Params = Mapping[str, Any]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+class Reads(Protocol):
+    """How objects are read: each with requests of its own, or together with those of other threads.
+
+    A read that began up to ``max_age`` seconds before may answer one; the caller must not change its records then.
+    """
+
+    def get_by_uuid(self, client: Client, name: str, uuid: str, max_age: float) -> list[Record]:
+        """Return a list with the record of this uuid, or an empty list."""
+
+    def list_by_uuids(self, client: Client, name: str, uuids: Sequence[str]) -> list[Record]:
+        """Return the records with these uuids."""
+
+    def find_by_attribute(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
+        """Return records, among them all whose attribute has the value."""
+
+    def list_selected(self, client: Client, name: str, parameter: str, value: str) -> list[Record]:
+        """Return records of a list, among them all that a parameter selects by a field of the same name."""
+
+    def list_all(self, client: Client, name: str) -> list[Record]:
+        """Return all records of a query, which the caller must not change."""
+
+    def find_in_short_list(self, client: Client, name: str, uuid: str, max_age: float) -> list[Record]:
+        """Return records of a short list, among them that of this uuid, if it is in the list."""
+
+
+class Waits(Protocol):
+    """How a thread waits for its jobs together with other threads."""
+
+    def wait(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
+        """Wait until all jobs have ended or the deadline; return the error of the last poll if it was inconclusive."""
+
+
+def ignore_job(dummy: Any) -> None:
+    """Do nothing with a job."""
+
+
+def ignore_types(dummy: Iterable[str]) -> None:
+    """Do nothing with the types of objects that check mode predicts."""
+
+
+@dataclass(frozen=True)
+class Hooks(HttpHooks):
+    """What a run provides to its requests, and what its clients share with other tasks.
+
+    ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
+    lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks. ``on_job``
+    is called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
+    ``reads`` and ``waits`` are those of a batch, None for a task of its own. ``note_prediction`` is called in check
+    mode with the types of the objects that a task would create, and with their names: a later task refers to one of
+    them with null, or by its name. ``list_predicted`` returns what earlier tasks have noted, nothing outside check
+    mode. ``is_hidden`` says that Ansible shows nothing of the task (no_log), so that secrets may be in its result.
+    """
+
+    new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
+    new_lock: Callable[[ConnectionOptions, str], Lock] | None = None
+    on_job: Callable[[Any], None] = ignore_job
+    new_job_uuid: Callable[[], str] | None = None
+    reads: Reads | None = None
+    waits: Waits | None = None
+    is_hidden: bool = False
+    note_prediction: Callable[[Iterable[str]], None] = ignore_types
+    list_predicted: Callable[[], Collection[str]] = tuple
 
 
 class CallOptions(NamedTuple):

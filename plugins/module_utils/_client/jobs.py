@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 from .._api.errors import InvalidOptions, TransportError, VirtinfraError
 from .._api.operations import get_operation
 from .._http.connection import Authorization
-from .._http.hooks import Hooks
+from .._http.hooks import HttpHooks
 
 FIRST_INTERVAL = 0.03
 SHORTEST_INTERVAL = 0.05
@@ -147,7 +147,7 @@ class WaitPolicy:
     ``timeout`` and ``interval`` in messages.
     """
 
-    def __init__(self, hooks: Hooks, timeout: float, interval: float, prefix: str = "wait_") -> None:
+    def __init__(self, hooks: HttpHooks, timeout: float, interval: float, prefix: str = "wait_") -> None:
         if math.isnan(timeout) or timeout < 0:
             raise InvalidOptions(f"{prefix}timeout must not be negative")
         if math.isnan(interval) or interval < SHORTEST_INTERVAL:

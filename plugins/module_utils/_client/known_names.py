@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from .._api.operation import Operation
 from .._api.resource_types import RESOURCE_TYPES, ResourceType, find_changed_types
-from .._http.hooks import Clock, NameStore, Uuids
+from .._http.hooks import Clock
+from .stores import NameStore, Uuids
 
 # For how many seconds a task trusts what it has looked up or checked itself about another object than that which it
 # changes: its name, that it exists, that it is no template. Each check costs a request.

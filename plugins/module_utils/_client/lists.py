@@ -26,7 +26,7 @@ from .._api.records import (
     find_invalid_member,
     is_same_value,
 )
-from .client import Client
+from .client import Client, Reads
 from .known_names import FRESH_SECONDS
 
 PAGE_SIZE = 1000
@@ -347,13 +347,48 @@ def _check_page_count(label: str, pages: int, size: int, total: int | None, limi
 Result = TypeVar("Result")
 
 
+class OwnReads:
+    """Reads each object with a request of its own. Those of several threads are `JoinedReads`."""
+
+    def get_by_uuid(self, client: Client, name: str, uuid: str, dummy_max_age: float) -> list[Record]:
+        """Return a list with the record of this uuid, or an empty list."""
+        return request_by_uuid(client, name, uuid)
+
+    def list_by_uuids(self, client: Client, name: str, uuids: Sequence[str]) -> list[Record]:
+        """Return the records with these uuids, with one request."""
+        return query(client, name, [f"uuid?={','.join(uuids)}"]) if uuids else []
+
+    def find_by_attribute(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
+        """Return records, among them all whose attribute has the value."""
+        return request_by_attribute(client, name, attribute, value)
+
+    def list_selected(self, client: Client, name: str, parameter: str, value: str) -> list[Record]:
+        """Return the records of a list that a parameter selects."""
+        return read_all(client, name, {parameter: value})
+
+    def list_all(self, client: Client, name: str) -> list[Record]:
+        """Return all records of a query."""
+        return query(client, name)
+
+    def find_in_short_list(self, client: Client, name: str, uuid: str, dummy_max_age: float) -> list[Record]:
+        """Return a list with the record of this uuid, or an empty list."""
+        return request_by_uuid(client, name, uuid)
+
+
+_OWN_READS = OwnReads()
+
+
+def _choose_reads(client: Client) -> Reads:
+    """Return how the run of a client reads objects."""
+    return client.hooks.reads or _OWN_READS
+
+
 def get_by_uuid(client: Client, name: str, uuid: str, max_age: float = 0.0) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list.
 
     The threads of a batch join their reads, and one may use what another has read at most ``max_age`` seconds before.
     """
-    find_records = client.hooks.find_records
-    return find_records(client, name, "uuid", uuid, max_age) if find_records else request_by_uuid(client, name, uuid)
+    return _choose_reads(client).get_by_uuid(client, name, uuid, max_age)
 
 
 def find_in_short_list(client: Client, name: str, uuid: str) -> list[Record]:
@@ -361,8 +396,7 @@ def find_in_short_list(client: Client, name: str, uuid: str) -> list[Record]:
 
     The threads of a batch read all of them once in FRESH_SECONDS.
     """
-    find_records = client.hooks.find_records
-    records = find_records(client, name, "", "", FRESH_SECONDS) if find_records else request_by_uuid(client, name, uuid)
+    records = _choose_reads(client).find_in_short_list(client, name, uuid, FRESH_SECONDS)
     return [record for record in records if record.get("uuid") == uuid]
 
 
@@ -382,9 +416,7 @@ def request_by_uuid(client: Client, name: str, uuid: str) -> list[Record]:
 
 def list_by_uuids(client: Client, name: str, uuids: Sequence[str]) -> list[Record]:
     """Return the records with these uuids. The threads of a batch join their reads; else it takes one request."""
-    if client.hooks.find_records:
-        return [record for uuid in uuids for record in get_by_uuid(client, name, uuid)]
-    return query(client, name, [f"uuid?={','.join(uuids)}"]) if uuids else []
+    return _choose_reads(client).list_by_uuids(client, name, uuids)
 
 
 def find_by_attribute(
@@ -399,10 +431,10 @@ def find_by_attribute(
 
     The threads of a batch join their reads without further conditions.
     """
-    if client.hooks.find_records and not conditions:
-        records = client.hooks.find_records(client, name, attribute, value, 0.0)
-    else:
+    if conditions:
         records = request_by_attribute(client, name, attribute, value, conditions)
+    else:
+        records = _choose_reads(client).find_by_attribute(client, name, attribute, value)
     return [record for record in map(view, records) if is_same_value(value, record.get(attribute))]
 
 
@@ -431,8 +463,7 @@ def read_all(client: Client, name: str, params: Mapping[str, Any]) -> list[Recor
 
 def list_all(client: Client, name: str) -> list[Record]:
     """Return all records of a query. The threads of a batch join their reads, and must not change the records."""
-    find_records = client.hooks.find_records
-    return find_records(client, name, "", "", 0.0) if find_records else query(client, name)
+    return _choose_reads(client).list_all(client, name)
 
 
 def list_selected(client: Client, name: str, parameter: str, value: str) -> list[Record]:
@@ -440,9 +471,7 @@ def list_selected(client: Client, name: str, parameter: str, value: str) -> list
 
     Without it, the list has the records of all objects. The threads of a batch join their reads.
     """
-    if client.hooks.find_records:
-        return client.hooks.find_records(client, name, parameter, value, 0.0)
-    return read_all(client, name, {parameter: value})
+    return _choose_reads(client).list_selected(client, name, parameter, value)
 
 
 def list_user_tags(

@@ -24,10 +24,11 @@ from .._api.errors import (
 )
 from .._api.operations import get_operation
 from .._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
-from .._http.hooks import Hooks, SessionStore, do_nothing
+from .._http.hooks import do_nothing
 from .._http.transport import MAX_OUTAGE
-from .client import CallOptions, Client, create_client, get_without_credentials, open_session_client
+from .client import CallOptions, Client, Hooks, create_client, get_without_credentials, open_session_client
 from .replies import build_unsupported_error, drop_doubt
+from .stores import SessionStore
 from .waiting import wait_for_job
 
 # How often a login whose response is lost is retried, and the first pause, in seconds; the pauses double. A session
@@ -176,7 +177,7 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     """
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(drop_credentials(connection), request_retries=0, request_timeout=timeout)
-    return open_session_client(brief, CallOptions(), hooks._replace(before_send=do_nothing))
+    return open_session_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
 
 
 def refuse_access_key(connection: ConnectionOptions) -> None:

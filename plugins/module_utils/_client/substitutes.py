@@ -9,8 +9,8 @@ from typing import Any
 from .._api.errors import Unsupported
 from .._api.operation import Operation
 from .._api.operations import OPERATIONS
-from .._http.hooks import ServerFacts
 from .jobs import Job
+from .stores import ServerFacts
 
 # Which operations of a record type the server has: the documented ones, their substitutes, or neither form of the
 # reads. A server without the reads may still have one of the writes.

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from .._api.errors import SERVER_ERROR, TRANSIENT_STATUSES, InvalidOptions
 from .._http.access_keys import AccessKey, is_skewed, parse_zone
-from .._http.hooks import ServerFacts
 from .._http.response import Response
+from .stores import ServerFacts
 
 # The fact with the offset of the zone from UTC; NO_ZONE if the service refuses the dates of all zones.
 TIME_ZONE, NO_ZONE = "time_zone", "none"

@@ -113,8 +113,9 @@ class JobBatch:
 
     def poll_until_deadline(self) -> TransportError | None:
         """Poll until the wait has ended or the deadline; return the error of the last poll if it was inconclusive."""
-        if self._client.hooks.wait_for_jobs and not self._waits_for_any:
-            last_error = self._client.hooks.wait_for_jobs(self._limited, self._running, self._deadline)
+        waits = self._client.hooks.waits
+        if waits and not self._waits_for_any:
+            last_error = waits.wait(self._limited, self._running, self._deadline)
             self._drop_ended()
             return last_error
         ratio = _choose_ratio(self._count, self._waits_for_any)

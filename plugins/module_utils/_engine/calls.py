@@ -26,8 +26,8 @@ from .._api.operations import COMPANIONS, get_operation
 from .._api.records import Record, normalize_address, to_snake_case
 from .._client.client import Client
 from .._client.jobs import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Job, generate_uuid
+from .._client.stores import Lock
 from .._client.waiting import find_own_job, job_exists, poll_again, wait_for_jobs
-from .._http.hooks import Lock
 from .plan import ADD_TAG, Current, Missing, PlannedCall, ResourceSpec
 
 MAX_RESENDS = 3

@@ -33,7 +33,7 @@ from .adapter import (
     has_socks,
 )
 from .connection import Authorization, ConnectionOptions
-from .hooks import Hooks
+from .hooks import HttpHooks
 from .response import Response
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Retries:
 class Transport:
     """Sends requests to one service, over the connections of ``pool``. Several threads may use it."""
 
-    def __init__(self, options: ConnectionOptions, hooks: Hooks, pool: AdapterPool) -> None:
+    def __init__(self, options: ConnectionOptions, hooks: HttpHooks, pool: AdapterPool) -> None:
         if not HAS_REQUESTS:
             raise InvalidOptions(missing_required_lib("requests", url="https://pypi.org/project/requests/"))
         self._options, self._hooks, self._clock = options, hooks, hooks.clock

@@ -42,8 +42,9 @@ if basic._ANSIBLE_ARGS is not None:
     speed_up_imports()
 
 from .._api.errors import InvalidOptions
+from .._client.client import Hooks
+from .._client.stores import MemoryStore
 from .._http.connection import ConnectionOptions
-from .._http.hooks import Hooks, MemoryStore
 from .._masking.masker import MIN_SECRET_LENGTH, collect_secrets
 from .run import Task, build_masker, describe_option_errors, execute, mask_result
 from .spec import ModuleSpec

@@ -17,12 +17,11 @@ from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, Record, to_snake_case
 from .._api.references import list_names
 from .._api.resource_types import REFERS_TO
-from .._client.client import CallOptions, Client, open_session_client
+from .._client.client import CallOptions, Client, Hooks, open_session_client
 from .._client.jobs import FAILED, RUNNING, UNKNOWN
 from .._client.replies import doubts_prefix
 from .._engine.context import ModuleContext, TaskInterrupted
 from .._http.connection import ConnectionOptions
-from .._http.hooks import Hooks
 from .._http.webhooks import Webhook
 from .._masking.masker import Masker, collect_secrets
 from .._masking.terminal import escape_controls

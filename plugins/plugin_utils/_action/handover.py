@@ -16,10 +16,11 @@ from ansible.plugins.action import ActionBase
 
 from ...module_utils._modules.process import FOUND_ZONE, OWN_SESSION, REQUEST_LOG, mark_own_session
 from ...module_utils._api.errors import InvalidOptions, LoginFailed, VirtinfraError
+from ...module_utils._client.client import Hooks
 from ...module_utils._client.sessions import AccountSession
+from ...module_utils._client.stores import ServerFacts
 from ...module_utils._client.time_zones import choose_zone, remember_zone
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks, ServerFacts
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import describe_failure
 from ...module_utils._modules.spec import ModuleSpec
@@ -109,7 +110,7 @@ class ModuleProcess:
             connection = ConnectionOptions.from_params(params)
         except VirtinfraError:
             return Handover(with_password)
-        hooks = self._hooks._replace(masker=connection.create_masker())
+        hooks = replace(self._hooks, masker=connection.create_masker())
         account_session = AccountSession(_limit_login(connection), hooks, FileStore(connection))
         try:
             if self._spec.secret_results:

@@ -11,6 +11,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,12 +25,12 @@ from ansible.utils.display import Display
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._api.conditions import parse_conditions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._client.client import Hooks
 from ...module_utils._client.names import resolve_names
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
 from ...module_utils._http.connection import build_tls_context
 from ...module_utils._http.failures import read_error
-from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.forms import check_forms
@@ -225,7 +226,7 @@ class ActionModule(ActionBase):
     ) -> dict[str, Any]:
         """Return the result. ``variables`` are the environment variables of the task."""
         parent, mover = ParentWatch(), WorkflowRunner(self, task_vars, variables)
-        workflow = partial(run_workflow, task_vars, self._templar.template, self._loader.load_from_file, mover=mover)
+        spec = _choose_run(self, name, spec, arguments, task_vars, mover)
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
         masker = build_masker(spec, params)
@@ -245,15 +246,7 @@ class ActionModule(ActionBase):
                 note_prediction=note_prediction,
                 list_predicted=list_predicted if self._task.check_mode else tuple,
                 connections=CONNECTIONS,
-                run_objects=partial(
-                    run_objects,
-                    self._find_defaults,
-                    shows_diff=self._task.diff,
-                    profiles=self._profiles,
-                    given=arguments,
-                ),
                 is_hidden=bool(self._task.no_log),
-                run_workflow=workflow,
             )
             result = self._execute(spec, params, hooks)
         if warnings := [*spec.find_alias_warnings(arguments), *result.pop("warnings", ())]:
@@ -285,3 +278,25 @@ class ActionModule(ActionBase):
     def _choose_request_log(self) -> Callable[[str], None] | None:
         is_logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
         return (lambda line: display.vvv(f"{self._label}: {line}")) if is_logged else None
+
+
+def _choose_run(
+    action: ActionModule,
+    name: str,
+    spec: ModuleSpec,
+    arguments: dict[str, Any],
+    task_vars: dict[str, Any],
+    mover: WorkflowRunner,
+) -> ModuleSpec:
+    """Return the description of a module with what only the controller can do, if that is its work."""
+    batch = partial(
+        run_objects,
+        action._find_defaults,
+        shows_diff=action._task.diff,
+        profiles=action._profiles,
+        given=arguments,
+    )
+    reading = (task_vars, action._templar.template, action._loader.load_from_file)
+    runs = {"batch": batch, "workflow": partial(run_workflow, *reading, batch, mover=mover)}
+    run = runs.get(name.rpartition(".")[2])
+    return replace(spec, run=run) if run else spec

@@ -8,9 +8,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -18,14 +18,16 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed, TransportError, suggest_name
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
 from ...module_utils._api.operations import get_operation
-from ...module_utils._client.client import Client
+from ...module_utils._client.client import Hooks
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
+from ...module_utils._client.joined_reads import JoinedReads, Turnout
+from ...module_utils._client.joined_waits import JobPoller, JoinedWaits
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks, do_nothing
+from ...module_utils._http.hooks import Stop, StoppableClock, do_nothing
 from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import (
@@ -40,8 +42,6 @@ from ...module_utils._modules.run import Task, describe_failure, describe_option
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.predictions import list_predicted
 from .._run.profiles import Profiles
-from .polling import JobPoller
-from .reads import JoinedReads, Turnout
 
 # How many objects a message names.
 MAX_NAMED = 5
@@ -241,7 +241,7 @@ def _build_items(
         raise InvalidOptions("concurrency must be at least 1")
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
     hooks = context.client.hooks
-    hooks = hooks._replace(on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
+    hooks = replace(hooks, on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
     # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
@@ -327,18 +327,6 @@ def _end_sentence(text: str) -> str:
     return text if text.endswith("?") else f"{text}."
 
 
-class BatchClock:
-    """The clock of the objects; a sleep ends when the task is interrupted."""
-
-    def __init__(self, clock: Any, is_stopped: threading.Event) -> None:
-        self.monotonic, self.random, self.wait, self._is_stopped = clock.monotonic, clock.random, clock.wait, is_stopped
-
-    def sleep(self, seconds: float) -> None:
-        """Wait. Raise KeyboardInterrupt when the task is interrupted."""
-        if self.wait(self._is_stopped, seconds):
-            raise KeyboardInterrupt
-
-
 class Batch:
     """Runs the objects: as many at the same time as the option ``concurrency`` says.
 
@@ -362,18 +350,18 @@ class Batch:
         stops = context.params["on_failure"] == "stop"
         self._starts_no_more = stops and any(item.has_failed for item in items)
         self._cause: BaseException | None = None
-        self._is_stopped = threading.Event()
         hooks = context.client.hooks
+        self._stop = Stop(hooks.before_send)
         self._poller, self._turnout = JobPoller(hooks.clock), Turnout()
-        self._hooks = hooks._replace(
-            clock=BatchClock(hooks.clock, self._is_stopped),
+        self._hooks = replace(
+            hooks,
+            clock=StoppableClock(hooks.clock, self._stop),
             on_progress=None,
-            before_send=self._check_before_send,
+            before_send=self._stop.check,
             connections=hooks.connections or AdapterPool(),
             new_store=lru_cache(maxsize=None)(hooks.new_store),
-            wait_for_jobs=self._wait_for_jobs,
-            find_records=JoinedReads(self._turnout).find,
-            run_objects=None,
+            waits=JoinedWaits(self._poller, self._turnout),
+            reads=JoinedReads(self._turnout),
         )
 
     def run(self) -> None:
@@ -389,7 +377,7 @@ class Batch:
                 self._wait_for_threads()
         except BaseException as stop:
             self._cause = self._cause or stop
-        self._is_stopped.set()
+        self._stop.set()
         self._poller.stop(self._cause or KeyboardInterrupt())
         if self._cause:
             with self._condition:
@@ -436,17 +424,12 @@ class Batch:
             f" {self._active} running"
         )
 
-    def _wait_for_jobs(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
-        """Wait as `JobPoller.wait` does. Reads of other threads do not wait for this one meanwhile."""
-        with self._turnout.paused():
-            return self._poller.wait(client, jobs, deadline)
-
     def _work(self) -> None:
         """Run one object after the other, in a thread."""
         try:
             while chosen := self._choose_next():
                 item, task = chosen
-                outcome = execute(task, self._hooks._replace(on_job=item.jobs.append, new_job_uuid=item.new_job_uuid))
+                outcome = execute(task, replace(self._hooks, on_job=item.jobs.append, new_job_uuid=item.new_job_uuid))
                 item.warnings += outcome.warnings
                 if not self._shows_diff:
                     outcome.result.pop("diff", None)
@@ -465,15 +448,9 @@ class Batch:
     def _choose_next(self) -> tuple[BatchItem, Task] | None:
         """Return the next object to start with its task, None if there is none."""
         with self._condition:
-            if self._is_stopped.is_set() or self._starts_no_more or not self._may_begin():
+            if self._stop.is_set() or self._starts_no_more or not self._may_begin():
                 return None
             return next(self._waiting, None)
-
-    def _check_before_send(self) -> None:
-        """Raise KeyboardInterrupt if the task was interrupted, or its parent process has ended."""
-        if self._is_stopped.is_set():
-            raise KeyboardInterrupt
-        self._context.client.hooks.before_send()
 
 
 @contextmanager

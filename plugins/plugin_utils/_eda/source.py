@@ -13,11 +13,10 @@ from typing import Any
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
-from ...module_utils._client.client import READ_AND_MASK, Client
+from ...module_utils._client.client import READ_AND_MASK, Client, Hooks
 from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import suggest_option
 from ...module_utils._modules.options import Options

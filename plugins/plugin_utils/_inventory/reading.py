@@ -9,9 +9,8 @@ from typing import Any
 from ...module_utils._api.conditions import describe_oversights, find_value_warnings
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
-from ...module_utils._client.client import READ_AND_MASK, Client
+from ...module_utils._client.client import READ_AND_MASK, Client, Hooks
 from ...module_utils._client.sessions import open_client
-from ...module_utils._http.hooks import Hooks
 from .._run.sessions import FileStore
 from .cache import CachedRecords, ServiceCache
 from .hostvars import HostEntry, HostVars, ServiceName

@@ -17,8 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._client.stores import Uuids
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Uuids
 from .files import edit_values, locate_file
 
 # For how many seconds a name is remembered: other users may give it to another object.

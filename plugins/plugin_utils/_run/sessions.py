@@ -20,6 +20,7 @@ from typing import Any
 from ansible.utils.display import Display
 
 from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._client.client import Hooks
 from ...module_utils._client.sessions import (
     drop_credentials,
     end_session,
@@ -27,7 +28,6 @@ from ...module_utils._client.sessions import (
     open_brief_client,
 )
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Hooks
 from ...module_utils._masking.masker import Masker
 from .files import edit_values, is_owner, list_owned_files, locate_file, parse_values
 from .memory import edit_secrets

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -19,9 +19,10 @@ from ...module_utils._api.operations import get_operation
 from ...module_utils._api.record_fields import NUMBER_FIELDS
 from ...module_utils._api.records import Record, to_snake_case
 from ...module_utils._client.lists import extract_records, find_by_attribute, query, require_members
+from ...module_utils._client.stores import MemoryStore
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted
 from ...module_utils._engine.tag_patterns import is_tag_pattern
-from ...module_utils._http.hooks import MemoryStore, do_nothing
+from ...module_utils._http.hooks import do_nothing
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
 from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
@@ -60,6 +61,10 @@ class Selection:
     ambiguous: frozenset[str]
 
 
+# The function `run_objects`, with what it knows of the task.
+RunObjects: TypeAlias = Callable[..., Record]
+
+
 class MoverHost(Protocol):
     """The host of the task, on which modules run. One that is unreachable, or cannot run them, is a failed result."""
 
@@ -79,17 +84,21 @@ class Site:
     ``meanwhile`` is called about once a second while a batch runs, as long as the run is not interrupted.
     """
 
-    def __init__(self, context: ModuleContext, play: Play | None = None, mover: MoverHost | None = None) -> None:
+    def __init__(
+        self,
+        context: ModuleContext,
+        run_objects: RunObjects,
+        play: Play | None = None,
+        mover: MoverHost | None = None,
+    ) -> None:
         hooks = context.client.hooks
-        if hooks.run_objects is None:
-            raise InvalidOptions("a workflow runs only inside the controller, as a task of Ansible")
-        self._context, self.check_mode, self._run_objects = context, context.check_mode, hooks.run_objects
+        self._context, self.check_mode, self._run_objects = context, context.check_mode, run_objects
         self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []
         self.wishes: list[Wish] = []
         self._mover = mover
         self.meanwhile: Callable[[], None] = do_nothing
-        self._hooks = hooks._replace(new_store=lru_cache(maxsize=None)(hooks.new_store))
+        self._hooks = replace(hooks, new_store=lru_cache(maxsize=None)(hooks.new_store))
 
     @property
     def service_url(self) -> str:
@@ -124,7 +133,7 @@ class Site:
         """
         hooks, self.meanwhile = self._context.client.hooks, do_nothing
         hooks.outlive_parent()
-        own = hooks._replace(new_store=lru_cache(maxsize=None)(MemoryStore))
+        own = replace(hooks, new_store=lru_cache(maxsize=None)(MemoryStore))
         self._hooks = self._context.client.hooks = own
         if isinstance(stop, TaskInterrupted) and (jobs := stop.result.get("jobs")):
             with suppress(VirtinfraError):

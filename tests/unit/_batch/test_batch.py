@@ -12,13 +12,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import joined_waits as _joined_waits
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import known_names as _known_names
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import lists as _lists
 from ansible_collections.virtinfra.manager.plugins.module_utils._client import waiting as _waiting
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine import refusals as _refusals
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore, do_nothing
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import do_nothing
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import batch as _batch
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
@@ -54,7 +56,7 @@ def run_batch(
         "batch",
         {**connection, "module": module, "common": common, "objects": objects, **options},
         check,
-        run_objects=partial(run_objects, lambda name: defaults, shows_diff=shows_diff, meanwhile=meanwhile),
+        run=partial(run_objects, lambda name: defaults, shows_diff=shows_diff, meanwhile=meanwhile),
         new_store=lambda dummy: store,
         **hooks,
     )
@@ -435,7 +437,7 @@ def test_interrupted_task_reports_all_jobs(sim: Simulator, monkeypatch: pytest.M
         started.add(job.uuid)
         return real(client, job)
 
-    monkeypatch.setattr(f"{_batch.__name__.rpartition('.')[0]}.polling.poll_job", poll)
+    monkeypatch.setattr(_joined_waits, "poll_job", poll)
     with pytest.raises(TaskInterrupted) as stopped:
         run_batch(sim, objects, common={}, before_send=end_of_parent)
     assert isinstance(stopped.value.__cause__, KeyboardInterrupt)

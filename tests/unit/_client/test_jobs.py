@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, WaitTimeout
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client, Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import (
     Job,
     WaitPolicy,
@@ -20,7 +20,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs imp
     parse_polling_path,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job, wait_for_jobs
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, FakeClock, client_of
 from hypothesis import given

@@ -15,6 +15,7 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.plugins.loader import lookup_loader
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import (
     AccountSession,
     end_session,
@@ -25,7 +26,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting 
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, perform
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import files
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore, log_out_all

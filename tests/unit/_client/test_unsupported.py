@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ApiError, ResponseLost, Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import end_session
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from conftest import ClientFactory, client_of, reply_to
 

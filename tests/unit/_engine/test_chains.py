@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
     Current,
     PlannedCall,
@@ -16,7 +17,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan imp
     build_call,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.finders import find_by_type
 

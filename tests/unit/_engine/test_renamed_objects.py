@@ -40,7 +40,7 @@ def play(request: pytest.FixtureRequest, sim: Simulator) -> Play:
             outcome = run_module(
                 "batch",
                 {**connection, "module": "vm", "objects": [options]},
-                run_objects=partial(run_objects, lambda name: {}),
+                run=partial(run_objects, lambda name: {}),
                 before_send=before_send,
             )
             result = outcome.result["results"][0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks, TaskNames
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import TaskNames
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 
 UUIDS = {"host-1": "a" * 32}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
@@ -81,7 +82,7 @@ def test_a_client_with_own_connections_shares_the_session_but_no_connection() ->
         new_task_of(service.url)(session_id="the-only-session") as client,
     ):
         # Only the connections of the worker are kept beyond a client.
-        client.hooks = client.hooks._replace(connections=None)
+        client.hooks = replace(client.hooks, connections=None)
         query(client, "QueryHost")
         with client.with_own_connections() as reader:
             query(reader, "QueryHost")

@@ -12,10 +12,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     TransportError,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import Request
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter import AdapterPool, ExchangeFailed
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.response import Response
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.transport import Limits, Retries, Transport
 from conftest import FakeClock

@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task, build_masker, execute
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.spec import ModuleSpec
 

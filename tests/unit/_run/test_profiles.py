@@ -339,9 +339,7 @@ def test_a_profile_is_decrypted_once_for_a_batch(file: ProfilesFile, sim: Simula
     given = {"module": "vm", "common": {"profile": "prod", "state": "present"}, "profile": "prod"}
     objects = [{"name": f"vm-{number}", "profile": "prod"} for number in range(1, 6)]
     options = profiles.complete({**given, "objects": objects})
-    ran = run_module(
-        "batch", options, run_objects=partial(run_objects, lambda name: {}, profiles=profiles, given=options)
-    )
+    ran = run_module("batch", options, run=partial(run_objects, lambda name: {}, profiles=profiles, given=options))
     assert ran.result["counts"]["unchanged"] == 5, ran.result
     assert len(decrypted) == 1
 

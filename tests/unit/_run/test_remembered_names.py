@@ -15,13 +15,12 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import AmbiguousMatch, NotFound
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
-from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import CallOptions, Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.known_names import FRESH_SECONDS
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.names import resolve_name
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions import open_client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import names as _names
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.files import edit_values

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
@@ -49,9 +49,11 @@ def new_marks(sim: Simulator) -> Iterator[NewMarks]:
         defaults = {name: rules.get("default") for name, rules in spec.argument_spec.items()}
         given = {**defaults, "base_url": sim.url, "session_id": sim.session, "role": role}
         task = Task(spec, given, check_mode=check_mode)
-        opened = task.open_client(Hooks(Masker(), run_objects=partial(run_objects, lambda dummy: {})))
+        opened = task.open_client(Hooks(Masker()))
         tasks.append(opened)
-        site = Site(ModuleContext(task.params, {}, opened.__enter__(), check_mode))
+        site = Site(
+            ModuleContext(task.params, {}, opened.__enter__(), check_mode), partial(run_objects, lambda dummy: {})
+        )
         return Marks(site, role, label, "VmInstanceVO", 10)
 
     yield begin

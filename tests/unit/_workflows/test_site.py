@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import ModuleContext
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Hooks
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
@@ -20,6 +20,7 @@ from support.collection import load_spec
 from support.module_runner import run_module
 
 DEFAULTS: dict[str, Any] = {}
+BATCH = partial(run_objects, lambda dummy: DEFAULTS)
 
 
 @pytest.fixture
@@ -29,8 +30,7 @@ def context(sim: Simulator) -> Iterator[ModuleContext]:
     defaults = {name: rules.get("default") for name, rules in spec.argument_spec.items()}
     given = {**defaults, "base_url": sim.url, "session_id": sim.session, "role": "vm_snapshots"}
     task = Task(spec, given, check_mode=False)
-    hooks = Hooks(Masker(), run_objects=partial(run_objects, lambda dummy: DEFAULTS))
-    with task.open_client(hooks) as client:
+    with task.open_client(Hooks(Masker())) as client:
         yield ModuleContext(task.params, {}, client)
 
 
@@ -59,33 +59,35 @@ def test_a_uuid_makes_a_name_clear() -> None:
 def test_removed_vms_are_not_selected(sim: Simulator, context: ModuleContext) -> None:
     first, second, *dummy = sim.records("vm")
     sim.change("vm", first["uuid"], state="Destroyed")
-    chosen = Site(context).select_vms(["name~=vm-%"], ["vm-1", "vm-2", second["uuid"]])
+    chosen = Site(context, BATCH).select_vms(["name~=vm-%"], ["vm-1", "vm-2", second["uuid"]])
     assert ([each["name"] for each in chosen.objects], chosen.missing) == (["vm-2"], ["vm-1"])
 
 
 def test_a_failed_read_is_an_error(sim: Simulator, context: ModuleContext) -> None:
     sim.fault("fail", operation="QueryVmInstance", count=20, error={"code": "SYS.1006", "details": "no database"})
     with pytest.raises(VirtinfraError, match="no database") as failure:
-        Site(context).read("vm_info", query=[])
+        Site(context, BATCH).read("vm_info", query=[])
     assert failure.value.error["code"] == "SYS.1006"
 
 
 def test_failures_stay_with_their_objects(context: ModuleContext) -> None:
     objects = [{"name": "vm-1", "state": "stopped"}, {"name": "vm-99", "state": "stopped"}, {"nam": "vm-2"}]
-    results = Site(context).batch("vm", objects, 2, wait_timeout=60)
+    results = Site(context, BATCH).batch("vm", objects, 2, wait_timeout=60)
     assert [(result["changed"], result["failed"]) for result in results] == [
         (True, False),
         (False, True),
         (False, True),
     ]
     assert context.changed
-    assert Site(context).batch("vm", [], 2) == []
+    assert Site(context, BATCH).batch("vm", [], 2) == []
 
 
 def test_messages_do_not_repeat_their_objects(context: ModuleContext) -> None:
     """The report has the name of the object, and the message had its uuid."""
     uuid = "a0000004000040008000000000000099"
-    results = Site(context).batch("vm", [{"uuid": uuid, "state": "stopped"}, {"name": "vm-99", "state": "stopped"}], 2)
+    results = Site(context, BATCH).batch(
+        "vm", [{"uuid": uuid, "state": "stopped"}, {"name": "vm-99", "state": "stopped"}], 2
+    )
     assert [result["msg"].split(" ")[0] for result in results] == ["no", "no"]
     result = {"msg": "vm v1: StopVmInstance failed: the host h1: is down"}
     assert drop_label(result, {"uuid": "v1"}) == {"msg": "StopVmInstance failed: the host h1: is down"}
@@ -94,9 +96,7 @@ def test_messages_do_not_repeat_their_objects(context: ModuleContext) -> None:
 
 def test_the_first_changes_are_shown(sim: Simulator, context: ModuleContext) -> None:
     """The roles showed 50,000 lines."""
-    hooks = context.client.hooks
-    context.client.hooks = hooks._replace(run_objects=partial(run_objects, lambda dummy: {}, shows_diff=True))
-    site = Site(context)
+    site = Site(context, partial(run_objects, lambda dummy: {}, shows_diff=True))
     site.batch("sns_topic", [{"name": f"new-{number}"} for number in range(25)], 5)
     site.batch("sns_topic", [{"name": "new-1"}], 5)
     diff = site.build_diff()
@@ -108,18 +108,16 @@ def test_the_first_changes_are_shown(sim: Simulator, context: ModuleContext) -> 
 
 def test_a_workflow_waits_whatever_the_defaults_are(context: ModuleContext) -> None:
     context.params = {**context.params, "wait": False}
-    (result,) = Site(context).batch("vm", [{"name": "vm-1", "state": "stopped"}], 2)
+    (result,) = Site(context, BATCH).batch("vm", [{"name": "vm-1", "state": "stopped"}], 2)
     assert (result["vm"]["state"], "job" in result) == ("Stopped", False)
 
 
 def test_options_that_no_object_can_have_fail_for_all(context: ModuleContext) -> None:
-    results = Site(context).batch("vm", [{"name": "vm-1"}, {"name": "vm-2"}], 0)
+    results = Site(context, BATCH).batch("vm", [{"name": "vm-1"}, {"name": "vm-2"}], 0)
     assert [result["msg"] for result in results] == ["concurrency must be at least 1"] * 2
 
 
-def test_a_workflow_needs_the_controller(sim: Simulator, context: ModuleContext) -> None:
-    context.client.hooks = context.client.hooks._replace(run_objects=None)
-    with pytest.raises(InvalidOptions, match="only inside the controller"):
-        Site(context)
+@pytest.mark.usefixtures("context")
+def test_a_workflow_needs_the_controller(sim: Simulator) -> None:
     options = {"base_url": sim.url, "session_id": sim.session, "role": "vm_snapshots"}
     assert "only inside the controller" in run_module("workflow", options).result["msg"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import COMPANIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
 
 from chaos.store import drop_dates
 from simulator.launch import Simulator

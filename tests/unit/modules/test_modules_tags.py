@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import MemoryStore
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -10,9 +10,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import LoginFailed
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import FAILED, RUNNING, SUCCEEDED, Job
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.polling import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.joined_waits import (
     MAX_SAMPLES,
     OLDEST_PART,
     RUNNING_RATE,
@@ -21,6 +19,8 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.polling i
     Wait,
     schedule_samples,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import Clock
 
 from support.clients import make_client
 from support.fast_clock import call_in_time, with_fast_clock

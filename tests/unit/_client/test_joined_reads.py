@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import ReadExecutedAsChange, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.module_utils._client import joined_reads as _reads
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
+from ansible_collections.virtinfra.manager.plugins.module_utils._client.joined_reads import JoinedReads, Read, Turnout
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
     find_by_attribute,
     get_by_uuid,
@@ -19,8 +21,6 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists im
     list_selected,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import reads as _reads
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.reads import JoinedReads, Read, Turnout
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -102,7 +102,7 @@ def held_readers(
     gate = Gate()
     hooks: dict[str, Any] = {hook: lambda *dummy: check(gate)}
     connection = ConnectionOptions(base_url=url, session_id=Simulator.session, request_retries=retries)
-    with make_client(connection, find_records=JoinedReads(turnout).find, **hooks) as client:
+    with make_client(connection, reads=JoinedReads(turnout), **hooks) as client:
         try:
             yield Readers(client, gate, monkeypatch)
         finally:
@@ -366,8 +366,8 @@ def test_reads_with_other_credentials_or_operations_are_not_joined(
     key_id, secret = sim.access_key_id, sim.access_key_secret
     other = ConnectionOptions(base_url=sim.url, access_key_id=key_id, access_key_secret=secret)
     with (
-        make_client(connection, find_records=reads.find, before_send=gate.pass_once) as client,
-        make_client(other, find_records=reads.find) as same_service,
+        make_client(connection, reads=reads, before_send=gate.pass_once) as client,
+        make_client(other, reads=reads) as same_service,
         ThreadPoolExecutor(1) as pool,
     ):
         first = pool.submit(get_by_uuid, client, "QueryHost", HOSTS[0])

@@ -12,11 +12,12 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from ...module_utils._api.errors import TransportError, VirtinfraError
-from ...module_utils._client.client import Client
-from ...module_utils._client.jobs import RUNNING, SHORTEST_INTERVAL, SUCCEEDED, Job, compute_interval
-from ...module_utils._client.waiting import MAX_BATCH_RATIO, asks_to_wait_longer, poll_job
-from ...module_utils._http.adapter import MAX_CONNECTIONS
+from .._api.errors import TransportError, VirtinfraError
+from .._http.adapter import MAX_CONNECTIONS
+from .client import Client
+from .jobs import RUNNING, SHORTEST_INTERVAL, SUCCEEDED, Job, compute_interval
+from .joined_reads import Turnout
+from .waiting import MAX_BATCH_RATIO, asks_to_wait_longer, poll_job
 
 # The part of jobs that may still be running when they are polled first. Jobs that are polled later end unnoticed for a
 # longer time.
@@ -243,3 +244,15 @@ class JobPoller:
         list(self._pool.map(Wait.poll, due))
         with self._condition:
             self._durations.learn(first_polls, due)
+
+
+class JoinedWaits:
+    """Waits for the jobs of the threads of a batch. Reads of other threads do not wait for a thread meanwhile."""
+
+    def __init__(self, poller: JobPoller, turnout: Turnout) -> None:
+        self._poller, self._turnout = poller, turnout
+
+    def wait(self, client: Client, jobs: Sequence[Job], deadline: float) -> TransportError | None:
+        """Wait until all jobs have ended or the deadline; return the error of the last poll if it was inconclusive."""
+        with self._turnout.paused():
+            return self._poller.wait(client, jobs, deadline)

@@ -10,12 +10,12 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeGuard
 
-from ...module_utils._api.errors import ApiError, ReadExecutedAsChange, Unsupported, VirtinfraError
-from ...module_utils._api.operations import get_operation
-from ...module_utils._api.records import RECORD_FIELDS, Record, is_same_value
-from ...module_utils._api.references import is_name
-from ...module_utils._client.client import Client
-from ...module_utils._client.lists import (
+from .._api.errors import ApiError, ReadExecutedAsChange, Unsupported, VirtinfraError
+from .._api.operations import get_operation
+from .._api.records import RECORD_FIELDS, Record, is_same_value
+from .._api.references import is_name
+from .client import Client
+from .lists import (
     PAGE_SIZE,
     extract_records,
     query,
@@ -339,15 +339,36 @@ class JoinedReads:
         self._queues: dict[Hashable, ReadQueue] = {}
         self._kept: dict[Hashable, Kept] = {}
 
-    def find(self, client: Client, name: str, attribute: str, value: str, max_age: float = 0.0) -> list[Record]:
-        """Return the records with this value, as `request_by_uuid` or `request_by_attribute` does.
+    def get_by_uuid(self, client: Client, name: str, uuid: str, max_age: float) -> list[Record]:
+        """Return a list with the record of this uuid, or an empty list."""
+        return self._find(client, ReadQueue(name, "uuid", self._turnout), uuid, max_age)
 
-        Without an attribute, return all. They are read together with those of other threads, and may include records
-        with other values. A read that began up to ``max_age`` seconds before may answer this one; the caller must not
-        change its records.
+    def list_by_uuids(self, client: Client, name: str, uuids: Sequence[str]) -> list[Record]:
+        """Return the records with these uuids."""
+        return [record for uuid in uuids for record in self.get_by_uuid(client, name, uuid, 0.0)]
+
+    def find_by_attribute(self, client: Client, name: str, attribute: str, value: str) -> list[Record]:
+        """Return records, among them all whose attribute has the value."""
+        return self._find(client, ReadQueue(name, attribute, self._turnout), value)
+
+    def list_selected(self, client: Client, name: str, parameter: str, value: str) -> list[Record]:
+        """Return records of a list, among them all that a parameter selects by a field of the same name."""
+        return self._find(client, ListQueue(name, parameter, self._turnout), value)
+
+    def list_all(self, client: Client, name: str) -> list[Record]:
+        """Return all records of a query, which the caller must not change."""
+        return self._find(client, WholeListQueue(name, "", self._turnout), "")
+
+    def find_in_short_list(self, client: Client, name: str, dummy_uuid: str, max_age: float) -> list[Record]:
+        """Return all records of a short list."""
+        return self._find(client, WholeListQueue(name, "", self._turnout), "", max_age)
+
+    def _find(self, client: Client, queue: ReadQueue, value: str, max_age: float = 0.0) -> list[Record]:
+        """Return the records of a read; one that began up to ``max_age`` seconds before may answer it.
+
+        ``queue`` is used if there is none for the operation, the attribute, the service and the account yet.
         """
-        queue = self._choose_queue(name, attribute)
-        key = name, attribute, client.connection, client.options.mask_replies
+        key = queue.name, queue.attribute, client.connection, client.options.mask_replies
         if max_age:
             return self._find_kept(queue, key, client, value, max_age)
         return self._read(queue, key, client, value)
@@ -372,15 +393,6 @@ class JoinedReads:
         if not _can_be_joined(queue.name, queue.attribute, value):
             return queue.request(client, value)
         return self._queues.setdefault(key, queue).read(client, value)
-
-    def _choose_queue(self, name: str, attribute: str) -> ReadQueue:
-        """Return a new queue for an operation and an attribute."""
-        if not attribute:
-            return WholeListQueue(name, attribute, self._turnout)
-        parameters = get_operation(name).params
-        is_parameter = attribute != "uuid" and any(attribute == parameter.name for parameter in parameters)
-        kind = ListQueue if is_parameter else ReadQueue
-        return kind(name, attribute, self._turnout)
 
 
 def _can_be_joined(name: str, attribute: str, value: str) -> bool:
