@@ -131,11 +131,12 @@ def _describe_type(each: Property) -> str:
 
 
 def _describe_parts(parts: Parts) -> str:
-    members = [
-        f"{name_property(name)}{f' ({chr(44).join(choices)})'.replace(',', ', ') if choices else ''}"
-        for name, choices in parts.members.items()
-    ]
+    members = [name_property(name) + _describe_choices(choices) for name, choices in parts.members.items()]
     return f"list, complete; members: {', '.join(members)}"
+
+
+def _describe_choices(choices: tuple[str, ...]) -> str:
+    return f" ({', '.join(choices)})" if choices else ""
 
 
 def _describe_use(kind: Kind, each: Property) -> str:
