@@ -117,8 +117,13 @@ def list_left_out(vm: Record, points: Sequence[Record]) -> list[Record]:
     ]
 
 
-def list_removed(points: Mapping[str, Sequence[Record]], names: Mapping[str, str]) -> list[Record]:
-    """Return the VMs that have points and no longer exist, the largest first."""
+def list_removed(
+    points: Mapping[str, Sequence[Record]], names: Mapping[str, str], movers: Mapping[str, str], limit: datetime
+) -> list[Record]:
+    """Return the VMs that have points and no longer exist, the largest first, each with its points from before a limit.
+
+    ``movers`` are the data movers that have them.
+    """
     removed = [
         {
             "vm": next((point["vm_name"] for point in reversed(each) if point["vm_name"]), None) or uuid,
@@ -126,11 +131,33 @@ def list_removed(points: Mapping[str, Sequence[Record]], names: Mapping[str, str
             "points": len(each),
             "created": each[-1]["created"],
             "total_bytes": sum_bytes(each),
+            "mover": movers[uuid],
+            "expired": list_expired(each, limit),
         }
         for uuid, each in points.items()
         if uuid not in names
     ]
     return sorted(removed, key=lambda row: -row["total_bytes"])
+
+
+def list_expired(points: Sequence[Record], limit: datetime) -> list[str]:
+    """Return the points of a VM from before a limit, without the newest ones and those on which they are based.
+
+    The newest ones are that of all, and that which can be restored. There are none while a manifest cannot be read,
+    which does not say what its point needs.
+    """
+    if any(point["created"] is None for point in points):
+        return []
+    kept, by_name = set[str](), {str(point["point"]): point for point in points}
+    whole = [point["point"] for point in points if point["whole"]]
+    pending = [points[-1]["point"], *whole[-1:]]
+    while pending:
+        name = pending.pop()
+        if name in by_name and name not in kept:
+            kept.add(name)
+            pending += [volume["base"] for volume in by_name[name]["volumes"] if volume["base"]]
+    oldest = limit.strftime(_TIME)
+    return [name for name, point in by_name.items() if name not in kept and str(point["created"]) < oldest]
 
 
 def describe_repository(result: Record, folder: str, now: datetime) -> Record:

@@ -192,6 +192,7 @@ class VmBackupReportSettings:
     keep: Record = field(default_factory=dict)
     query: list[str] = field(default_factory=list)
     names: bool = False
+    removed_days: int = 365
     file_mode: str = "0644"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -36,8 +36,9 @@ class Settings(VmBackupReportSettings):
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         check_repository(self.repository, f"{ROLE}_repository")
-        if self.days < 1:
-            raise InvalidOptions(f"{ROLE}_days is {self.days}. It must be above 0.")
+        for name, days in (("days", self.days), ("removed_days", self.removed_days)):
+            if days < 1:
+                raise InvalidOptions(f"{ROLE}_{name} is {days}. It must be above 0.")
 
 
 def select(dummy_site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -105,12 +106,13 @@ def build_overview(
     outside = sorted(vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
     names = {vm["uuid"]: vm["name"] for vm in every}
     found = [item for result in results for item in result.get("leftovers") or ()]
+    movers = {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}
     return {
         "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", vm["vm"])),
         "counts": count_outcomes(vms),
         "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
         "outside": {"count": len(outside), "vms": outside if settings.names else []},
-        "removed": list_removed(points, names),
+        "removed": list_removed(points, names, movers, now - timedelta(days=settings.removed_days)),
         "leftovers": list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values()),
         "repositories": [describe_repository(each, settings.repository, now) for each in results if each.get("space")],
         "unread": list(unread),

@@ -33,6 +33,7 @@ def make_point(number: int, days: float, **members: Any) -> Given:
         "created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "mode": "incremental",
         "file_bytes": GIB,
+        "volumes": [],
         "left_out": [],
         "whole": True,
         "problems": [],
@@ -148,6 +149,23 @@ def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
         assert text in read_page(ran)
 
 
+def test_points_of_removed_vms_expire_without_the_newest_ones_and_their_bases(role: Role) -> None:
+    def based(days: float, base: str | None, **members: Any) -> Given:
+        return make_point(9, days, volumes=[{"base": base}], **members)
+
+    unneeded, base = based(900, None), based(800, None)
+    newest_whole = based(700, base["point"])
+    broken = based(600, None, whole=False, problems=["a file is missing"])
+    points = unneeded, base, newest_whole, broken
+    (removed,) = read_overview(role(make_mover(*points)))["removed"]
+    assert (removed["expired"], removed["mover"]) == ([unneeded["point"]], "mover-1")
+    (young,) = read_overview(role(make_mover(*points), removed_days=1000))["removed"]
+    assert young["expired"] == []
+    unreadable = {**broken, "created": None, "point": "20260101T000000Z"}
+    (unclear,) = read_overview(role(make_mover(*points, unreadable)))["removed"]
+    assert unclear["expired"] == []
+
+
 def test_a_policy_by_tags(role: Role, sim: Simulator) -> None:
     """As the guide selects VMs: a VM without a tag is in no policy, and is named."""
     for number, policy in ((1, "gold"), (2, "silver"), (3, "bronze")):
@@ -243,6 +261,7 @@ def test_only_the_time_differs_if_nothing_has_changed(role: Role) -> None:
     [
         ({"repository": "backups"}, "vm_backup_report_repository must be an absolute path on the data mover"),
         ({"days": 0}, "vm_backup_report_days is 0. It must be above 0."),
+        ({"removed_days": 0}, "vm_backup_report_removed_days is 0. It must be above 0."),
     ],
 )
 def test_each_check_has_its_message(sim: Simulator, variables: Given, message: str) -> None:
