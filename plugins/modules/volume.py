@@ -91,36 +91,22 @@ seealso:
 
 EXAMPLES = r"""
 - name: Give a VM another disk
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    size: 50G
-    vm: vm-1
+  virtinfra.manager.volume: {name: logs-of-vm-1, size: 50G, vm: vm-1}
 
-- name: Let it grow
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    size: 80G
+- name: Let a disk grow
+  virtinfra.manager.volume: {name: data-of-vm-2, size: 200G}
 
-- name: Detach it
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    state: detached
+- name: Detach a disk
+  virtinfra.manager.volume: {name: data-of-vm-2, state: detached}
 
-- name: Delete it, so that it can be recovered for some days
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    state: absent
+- name: Delete a disk, so that it can be recovered for some days
+  virtinfra.manager.volume: {name: data-of-vm-2, state: absent}
 
-- name: Recover it
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    recover: true
+- name: Recover a disk
+  virtinfra.manager.volume: {name: data-of-vm-2, recover: true}
 
-- name: Remove it for good
-  virtinfra.manager.volume:
-    name: logs-of-vm-1
-    state: absent
-    expunge: true
+- name: Remove a disk for good, although a VM has it
+  virtinfra.manager.volume: {name: data-of-vm-2, state: absent, expunge: true, force: true}
 """
 
 RETURN = r"""

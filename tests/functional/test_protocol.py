@@ -54,6 +54,7 @@ NEEDING_A_QUERY = {
         "List all hosts with their user tags": "the service does not offer QueryUserTag",
     },
     "vm_info": {
+        "Find the console of a VM": "the service does not offer GetVmConsoleAddress",
         "List the running VMs of a host": "only the service can check the condition 'host.name=host-1'",
         "List the VMs that the role vm_power has stopped": "only the service can check the condition '__userTag__=",
     },
@@ -126,12 +127,22 @@ NEEDING_A_COMPANION = {
         ),
     },
     "vm": {
+        "Create a VM of an image": "the service does not offer QueryUserTag",
+        "Create a VM to be installed from an ISO": "the service does not offer CreateVmInstance",
+        "Clone a VM": "the service does not offer",
         "Start a VM": "the service does not offer StartVmInstance",
         "Stop a VM and change its size": "the service does not offer",
         "Migrate a running VM to another host": "the service does not offer MigrateVm",
         "Rename a VM": "the service does not offer UpdateVmInstance",
         "Give a VM exactly these tags": "the service does not offer QueryUserTag",
         "Remove a VM and its data volumes for good": "the service does not offer",
+    },
+    "volume": {
+        "Give a VM another disk": "the service does not offer",
+        "Let a disk grow": "the service does not offer ResizeDataVolume",
+        "Detach a disk": "the service does not offer DetachDataVolumeFromVm",
+        "Delete a disk, so that it can be recovered for some days": "the service does not offer QueryVmInstance",
+        "Remove a disk for good, although a VM has it": "the service does not offer",
     },
     "vm_nic": {"Remove a NIC": "the service does not offer DetachL3NetworkFromVm"},
     "vm_nic_qos": {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from .._api.errors import InvalidOptions, NotFound, Unchangeable
+from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported
 from .._api.operation import ABSENT
 from .._api.records import Record, holds_unknown_reference
 from .._api.resource_types import VM, VOLUME
@@ -24,7 +24,7 @@ from .._engine.plan import (
     find_drift,
     predict_created,
 )
-from .finders import read_by_key
+from .finders import explain_unreadable, read_by_key
 from .vms import CHANGING_STATES
 
 DETACHED, _DELETED = "detached", "Deleted"
@@ -160,8 +160,12 @@ def find_volume_refusal(client: Client, call: PlannedCall, record: Record | None
 
 
 def _find_user(client: Client, volume: Record, dummy: Any) -> Dependents:
-    """Return the VM that would lose a volume."""
-    return Dependents(list(_list_users(client, volume)))
+    """Return the VM that would lose a volume, or why it cannot be read."""
+    try:
+        return Dependents(list(_list_users(client, volume)))
+    except (Unsupported, ApiError) as failure:
+        reason = explain_unreadable(failure)
+        return Dependents(unknown=f"cannot read the VM {volume['vmInstanceUuid']}, which has the volume: {reason}.")
 
 
 def _list_users(client: Client, volume: Record) -> Iterator[Dependent]:

@@ -116,3 +116,12 @@ def test_volumes_that_cannot_be_read_are_not_absent(sim: Simulator, run: ModuleR
         ran = run("volume", options, request_retries=0, api_token=None)
         assert ran.failed
     assert sim.records("volume") == before
+
+
+def test_volume_of_a_vm_that_cannot_be_read_is_deleted_with_force_only(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(missing_operations=["QueryVmInstance"])
+    refused = run("volume", {"uuid": DATA, "state": "absent"})
+    assert "DeleteDataVolume was not called: cannot read the VM" in refused.message
+    assert "Set force: true" in refused.message
+    assert refused.calls == []
+    assert run("volume", {"uuid": DATA, "state": "absent", "force": True}).changed
