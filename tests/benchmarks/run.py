@@ -19,7 +19,7 @@ SHORT = (
     *("tasks", "waiting", "batches", "names", "inventory", "events", "onboarding_short", "objects", "workflows"),
     "backups",
 )
-LONG = ("batches_large", "objects_large", "inventory_large", "onboarding", "workflows_large")
+LONG = ("batches_large", "objects_large", "inventory_large", "onboarding", "workflows_large", "rulebooks")
 
 
 def main() -> int:

@@ -2,62 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import yaml
 
 from simulator.launch import Simulator
 from support.collection import ROOT
-from support.event_sources import deliver
 from support.rulebook_runner import run_rulebook
-from support.socket_servers import free_port
-from support.stub_server import StubRequest, StubResponse, StubServer
+from support.rulebook_storm import run_storm
 from support.waiting import wait_until
 
 STORM, NEXT = 1000, 5
-FAILURE = {"error": {"code": "SYS.1006", "description": "operation failed", "details": "the disk is full"}}
 # ansible-rulebook sends what a time window has collected in one message, of which it reads only the first part.
 COLLECTING_WINDOWS = {"once_after", "accumulate_within"}
 
 
-async def post_failures(url: str, first: int, last: int) -> None:
-    """Post the failures of jobs until they are acknowledged."""
-    body = json.dumps(FAILURE).encode()
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=50)) as session:
-        numbers = range(first, last + 1)
-        await asyncio.gather(*(deliver(session, f"{url}&about=host-{n}", f"{n:032x}", body) for n in numbers))
-
-
 def test_failed_jobs(installed_collection: Path, tmp_path: Path) -> None:
     """Each of many failures at the same time is reported once, and so are the failures after them."""
-    port, reported = free_port(), Counter[str]()
-
-    def answer(request: StubRequest) -> StubResponse:
-        reported.update(re.findall(r"^host-\d+", json.loads(request.body)["text"], re.MULTILINE))
-        return StubResponse(200)
-
-    def is_complete(last: int) -> bool:
-        return len(reported) == last or "failed=1" in rules.output
-
-    variables: dict[str, Any] = {"job_results_host": "127.0.0.1", "job_results_path": "/secret"}
-    # Each message is a task, which takes longer than all posts to the source.
-    playbook = str(Path(__file__).parent / "playbooks" / "report_in_few_messages.yml")
-    variables.update(job_results_confirm=False, job_results_port=port, failed_job_playbook=playbook)
-    with StubServer(answer) as chat:
-        hook = {"FAILED_JOB_CHAT_URL": f"{chat.url}/a-key"}
-        name = "virtinfra.manager.failed_jobs"
-        with run_rulebook(name, tmp_path, installed_collection, variables, port, **hook) as rules:
-            for first, last in ((1, STORM), (STORM + 1, STORM + NEXT)):
-                asyncio.run(post_failures(f"http://127.0.0.1:{port}/secret?operation=ChangeHostState", first, last))
-                wait_until(partial(is_complete, last))
-            assert reported == Counter(f"host-{number}" for number in range(1, STORM + NEXT + 1)), rules.output
+    with run_storm(tmp_path, installed_collection) as storm:
+        for first, last in ((1, STORM), (STORM + 1, STORM + NEXT)):
+            storm.fail(first, last)
+        numbers = range(1, STORM + NEXT + 1)
+        assert storm.reported == Counter(f"host-{number}" for number in numbers), storm.rules.output
 
 
 def test_hardware_errors(installed_collection: Path, tmp_path: Path) -> None:
