@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -123,7 +124,7 @@ def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: 
     """Return the uuid as `find_uuid` does, but from the names that the client remembers if possible."""
 
     def look_up() -> dict[str, str]:
-        uuids, is_remembered = _recall_list(client, resource_type, owner)
+        uuids, is_remembered = _recall_list(client, resource_type, name, owner)
         if owner:
             return uuids if name in uuids else _index_names(client, resource_type, owner)
         if name not in uuids:
@@ -144,8 +145,8 @@ def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: 
     return uuids[name]
 
 
-def _recall_list(client: Client, resource_type: ResourceType, owner: Record) -> tuple[dict[str, str], bool]:
-    """Return the uuids of an owner's objects by their names, from a list of all objects, and whether it is remembered.
+def _recall_list(client: Client, resource_type: ResourceType, name: str, owner: Record) -> tuple[dict[str, str], bool]:
+    """Return uuids by names from a list of all objects, and whether it is remembered: of an owner's objects, or of one.
 
     The list is read when names are looked up for the third time, and only if it takes no more requests than single
     lookups have taken; the result is empty without it.
@@ -158,13 +159,15 @@ def _recall_list(client: Client, resource_type: ResourceType, owner: Record) -> 
         uuids, is_remembered = client.names.find(
             resource_type, (_PAGES, ""), lambda: _list_uuids(client, resource_type, max_pages=lookups)
         )
-    start = _format_key(owner.values(), "")
-    return {key.removeprefix(start): uuid for key, uuid in uuids.items() if key.startswith(start)}, is_remembered
+    if owner:
+        return json.loads(uuids.get(" ".join(map(str, owner.values())), "{}")), is_remembered
+    return ({name: uuids[name]} if name in uuids else {}), is_remembered
 
 
 def _list_uuids(client: Client, resource_type: ResourceType, max_pages: int) -> dict[str, str]:
-    """Return the uuids of all objects of a type by their owners and names, without those that name several objects.
+    """Return the uuids of all objects of a type by their names, without names of several objects.
 
+    For types with owners, they are texts by owners, which are JSON, so that a lookup need not visit the whole list.
     If the list has more pages, return their number under the key _PAGES. If it cannot be read, return nothing.
     """
     records: list[Record] = []
@@ -176,11 +179,15 @@ def _list_uuids(client: Client, resource_type: ResourceType, max_pages: int) -> 
                 return {_PAGES: str(pages)}
     except VirtinfraError:
         return {}
-    owners, name = [resource_type.owner] if resource_type.owner else [], resource_type.name_field
+    owner, name = resource_type.owner, resource_type.name_field
     named = [record for record in records if record.get("uuid") and record.get(name)]
-    keys = [_format_key([record.get(owner) for owner in owners], record[name]) for record in named]
+    keys = [(str(record.get(owner)) if owner else "", str(record[name])) for record in named]
     counts = Counter(keys)
-    return {key: str(record["uuid"]) for key, record in zip(keys, named, strict=True) if counts[key] == 1}
+    groups: dict[str, dict[str, str]] = {}
+    for key, record in zip(keys, named, strict=True):
+        if counts[key] == 1:
+            groups.setdefault(key[0], {})[key[1]] = str(record["uuid"])
+    return {uuid: json.dumps(names) for uuid, names in groups.items()} if owner else groups.get("", {})
 
 
 def _paginate_type(client: Client, resource_type: ResourceType) -> Iterator[Page]:
@@ -190,11 +197,6 @@ def _paginate_type(client: Client, resource_type: ResourceType) -> Iterator[Page
             yield from paginate(client, resource_type.query, {}, limit=None, connections=1)
             return
     yield from paginate_cursor(client, resource_type.cursor_type)
-
-
-def _format_key(owners: Iterable[Any], name: Any) -> str:
-    """Return the key of an object in a list of uuids: the uuids of its owners and its name."""
-    return " ".join(map(str, [*owners, name]))
 
 
 def _index_names(client: Client, resource_type: ResourceType, owner: Record) -> dict[str, str]:
