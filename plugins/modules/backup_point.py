@@ -92,6 +92,14 @@ options:
     type: str
     choices: [written, all, none]
     default: written
+  ask:
+    description:
+      - Whether the copy becomes a point only when a task of M(virtinfra.manager.backup_run) with this O(run) decides
+        so, in O(virtinfra.manager.backup_run#module:decisions). Use it for exports of a stopped VM, and read before
+        whether the VM is still stopped.
+    type: bool
+    default: false
+    version_added: 1.0.0
   exclude_volumes:
     description:
       - Volumes that are not copied, by their names or uuids, or patterns of them such as V(scratch-*). The point names
@@ -368,6 +376,7 @@ MODULE = MoverModule(
             },
         },
         "run": {"type": "str"},
+        "ask": {"type": "bool", "default": False},
     },
     constraints={
         "mutually_exclusive": [("vm", "vm_uuid"), ("keep", "points")],

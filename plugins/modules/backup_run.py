@@ -57,6 +57,12 @@ options:
     description: The uuids of runs that have ended without giving their VMs back.
     type: list
     elements: str
+  decisions:
+    description:
+      - Whether copies that ask become points, see O(virtinfra.manager.backup_point#module:ask), by the uuids of their
+        VMs.
+    type: dict
+    version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.backup_point
   - module: virtinfra.manager.backup_point_info
@@ -159,6 +165,7 @@ MODULE = MoverModule(
         "owner": {"type": "dict"},
         "vm_uuids": {"type": "list", "elements": "str"},
         "ended": {"type": "list", "elements": "str"},
+        "decisions": {"type": "dict"},
     },
 )
 

@@ -120,7 +120,7 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
 
 
 def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> None:
-    """The backup skips the VM, which is off. The mark of the VM says whose the exports of the first one are."""
+    """No point is made of the VM, which is half written. Its mark says whose the exports of the first one are."""
     vm = site.sim.records("vm")[0]
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
@@ -133,7 +133,8 @@ def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> Non
     assert site.state_of("vm-1") == "Stopped"
     # The data mover writes until it notices that nobody waits for it, or that its run is over.
     code, output, report = site.run_role("vm_backup", query=[], vms="vm-1", min_free_percent=0)
-    assert [entry["outcome"] for entry in report] == ["skipped"], output
+    assert [entry["outcome"] for entry in report] == ["failed"], output
+    assert "A restore writes into the VM, or was interrupted" in report[0]["error"]
     wait_until(lambda: not list(site.repository.glob("*/.progress.json")), 150)
     code, output, report = site.run_role("vm_backup_restore", **wanted)
     assert (code, {entry["outcome"] for entry in report} - {"unchanged"}) == (0, {"changed"}), output

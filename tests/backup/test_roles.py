@@ -71,9 +71,9 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
 
 def test_the_bookkeeping_of_a_run_is_no_change(site: RoleSite) -> None:
     """Of VMs of which nothing is copied."""
-    site.sim.change("vm", site.sim.records("vm")[0]["uuid"], state="Stopped")
+    site.sim.change("vm", site.sim.records("vm")[0]["uuid"], state="Paused")
     for arguments in (("--check",), ()):
-        code, output, report = site.run_role("vm_backup", *arguments, query=[], vms="vm-1", min_free_percent=0)
+        code, output, report = site.run_role("vm_backup", *arguments, query=["name=vm-1"], min_free_percent=0)
         assert (code, [entry["outcome"] for entry in report]) == (0, ["skipped"]), output
         assert re.search(r"localhost +: ok=\d+ +changed=0 ", output), output
 
@@ -135,6 +135,41 @@ def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) ->
     assert calls[2:] == [("Disable", "vm-2"), ("Enable", "vm-3"), ("Disable", "vm-3"), ("Disable", "vm-1")]
     line = rf"vm-1: full of volume {slow['rootVolumeUuid']}: \d+% of 24.0 MiB, \d+(.\d)? (bytes|[KM]iB)/s"
     assert re.search(line, output), output
+
+
+def test_stopped_vms_are_copied_through_exports(site: RoleSite) -> None:
+    """Compared with their newest points, each over one connection; then no export, and no mark, remains."""
+    vms = {vm["name"]: vm for vm in site.sim.records("vm")}
+    for vm in vms.values():
+        site.write(vm["rootVolumeUuid"], 0, 2 * MIB)
+    site.sim.change("vm", vms["vm-1"]["uuid"], state="Stopped")
+    first = site.back_up()
+    assert {entry["outcome"] for entry in first.values()} == {"full"}
+    second = site.back_up(query=[], vms="vm-1")["vm-1"]
+    assert (second["outcome"], second["bytes_written"], second["verified"]) == ("compared", 0, True)
+    for point in (first["vm-1"]["point"], second["point"]):
+        volume = vms["vm-1"]["rootVolumeUuid"]
+        assert site.read_point(vms["vm-1"]["uuid"], point, volume) == bytes(site.truth[volume])
+    assert not any(site.sim.state()["exported"].values())
+    assert [tag["tag"] for tag in site.sim.records("usertag") if tag["tag"].startswith("virtinfra.manager ")] == []
+    code, output, report = site.run_role("vm_backup", query=["name=vm-1"], stopped=False, min_free_percent=0)
+    assert (code, [entry["outcome"] for entry in report]) == (0, ["skipped"]), output
+    code, output, report = site.run_role("vm_backup", query=[], vms="vm-1", stopped=False, min_free_percent=0)
+    assert (code, [entry["outcome"] for entry in report]) == (2, ["failed"]), output
+
+
+def test_a_stopped_vm_that_is_started_while_it_is_copied_gets_no_point(site: RoleSite) -> None:
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    site.sim.change("vm", vm["uuid"], state="Stopped")
+    copying = site.start_role("vm_backup", query=[], vms="vm-1", min_free_percent=0, rate_limit=1)
+    wait_until(lambda: list(site.repository.glob("*/.progress.json")), 120)
+    site.sim.change("vm", vm["uuid"], state="Running")
+    assert copying.wait() == 2
+    assert "The VM was started, or changed, while it was copied" in site.output.read_text(encoding="utf-8")
+    assert list(site.repository.glob("*/*/manifest.json")) == []
+    assert not any(site.sim.state()["exported"].values())
+    wait_until(lambda: not list(site.repository.rglob("*.partial")), 120)
 
 
 def test_the_guide_copies_with_other_software(site: RoleSite, tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def vars_file(tmp_path: Path) -> Path:
         "site_shutdown_hosts": False,
         "vm_snapshots_allow_empty": True,
         # The simulator has no disks. In a run, vm_power has stopped the VM, so that it is skipped.
+        "vm_backup_stopped": False,
         "vm_backup_allow_empty": True,
         "notifications_endpoints": [endpoint],
     }

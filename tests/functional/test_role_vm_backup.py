@@ -71,7 +71,7 @@ def test_sessions_of_many_vms(service: Simulator, playbook_runner: PlaybookRunne
     assert taken.result["taken"] == [vms["vm-8"]]
 
     before = service.state()
-    run, predicted = run_role(playbook_runner, "--check")
+    run, predicted = run_role(playbook_runner, "--check", stopped=False)
     assert run.code == 2, run.output
     assert service.state() == before
     assert {name: entry["outcome"] for name, entry in predicted.items() if entry["outcome"] != "full"} == {
@@ -82,12 +82,12 @@ def test_sessions_of_many_vms(service: Simulator, playbook_runner: PlaybookRunne
 
     error = {"code": "SYS.1006", "details": "a migration is going on"}
     service.fault("fail", operation="EnableCbtTask", error=error)
-    run, report = run_role(playbook_runner)
+    run, report = run_role(playbook_runner, stopped=False)
     assert run.code == 2, run.output
     assert len(report) == MANY
     assert f"{MANY - 1} of {MANY} VMs failed" in run.output
     skipped = report.pop("vm-4")
-    reason = "The VM is Stopped. A backup session needs a running VM."
+    reason = "The VM is Stopped. A copy needs a running VM: vm_backup_stopped is false."
     assert (skipped["outcome"], skipped["error"]) == ("skipped", reason)
     errors = {name: str(entry["error"]) for name, entry in report.items()}
     assert "which the role has not created" in errors.pop("vm-5")

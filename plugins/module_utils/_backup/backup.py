@@ -37,6 +37,9 @@ from .retention import Retention, check_numbers, choose_kept, choose_named, orde
 from .runs import Runs
 from .space import check_space
 
+# After how many seconds to look again whether a copy becomes a point.
+DECISION_INTERVAL = 0.2
+
 # What of a copy is compared with its volume while the session is open.
 WRITTEN = "written"
 ALL = "all"
@@ -47,6 +50,9 @@ class BackupTask:
     """What a task asks for. ``keep`` is for what is deleted afterwards. It ends with ``run``, of which it is a part.
 
     The volumes that ``exclude`` matches are not copied.
+
+    With ``ask``, its copy becomes a point only when the run decides so, see `Runs.decide`: an export of a stopped VM
+    says nothing about a start of the VM.
 
     It waits ``patience`` seconds for another task that works on the VM: a copy whose controller was killed notices only
     when its session ends that nobody waits for it.
@@ -60,6 +66,7 @@ class BackupTask:
     rate_limit: int = 0
     min_free_percent: int = 10
     run: str | None = None
+    ask: bool = False
     keep: Mapping[str, int | None] = field(default_factory=dict)
     exclude: Sequence[str] = ()
     patience: float = 20.0
@@ -72,6 +79,8 @@ class BackupTask:
     def check(self) -> None:
         """Raise BackupFailure for numbers that make no sense, and volumes that cannot be copied as one point."""
         check_numbers(self.keep)
+        if self.ask and not self.run:
+            raise BackupFailure("ask needs run, which decides")
         uuids = [export.volume_uuid for export in self.exports]
         if not uuids:
             raise BackupFailure("volumes is empty: the backup session has no volume to copy")
@@ -276,6 +285,8 @@ class _Backup:
                 sums = [sha256.result() for sha256, dummy in written]
                 for dummy, synced in written:
                     synced.result()
+                if self._task.ask:
+                    self._wait_for_decision(stamp, meter)
             finally:
                 # After a failure, nobody waits for a checksum: the session is still open.
                 self._stop.set()
@@ -288,6 +299,20 @@ class _Backup:
         self._folder.publish_point(point)
         self._repository.forget_restored(volume.export.volume_uuid for volume in volumes)
         return point
+
+    def _wait_for_decision(self, stamp: str, meter: Meter) -> None:
+        """Wait until the run decides that the copy becomes a point. Raise BackupFailure if it does not.
+
+        The exports stay open, so that their ends say nothing before.
+        """
+        runs, run, uuid = Runs(self._repository), str(self._task.run), self._task.vm_uuid
+        check = runs.watch(run)
+        meter.begin(0, step="decision", vm_uuid=uuid, point=stamp, volume_uuid=None)
+        while (is_right := runs.read_decision(run, uuid)) is None:
+            check()
+            self._stop.wait(DECISION_INTERVAL)
+        if not is_right:
+            raise BackupFailure("the VM has changed while it was copied, so there is no point of it")
 
     def _write_volume(
         self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor

@@ -161,6 +161,25 @@ class Runs:
                 found.append({**result, "vm_uuid": uuid})
         return found
 
+    def decide(self, run: str, decisions: Mapping[str, bool]) -> None:
+        """Write for the copies of VMs whether they become points. Raise BackupFailure if that cannot be written."""
+        for uuid, is_right in decisions.items():
+            path = self._locate_decision(run, uuid)
+            try:
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+                write_private_file(path, json.dumps(is_right))
+            except OSError as error:
+                raise BackupFailure(f"{path} cannot be written: {error.strerror}") from error
+
+    def read_decision(self, run: str, vm_uuid: str) -> bool | None:
+        """Return whether the copy of a VM becomes a point, None if that is not decided yet."""
+        with suppress(OSError, ValueError):
+            return bool(json.loads(self._locate_decision(run, vm_uuid).read_text(encoding="utf-8")))
+        return None
+
+    def _locate_decision(self, run: str, vm_uuid: str) -> Path:
+        return self.locate_jobs(run) / f"{check_uuid(vm_uuid, 'a VM')}.decision"
+
     def _locate_result(self, run: str, vm_uuid: str) -> Path:
         return self.locate_jobs(run) / f"{check_uuid(vm_uuid, 'a VM')}.result"
 

@@ -67,6 +67,8 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
         result["changed"] = not runs.has(run) or bool(params["ended"])
         result["taken"], others = runs.take(run, params["owner"] or {}, vm_uuids, params["ended"] or (), predict)
         result["others"] = [other.describe() for other in others]
+    if not predict:
+        runs.decide(run, {uuid: bool(each) for uuid, each in (params["decisions"] or {}).items()})
     # A copy that ends meanwhile is missing among the first, and so is among the second.
     running = list_running(repository, result["taken"])
     return {**result, "running": running, "results": runs.read_results(run, result["taken"])}
@@ -128,7 +130,7 @@ def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> Backup
         wish=Wish(params["mode"], params["base_checkpoint"]),
         keep=keep,
         exclude=params["exclude_volumes"] or (),
-        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent", "run")},
+        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent", "run", "ask")},
     )
 
 

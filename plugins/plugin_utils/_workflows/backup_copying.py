@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID, uuid5
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._run.owner import describe_worker, is_ending
+from .backup_exports import STARTED
 from .backup_plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid, list_ended
 from .backup_progress import SOONEST, choose_pause, describe_progress
 from .backup_report import NOTHING_DELETED, build_members, judge_copy
@@ -29,6 +30,9 @@ BEAT, SILENCE = 20.0, 300
 
 # For how many seconds to wait for a run whose controller has ended, while it ends its sessions.
 MAX_WAIT_FOR_END = 60.0
+
+# The step of a copy that asks whether it becomes a point.
+DECISION = "decision"
 
 # After how many signs of life without a word about a copy its job is asked for.
 UNSEEN = 2
@@ -83,11 +87,12 @@ class MoverRun:
         arguments = {
             "vm": copy.vm,
             "volumes": copy.volumes,
-            "mode": copy.choice.mode,
+            "mode": copy.mode,
             "run": self.uuid,
+            "ask": copy.is_off,
             "rate_limit": rate_limit,
             **{name: getattr(settings, name) for name in passed_on},
-            **({"base_checkpoint": copy.checkpoint} if copy.checkpoint else {}),
+            **({"base_checkpoint": copy.checkpoint} if copy.checkpoint and not copy.is_off else {}),
         }
         started = self._site.mover.start("backup_point", arguments, settings.timeout, folder)
         copy.job = started.get("ansible_job_id")
@@ -136,24 +141,43 @@ class Copying:
     def _take_turn(self) -> None:
         """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do."""
         self._beat()
+        has_decided = self._decide()
         over = [copy for copy in self._open if self._is_over(copy)]
         self._end(over)
         has_opened = self._open_due()
         for copy in self._open:
             self._site.show(describe_progress(copy.vm, self._progress.get(copy.uuid)))
-        if not (over or has_opened):
+        if not (over or has_opened or has_decided):
             now = self._site.get_time()
             pauses = [choose_pause(self._progress.get(copy.uuid), now - (copy.opened or now)) for copy in self._open]
             self._site.pause(min(pauses, default=SOONEST))
+
+    def _decide(self) -> bool:
+        """Let copies of VMs that are off become points, if the VMs are still off. Return whether any asked."""
+        asking = [copy for copy in self._open if self._progress.get(copy.uuid, {}).get("step") == DECISION]
+        if not asking:
+            return False
+        try:
+            unchanged, reason = self._sessions.list_unchanged(asking), STARTED
+        except VirtinfraError as failure:
+            unchanged, reason = set(), f"It could not be read whether the VM was started meanwhile: {failure}"
+        for copy in asking:
+            copy.problem = None if copy.uuid in unchanged else reason
+        self._beat({copy.uuid: copy.uuid in unchanged for copy in asking})
+        return True
 
     def _beat_if_due(self) -> None:
         if self._site.get_time() - self._beaten > BEAT:
             self._beat()
 
-    def _beat(self) -> None:
-        """Show other runs, and the copies, that this run works, and read how far the copies are, and their results."""
+    def _beat(self, decisions: Mapping[str, bool] | None = None) -> None:
+        """Show other runs, and the copies, that this run works, and read how far the copies are, and their results.
+
+        ``decisions`` say of copies that ask whether they become points.
+        """
         self._beaten = self._site.get_time()
-        shown = self._run.take([copy.uuid for copy in (*self._open, *self._waiting)])
+        given = {"decisions": decisions} if decisions else {}
+        shown = self._run.take([copy.uuid for copy in (*self._open, *self._waiting)], **given)
         if find_reason(shown):
             self._progress = {}
             return
@@ -232,7 +256,7 @@ class Copying:
             return
         remains = self._sessions.end(copies)
         now = self._site.get_time()
-        self._find_points([copy for copy in copies if copy.problem and copy.job])
+        self._find_points([copy for copy in copies if copy.problem and copy.job and not copy.is_marked])
         self._close(copies, [judge_copy(copy, remains.get(copy.uuid), now) for copy in copies])
 
     def _find_points(self, copies: Sequence[VmCopy]) -> None:

@@ -12,6 +12,9 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._run.owner import has_ended, is_ending
 
+# The state of a VM that is copied through exports.
+STOPPED = "Stopped"
+
 AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
 
 # For how many seconds a run on another machine may be silent, beside what it waits for, until it counts as ended.
@@ -88,6 +91,9 @@ class VmCopy:
     job: str | None = None
     result: Record | None = None
     problem: str | None = None
+    # Whether the VM, which is off, is marked for exports, and whether the service may have exported its volumes.
+    is_marked: bool = False
+    is_exported: bool = False
     # How often the mover has said nothing about it.
     unseen: int = 0
 
@@ -95,6 +101,21 @@ class VmCopy:
     def uuid(self) -> str:
         """The uuid of the VM."""
         return str(self.vm["uuid"])
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the VM is copied through exports, which have no bitmap, in place of a session."""
+        return bool(self.vm["state"] == STOPPED)
+
+    @property
+    def mode(self) -> str:
+        """How the VM is copied."""
+        return COMPARED if self.is_off and self.choice.mode == AUTO else self.choice.mode
+
+    @property
+    def outcome(self) -> str:
+        """The outcome that is expected."""
+        return INCREMENTAL if self.mode == AUTO else self.mode
 
     @classmethod
     def plan(cls, vm: Record, mover: Mover, full_every: int, compare_every: int) -> VmCopy:
@@ -154,11 +175,6 @@ class Choice:
 
     mode: str
     why: str
-
-    @property
-    def outcome(self) -> str:
-        """The outcome that is expected."""
-        return INCREMENTAL if self.mode == AUTO else self.mode
 
 
 def choose_mode(points: Sequence[Record], checkpoint: str | None, full_every: int, compare_every: int) -> Choice:
@@ -251,15 +267,20 @@ def sum_sizes(vm: Record) -> int:
     return sum(int(volume.get("size") or 0) for volume in list_copied(vm))
 
 
+def get_host(vm: Record) -> Any:
+    """Return the uuid of the host of a VM, of one that is off that of its last one."""
+    return vm.get("host_uuid") or vm.get("last_host_uuid")
+
+
 def choose_due(left: Iterable[VmCopy], are_open: Sequence[VmCopy], concurrency: int, per_host: int) -> list[VmCopy]:
     """Return the first VMs whose sessions may be open beside others.
 
     At most ``concurrency`` sessions are open, and ``per_host`` on one host.
     """
-    hosts = Counter(copy.vm.get("host_uuid") for copy in are_open)
+    hosts = Counter(get_host(copy.vm) for copy in are_open)
     due: list[VmCopy] = []
     for copy in left:
-        host = copy.vm.get("host_uuid")
+        host = get_host(copy.vm)
         if len(due) + len(are_open) < concurrency and hosts[host] < per_host:
             due.append(copy)
             hosts[host] += 1

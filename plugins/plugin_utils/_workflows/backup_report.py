@@ -68,7 +68,7 @@ def judge_copy(copy: VmCopy, remains: str | None, now: float) -> Record:
     error = " ".join(filter(None, (find_copy_failure(copy), remains)))
     point = (copy.result or {}).get("point")
     made = _describe_point(copy.result or {}) if point else {"why": copy.choice.why, "verified": False}
-    outcome = point["mode"] if point else copy.choice.outcome
+    outcome = point["mode"] if point else copy.outcome
     return build_members(copy.vm, outcome="failed" if error else outcome, error=error or None, **made, **times)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
+from .backup_exports import Exports
 from .backup_plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
 from .backup_scratch import SCRATCH_FOR, remove_left
 from .backup_settings import Settings
@@ -26,7 +27,7 @@ class Sessions:
     """The sessions of one mover."""
 
     def __init__(self, site: Site, settings: Settings) -> None:
-        self._site, self._settings = site, settings
+        self._site, self._settings, self._exports = site, settings, Exports(site, settings)
 
     def read_tasks(self) -> list[Record]:
         """Return all CBT tasks. Raise VirtinfraError."""
@@ -68,7 +69,8 @@ class Sessions:
         for copy in due:
             if copy.uuid in errors:
                 continue
-            if (error := space.take(copy.vm)) is None:
+            # Exports have no scratch volumes.
+            if copy.is_off or (error := space.take(copy.vm)) is None:
                 ready.append(copy)
             elif not (may_wait or ready):
                 errors[copy.uuid] = error
@@ -102,7 +104,13 @@ class Sessions:
         return {copy.uuid: str(result["msg"]) for copy, result in zip(old, results, strict=True) if result["failed"]}
 
     def open(self, copies: Sequence[VmCopy]) -> None:
-        """Open sessions. Each copy has its volumes then, or a problem."""
+        """Open sessions, or export the volumes of VMs that are off. Each copy has its volumes then, or a problem."""
+        off = [copy for copy in copies if copy.is_off]
+        if off:
+            self._exports.open(off)
+        self._open([copy for copy in copies if copy not in off])
+
+    def _open(self, copies: Sequence[VmCopy]) -> None:
         objects = [self._describe_session(copy) for copy in copies]
         settings, started = self._settings, self._site.get_time()
         for copy in copies:
@@ -135,8 +143,19 @@ class Sessions:
         lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
         return f"The backup session lacks the volumes {lacking} of the VM. Run the role again." if lacking else None
 
+    def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
+        """Return the VMs that were not started since their exports began. Raise VirtinfraError."""
+        return self._exports.list_unchanged(copies)
+
     def end(self, copies: Sequence[VmCopy]) -> Problems:
-        """End the sessions of VMs, and return what remains of each that did not end."""
+        """End the sessions and exports of VMs, and return what remains of each that did not end."""
+        marked = [copy for copy in copies if copy.is_marked]
+        remains = self._exports.end(marked)
+        return {**remains, **self._end([copy for copy in copies if not copy.is_marked])}
+
+    def _end(self, copies: Sequence[VmCopy]) -> Problems:
+        if not copies:
+            return {}
         try:
             vms = self._read_again(copies)
             remains: Problems = self.end_open(vms, self.read_tasks())
@@ -149,6 +168,10 @@ class Sessions:
         except VirtinfraError as failure:
             unknown = f"It is not known whether the backup session was ended: {failure} Run the role again."
             return {copy.uuid: unknown for copy in copies}
+
+    def end_left(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:
+        """End what earlier runs left of VMs, and return of each that had something why it did not end, or None."""
+        return {**self._exports.end_left(vms), **self.end_open(vms, tasks)}
 
     def end_open(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:
         """End the sessions of VMs, and return of each that had one why it could not be ended, or None."""

@@ -9,7 +9,7 @@ from posixpath import normpath
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .backup_plan import check_repository
+from .backup_plan import STOPPED, check_repository
 from .settings import VmBackupSettings
 
 # How the descriptions of the role's CBT tasks begin. It enables, disables and deletes no others.
@@ -68,6 +68,19 @@ class Settings(VmBackupSettings):
         is_same = found["folder"] == normpath(self.repository)
         is_here = is_same and not set(self.movers).isdisjoint(found["movers"].split(", "))
         return None if is_here else f"{found['folder']} on {found['movers']}"
+
+    def names(self, vm: Record) -> bool:
+        """Return whether ``vm_backup_vms`` names a VM."""
+        return not {vm["uuid"], vm["name"]}.isdisjoint(self.vms)
+
+    def find_unfit_state(self, vm: Record) -> str | None:
+        """Return why a VM cannot be copied in its state, None if it can."""
+        if vm["state"] == "Running" or (vm["state"] == STOPPED and self.stopped):
+            return None
+        needed = "running VM" if vm["state"] == STOPPED else "VM that runs or is stopped"
+        return (
+            f"The VM is {vm['state']}. A copy needs a {needed}{'' if self.stopped else ': vm_backup_stopped is false'}."
+        )
 
     def may_end(self, task: Record) -> bool:
         """Return whether the sessions of a task are those of this run, or of runs that this one sees."""

@@ -114,7 +114,7 @@ class _Share:
             error = AMBIGUOUS if vm["uuid"] in ambiguous else self._sessions.find_obstacle(vm, tasks)
             if error := error or find_other_run(others, vm["uuid"]):
                 self._close(vm, error=error)
-        ended = self._sessions.end_open(self._vms, tasks)
+        ended = self._sessions.end_left(self._vms, tasks)
         for vm in list(self._vms):
             if ended.get(vm["uuid"]):
                 self._close(vm, error=ended[vm["uuid"]])
@@ -124,11 +124,12 @@ class _Share:
                 self._close(vm, outcome="ended" if vm["uuid"] in ended else "unchanged")
             return
         for vm in list(self._vms):
-            if vm["state"] != "Running":
-                self._close(vm, skipped=f"The VM is {vm['state']}. A backup session needs a running VM.")
+            if reason := self._settings.find_unfit_state(vm):
+                # A person who names a VM wants a point of it.
+                self._close(vm, **{"error" if self._settings.names(vm) else "skipped": reason})
         if problem:
             self.fail(problem)
-        self._copy_running()
+        self._copy_all()
 
     def _take(self) -> tuple[str | None, list[Record]]:
         """Take the VMs of the share only, and return why the mover cannot be used, and the other runs that have VMs."""
@@ -143,7 +144,7 @@ class _Share:
         lost = f"The data mover {self._run.name} cannot be used: {reason}." if reason else None
         return lost, [*others, *(taken.get("others") or ())]
 
-    def _copy_running(self) -> None:
+    def _copy_all(self) -> None:
         mover = next((mover for mover in self._movers if mover.name == self._run.name), Mover(self._run.name))
         settings = self._settings
         copies = [VmCopy.plan(vm, mover, settings.full_every, settings.compare_every) for vm in self._vms]
@@ -156,10 +157,11 @@ class _Share:
         space = self._sessions.read_space()
         for planned in copies:
             # A VM waits until others have given their space back, so each must have room alone.
-            if error := replace(space, taken=Counter()).take(planned.vm):
+            error = None if planned.is_off else replace(space, taken=Counter()).take(planned.vm)
+            if error:
                 self._close(planned.vm, error=error)
             else:
-                self._close(planned.vm, outcome=planned.choice.outcome, why=planned.choice.why)
+                self._close(planned.vm, outcome=planned.outcome, why=planned.choice.why)
 
     def fail(self, reason: str) -> None:
         """Note why no VM was copied of those that have no entry yet."""

@@ -74,7 +74,7 @@ def test_a_repository_must_exist(path: str, message: str) -> None:
 def run_module(folder: Path, predict: bool = False, initialize: bool = False) -> dict[str, Any]:
     """Take a VM for a run in a folder, and return the result."""
     options = {"repository": str(folder), "initialize": initialize, "state": "present", "run": "2" * 32}
-    given = {**options, "owner": None, "vm_uuids": [VM], "ended": None}
+    given = {**options, "owner": None, "vm_uuids": [VM], "ended": None, "decisions": None}
     return execute(backup_run.MODULE, given, predict, run_command)
 
 

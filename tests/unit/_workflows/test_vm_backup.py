@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -46,7 +47,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site 
 from simulator.launch import Simulator
 from support.backups import BackupRunner, FakeMover, make_point, make_result, make_volume
 from support.module_runner import ModuleRunner
-from support.workflow_runner import WorkflowRunner
+from support.workflow_runner import Killed, WorkflowRunner, is_killed
 
 LOST = {"failed": True, "unreachable": True, "msg": "no route."}
 
@@ -505,15 +506,125 @@ def test_a_first_run_makes_the_repository(service: Simulator, back_up: BackupRun
     assert any("is a repository already" in warning for warning in back_up(initialize=True).warnings)
 
 
-def test_a_vm_that_does_not_run_is_skipped(service: Simulator, back_up: BackupRunner) -> None:
-    """The others are copied. Without one to copy, nothing has changed."""
-    service.change("vm", service.records("vm")[0]["uuid"], state="Stopped")
-    ran = back_up()
-    entry = ran.entries["vm-1"]
-    assert (entry["outcome"], ran.outcomes.count(FULL)) == ("skipped", 3)
-    assert entry["error"] == entry["why"] == "The VM is Stopped. A backup session needs a running VM."
-    for check in (True, False):
-        assert not back_up(check, vms=["vm-1"]).is_changed
+def test_a_vm_that_cannot_be_copied_in_its_state(service: Simulator, back_up: BackupRunner) -> None:
+    """One that a query selects is skipped, one that is named fails the run. Nothing has changed."""
+    uuid = service.records("vm")[0]["uuid"]
+    for state, stopped, reason in (
+        ("Stopped", False, "The VM is Stopped. A copy needs a running VM: vm_backup_stopped is false."),
+        ("Paused", True, "The VM is Paused. A copy needs a VM that runs or is stopped."),
+    ):
+        service.change("vm", uuid, state=state)
+        ran = back_up(stopped=stopped)
+        entry = ran.entries["vm-1"]
+        assert (entry["outcome"], ran.outcomes.count(FULL)) == ("skipped", 3)
+        assert entry["error"] == entry["why"] == reason
+        for check in (True, False):
+            for variables, outcome in (({"query": ["name=vm-1"]}, "skipped"), ({"query": [], "vms": [uuid]}, "failed")):
+                alone = back_up(check, stopped=stopped, **variables)
+                assert (alone.outcomes, alone.errors, alone.is_changed) == ([outcome], [reason], False)
+
+
+def stop_vm(service: Simulator, name: str = "vm-1") -> str:
+    """Stop a VM, and return its uuid."""
+    uuid = next(str(vm["uuid"]) for vm in service.records("vm") if vm["name"] == name)
+    service.change("vm", uuid, state="Stopped")
+    return uuid
+
+
+def list_marks(service: Simulator) -> list[str]:
+    """Return the marks of objects."""
+    return [tag["tag"] for tag in service.records("usertag") if tag["tag"].startswith("virtinfra.manager ")]
+
+
+def ask(mover: FakeMover, uuid: str) -> None:
+    """Let the copy of a VM ask whether it becomes a point, and be one if that is decided."""
+    mover.results = {"vm-1": None}
+    mover.on_start = lambda dummy: mover.running.append({**PROGRESS, "step": "decision", "vm_uuid": uuid})
+
+    def decide(dummy: str) -> None:
+        if (decided := read_decision(mover)) is not None:
+            mover.running.clear()
+            mover.results = {} if decided else {"vm-1": {"failed": True, "msg": "the VM has changed"}}
+
+    mover.on_run = decide
+
+
+PROGRESS = {"volume_uuid": None, "bytes_done": 0, "bytes_total": 0, "bytes_per_second": 0, "seconds_left": None}
+
+
+def read_decision(mover: FakeMover) -> bool | None:
+    """Return what a run has decided about a copy, None if nothing."""
+    found = list(mover.repository.glob(".runs/*.jobs/*.decision"))
+    return bool(json.loads(found[0].read_text(encoding="utf-8"))) if found else None
+
+
+def test_a_stopped_vm_is_copied_through_exports(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """It is marked meanwhile, and its copy becomes a point when it was not started."""
+    uuid = stop_vm(service)
+    predicted = back_up(check=True, vms=["vm-1"])
+    assert (predicted.outcomes, predicted.calls) == ([FULL], [])
+    ask(mover, uuid)
+    marks: list[list[str]] = []
+    started = mover.on_start
+
+    def start(copy: dict[str, Any]) -> None:
+        started(copy)
+        marks.append(list_marks(service))
+
+    mover.on_start = start
+    ran = back_up(vms=["vm-1"])
+    assert (ran.outcomes, ran.errors, marks) == ([FULL], [None], [["virtinfra.manager vm_backup copy exported"]])
+    (copy,) = mover.started
+    assert (copy["ask"], copy["mode"], "base_checkpoint" in copy) == (True, FULL, False)
+    assert [call for call in ran.calls if "Tag" not in call] == ["ExportNbdVolumes", "UnexportNbdVolumes"]
+    assert (list_marks(service), any(service.state()["exported"].values())) == ([], False)
+    mover.points = [make_point(uuid)]
+    assert back_up(check=True, vms=["vm-1"]).outcomes == [COMPARED]
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_a_stopped_vm_that_is_started_meanwhile(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, is_short: bool
+) -> None:
+    """There is no point of it, also if it has been stopped again."""
+    uuid = stop_vm(service)
+    ask(mover, uuid)
+    started = mover.on_start
+
+    def start(copy: dict[str, Any]) -> None:
+        started(copy)
+        service.change("vm", uuid, state="Running")
+        if is_short:
+            service.change("vm", uuid, state="Stopped", lastOpDate="Nov 27, 2030 8:00:00 AM")
+
+    mover.on_start = start
+    ran = back_up(vms=["vm-1"])
+    assert "The VM was started, or changed, while it was copied" in str(ran.errors[0])
+    assert (ran.outcomes, list_marks(service)) == (["failed"], [])
+    assert not any(service.state()["exported"].values())
+
+
+def test_exports_that_a_killed_run_left(service: Simulator, work: WorkflowRunner, mover: FakeMover) -> None:
+    """The mark says which they are. Those of a restore, and of others, stay."""
+    uuid = stop_vm(service)
+    killed = WorkflowRunner(service, 1000)
+
+    def kill(dummy: Any) -> None:
+        killed.sent = 1000
+        raise Killed
+
+    mover.on_start = kill
+    assert is_killed(lambda: BackupRunner(killed, mover)(vms=["vm-1"]))
+    assert any(service.state()["exported"].values())
+    assert list_marks(service) == ["virtinfra.manager vm_backup copy exported"]
+    ended = BackupRunner(work, FakeMover(mover.repository))(vms=["vm-1"], state="ended", repository=None)
+    assert (ended.outcomes, list_marks(service)) == (["ended"], [])
+    assert not any(service.state()["exported"].values())
+    volumes = [volume["uuid"] for volume in service.records("vm")[0]["allVolumes"]]
+    ModuleRunner(service)("cbt_volume_export", {"vm": uuid, "volumes": volumes})
+    other = BackupRunner(work, FakeMover(mover.repository))(vms=["vm-1"])
+    assert "The volumes could not be exported" in str(other.errors[0])
+    assert (list_marks(service), any(service.state()["exported"].values())) == ([], True)
 
 
 def test_the_smallest_vm_is_copied_first(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
@@ -904,7 +1015,7 @@ def test_the_space_that_sessions_take() -> None:
 def make_vm(uuid: str, size: int, host: str = "h") -> dict[str, Any]:
     """Return a VM with one volume."""
     volume = {"type": "Root", "status": "Ready", "is_shareable": False, "size": size, "primary_storage_uuid": "p"}
-    return {"uuid": uuid, "name": uuid, "host_uuid": host, "all_volumes": [volume]}
+    return {"uuid": uuid, "name": uuid, "state": "Running", "host_uuid": host, "all_volumes": [volume]}
 
 
 def test_vms_stay_with_the_mover_of_their_newest_point() -> None:

@@ -1,0 +1,151 @@
+"""The exports of stopped VMs, through which they are copied: marked, and ended in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from .backup_plan import STOPPED, VmCopy, get_host, is_excluded, list_copied, list_lacking, read_infos, replace_address
+from .backup_settings import Settings
+from .marks import VM, Mark, Marks, read_marks
+from .site import Site
+from .vm_backup_restore import HOW_TO_END, is_refused
+
+# The role whose mark says that a VM may be half written.
+RESTORE = "vm_backup_restore"
+
+# The words of the marks. The API does not show what is exported, so a mark says which exports are those of the role.
+LABEL, NOTE = "copy", "exported"
+
+STARTED = "The VM was started, or changed, while it was copied, so there is no point of it. Run the role again."
+
+
+class Exports:
+    """The exports of one mover."""
+
+    def __init__(self, site: Site, settings: Settings) -> None:
+        self._site, self._settings = site, settings
+        self._marks = Marks(site, "vm_backup", LABEL, VM, settings.concurrency)
+
+    def end_left(self, vms: Sequence[Record]) -> dict[str, str | None]:
+        """End the exports that earlier runs left, and return of each VM that had some why not, or None."""
+        try:
+            found = self._find({vm["uuid"] for vm in vms})
+        except VirtinfraError as failure:
+            self._site.warn(f"It could not be read whether an earlier run has left exports: {failure}")
+            return {}
+        marked = {mark.object_uuid for mark in found}
+        if not marked:
+            return {}
+        return self._end([vm for vm in vms if vm["uuid"] in marked], found)
+
+    def _find(self, uuids: Collection[str]) -> list[Mark]:
+        """Return the marks of VMs. Raise VirtinfraError."""
+        return [mark for mark in self._marks.list_own(self._marks.find_if_possible()) if mark.object_uuid in uuids]
+
+    def open(self, copies: Sequence[VmCopy]) -> None:
+        """Export the volumes of VMs. Each copy has its volumes then, or a problem."""
+        settings, started = self._settings, self._site.get_time()
+        for copy in copies:
+            copy.started = copy.opened = started
+        try:
+            problems = self._mark({copy.uuid: NOTE for copy in copies})
+        except VirtinfraError as failure:
+            problems = {copy.uuid: str(failure) for copy in copies}
+        for copy in copies:
+            copy.problem = problems.get(copy.uuid)
+            copy.is_marked = not copy.problem
+        marked = [copy for copy in copies if copy.is_marked]
+        objects = [self._describe(copy.vm) for copy in marked]
+        concurrency = settings.concurrency
+        results = self._site.batch("cbt_volume_export", objects, concurrency, wait_timeout=settings.timeout)
+        for copy, result in zip(marked, results, strict=True):
+            copy.is_exported = not is_refused(result)
+            infos = read_infos(result.get("volume_infos"))
+            copy.problem = self._find_problem(copy, result, infos)
+            addresses = settings.host_address
+            copy.volumes = [replace_address(info, get_host(copy.vm), addresses) for info in infos]
+        try:
+            # What the service has changed for the export is no start of the VM.
+            current = self._read(marked)
+        except VirtinfraError as failure:
+            for copy in marked:
+                copy.problem = copy.problem or str(failure)
+            return
+        for copy in marked:
+            copy.vm = current.get(copy.uuid, copy.vm)
+            copy.problem = copy.problem or (None if copy.vm["state"] == STOPPED else STARTED)
+
+    def _mark(self, wanted: dict[str, str]) -> dict[str, str]:
+        """Mark VMs, and return why some are not. Raise VirtinfraError if none can be."""
+        found = read_marks(self._site, ("vm_backup", RESTORE), VM)
+        restored = {mark.object_uuid: mark for mark in found if mark.role == RESTORE}
+        problems = {
+            uuid: f"A restore writes into the VM, or was interrupted (tag {mark.text}). Restore it before it is copied."
+            for uuid, mark in restored.items()
+            if uuid in wanted
+        }
+        due = {uuid: note for uuid, note in wanted.items() if uuid not in problems}
+        own = [mark for mark in found if mark.role != RESTORE]
+        return {**problems, **(self._marks.set(due, own).problems if due else {})}
+
+    def _find_problem(self, copy: VmCopy, result: Record, infos: Sequence[Record]) -> str | None:
+        if result["failed"]:
+            hint = "" if copy.is_exported else f" If nobody uses the exports that exist, {HOW_TO_END}."
+            return f"The volumes could not be exported: {str(result['msg']).rstrip('.')}.{hint}"
+        if not infos:
+            return "The service has exported no volumes."
+        lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
+        return f"The service has not exported the volumes {lacking} of the VM." if lacking else None
+
+    def _read(self, copies: Sequence[VmCopy]) -> dict[str, Record]:
+        """Return the VMs as they are, by their uuids. Raise VirtinfraError."""
+        if not copies:
+            return {}
+        found = self._site.select_vms([f"uuid?={','.join(copy.uuid for copy in copies)}"], []).objects
+        return {vm["uuid"]: vm for vm in found}
+
+    def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
+        """Return the VMs that were not started, or changed, since their exports began. Raise VirtinfraError."""
+        current = self._read(copies)
+        return {
+            copy.uuid
+            for copy in copies
+            if (vm := current.get(copy.uuid))
+            and vm["state"] == STOPPED
+            and vm.get("last_op_date") == copy.vm.get("last_op_date")
+        }
+
+    def end(self, copies: Sequence[VmCopy]) -> dict[str, str | None]:
+        """End the exports of VMs, and return why some may remain. Those of others stay, without a mark."""
+        if not copies:
+            return {}
+        try:
+            found = self._find({copy.uuid for copy in copies})
+            exported = [copy.vm for copy in copies if copy.is_exported]
+            return {**{copy.uuid: None for copy in copies}, **self._end(exported, found)}
+        except VirtinfraError as failure:
+            unknown = f"It is not known whether the exports of the VM were ended: {failure} Run the role again."
+            return {copy.uuid: unknown for copy in copies}
+
+    def _end(self, vms: Sequence[Record], marks: Iterable[Mark]) -> dict[str, str | None]:
+        """End the exports of VMs, and take off the marks of those that have none any more."""
+        objects = [self._describe(vm) for vm in vms]
+        results = self._site.batch("cbt_volume_export", objects, self._settings.concurrency, state="absent")
+        problems = {
+            vm[
+                "uuid"
+            ]: f"The exports of the VM could not be ended: {str(result['msg']).rstrip('.')}. Run the role again."
+            for vm, result in zip(vms, results, strict=True)
+            if result["failed"]
+        }
+        self._marks.take_off(mark for mark in marks if mark.object_uuid not in problems)
+        return {vm["uuid"]: problems.get(vm["uuid"]) for vm in vms}
+
+    def _describe(self, vm: Record) -> Record:
+        """Return the options of the module cbt_volume_export for the volumes of a VM that are copied."""
+        volumes = [
+            volume["uuid"] for volume in list_copied(vm) if not is_excluded(volume, self._settings.exclude_volumes)
+        ]
+        return {"vm": vm["uuid"], "volumes": volumes}
