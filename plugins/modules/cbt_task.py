@@ -163,7 +163,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.cbt_tasks import (

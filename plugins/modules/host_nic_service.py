@@ -144,7 +144,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types, read_nic_services

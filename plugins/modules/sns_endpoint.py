@@ -182,7 +182,7 @@ check_python()
 from typing import Any
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.notifications import (

@@ -153,7 +153,7 @@ check_python()
 
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._client.lists import combine_finders
-from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_query

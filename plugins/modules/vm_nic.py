@@ -178,7 +178,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.nics import NEW_DEFAULT_NETWORK, find_vm_nic, plan_vm_nic, separate_vm

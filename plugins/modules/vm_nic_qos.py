@@ -126,7 +126,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec
+from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.nics import find_bandwidth_limit, find_bandwidth_limits

@@ -149,7 +149,7 @@ from ..module_utils._python import check_python
 check_python()
 
 from ..module_utils._modules.process import run_as_module
-from ..module_utils._engine.plan import ResourceSpec, StateTransition
+from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.volumes import DETACHED, VOLUME_USER, find_volume, find_volume_refusal, plan_volume

@@ -14,10 +14,12 @@ from .calls import (
     is_removed_by_another,
     warn_of_second_delivery,
 )
-from .plan import Current, PlannedCall, ResourceSpec, Unreadable, list_references
+from .current import Current, Unreadable
+from .differences import list_references
 from .reader import ObjectReader
 from .refusals import explain_refusal
 from .results import describe_remaining, find_unreached_fields
+from .spec import PlannedCall, ResourceSpec
 
 
 class Acceptance(Enum):

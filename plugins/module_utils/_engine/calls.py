@@ -28,7 +28,9 @@ from .._client.client import Client
 from .._client.jobs import FAILED, RUNNING, SUCCEEDED, UNKNOWN, Job, generate_uuid
 from .._client.stores import Lock
 from .._client.waiting import find_own_job, job_exists, poll_again, wait_for_jobs
-from .plan import ADD_TAG, Current, Missing, PlannedCall, ResourceSpec
+from .current import Current, Missing
+from .spec import PlannedCall, ResourceSpec
+from .tags import ADD_TAG
 
 MAX_RESENDS = 3
 

@@ -34,23 +34,14 @@ from .._client.lists import list_user_tags
 from .._client.moment import at_one_moment
 from .._client.waiting import read_until
 from .context import ModuleContext
+from .current import Current, Found, Missing, Predicted, Unreadable
+from .drift import list_owner_params
 from .guards import Dependent, Dependents, Guard, format_count
-from .plan import (
-    NO_VALUES,
-    TAGS,
-    Current,
-    Found,
-    Missing,
-    PlannedCall,
-    Predicted,
-    ResourceSpec,
-    Unreadable,
-    Values,
-    find_transitional_field,
-    list_owner_params,
-    plan,
-)
+from .plan import plan
 from .results import describe_target
+from .settling import find_transitional_field
+from .spec import NO_VALUES, PlannedCall, ResourceSpec, Values
+from .tags import TAGS
 
 # The fields that identify an object: a result with another value in one of them belongs to another call.
 _KEYS = {"uuid", "name", "managementIp"}

@@ -33,21 +33,9 @@ from .calls import (
     require_operation,
 )
 from .context import ModuleContext
-from .plan import (
-    ADD_TAG,
-    NO_VALUES,
-    Current,
-    Found,
-    Missing,
-    PlannedCall,
-    ResourceSpec,
-    Unreadable,
-    find_failed_value,
-    list_needed_fields,
-    list_references,
-    list_settling_fields,
-    plan,
-)
+from .current import Current, Found, Missing, Unreadable
+from .differences import list_references
+from .plan import plan
 from .reader import DependentsReader, ObjectReader
 from .refusals import require_acceptance
 from .results import (
@@ -61,7 +49,10 @@ from .results import (
     format_predicted_job,
     format_record,
 )
+from .settling import find_failed_value, list_needed_fields, list_settling_fields
+from .spec import NO_VALUES, PlannedCall, ResourceSpec
 from .tag_patterns import TagPatterns, list_added_tags
+from .tags import ADD_TAG
 
 # How many calls the task may make in addition to those of the first plan.
 MAX_REPLANS = 10

@@ -18,7 +18,7 @@ from .._api.resource_types import RESOURCE_TYPES, ResourceType
 from .._client.client import Client
 from .._client.known_names import FRESH_SECONDS
 from .._client.lists import get_by_uuid
-from .plan import PlannedCall, ResourceSpec
+from .spec import PlannedCall, ResourceSpec
 
 
 def require_acceptance(

@@ -17,7 +17,8 @@ from .._api.records import (
 )
 from .._api.references import format_option_name
 from .._client.jobs import RUNNING, Job, predict_job
-from .plan import Current, Found, PlannedCall, ResourceSpec
+from .current import Current, Found
+from .spec import PlannedCall, ResourceSpec
 
 _UUIDS = ("Uuid", "Uuids")
 

@@ -24,7 +24,8 @@ from .calls import (
     require_operation,
 )
 from .context import ModuleContext
-from .plan import ADD_TAG, PlannedCall
+from .spec import PlannedCall
+from .tags import ADD_TAG
 
 _QUERY, _CREATE, _ATTACH = "QueryTag", "CreateTag", "AttachTagToResources"
 

@@ -19,9 +19,9 @@ from .._client.client import Client
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .._engine.calls import Call, Refused, confirm_result, perform, remember_lack, warn_of_second_delivery
 from .._engine.context import ModuleContext
-from .._engine.plan import PlannedCall
 from .._engine.refusals import explain_error
 from .._engine.results import describe_target, format_pending_job, format_predicted_job
+from .._engine.spec import PlannedCall
 from .._resources.finders import find_by_type
 from .options import TAGS, WAIT, Options
 from .spec import ModuleSpec

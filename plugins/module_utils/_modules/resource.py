@@ -12,8 +12,8 @@ from .._api.records import Record, to_camel_case
 from .._api.references import format_option_name
 from .._engine.context import ModuleContext
 from .._engine.guards import Guard
-from .._engine.plan import ResourceSpec
 from .._engine.reconciler import Reconciler
+from .._engine.spec import ResourceSpec
 from .options import OBJECT_TAGS, TAGS, WAIT, Options
 from .spec import ModuleSpec
 

@@ -15,8 +15,10 @@ from .._api.records import NullReference, Record
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, list_all, query, require_unique
+from .._engine.current import Current
 from .._engine.guards import Dependent, Dependents, Guard
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan
+from .._engine.plan import build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
 from .finders import describe_state, find_by_query, find_by_type
 
 # What the deletion of a CBT task does to its scratch volumes, if the backup session is not ended before.

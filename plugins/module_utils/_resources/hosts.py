@@ -13,16 +13,10 @@ from .._api.records import Record, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import list_selected
-from .._engine.plan import (
-    Current,
-    Found,
-    PlannedCall,
-    ResourceSpec,
-    Unreadable,
-    build_call,
-    build_default_plan,
-    chain_plans,
-)
+from .._engine.current import Current, Found, Unreadable
+from .._engine.plan import build_call, build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
+from .chains import chain_plans
 from .finders import find_by_type
 
 # The name of an interface and the number of a VLAN.

@@ -9,7 +9,7 @@ from .._api.errors import InUse
 from .._api.records import Record
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query
-from .._engine.plan import PlannedCall
+from .._engine.spec import PlannedCall
 from .kind_rows import Attachment
 
 

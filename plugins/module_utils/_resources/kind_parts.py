@@ -8,7 +8,10 @@ from typing import Any
 
 from .._api.operation import ABSENT
 from .._api.records import Record, is_same_value
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_default_plan, chain_plans
+from .._engine.current import Current
+from .._engine.plan import build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
+from .chains import chain_plans
 from .kind_rows import Kind, Parts
 
 

@@ -12,7 +12,7 @@ from .._api.operation import ABSENT, Operation, Parameter
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import Record, describe_record, to_snake_case
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
-from .._engine.plan import ResourceSpec, StateTransition
+from .._engine.spec import ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
 from .kind_parts import plan_with_parts

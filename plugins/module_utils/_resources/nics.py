@@ -35,15 +35,11 @@ from .._client.lists import (
 )
 from .._client.replies import build_unsupported_error
 from .._client.waiting import wait_for_jobs
+from .._engine.current import Current, replace_record
+from .._engine.drift import find_drift
 from .._engine.guards import Dependent, Dependents, Guard
-from .._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    build_default_plan,
-    find_drift,
-    replace_record,
-)
+from .._engine.plan import build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
 from .finders import list_by_cursor
 
 # The fields with the address of a NIC.

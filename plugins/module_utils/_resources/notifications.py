@@ -10,15 +10,10 @@ from .._api.records import Record, drop_null_references, is_same_value
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import combine_finders, find_by_attribute, get_by_uuid, query, require_unique
-from .._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    StateTransition,
-    Unreadable,
-    build_default_plan,
-    build_unchangeable,
-)
+from .._engine.current import Current, Unreadable
+from .._engine.differences import build_unchangeable
+from .._engine.plan import build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec, StateTransition
 from .finders import Finder, assume_fields, find_by_query
 
 PLATFORM = RESOURCE_TYPES["platform"]

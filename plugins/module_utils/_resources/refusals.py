@@ -11,7 +11,7 @@ from .._api.records import Record, drop_null_references, normalize_address
 from .._api.resource_types import HOST, L3_NETWORK, VM
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid
-from .._engine.plan import PlannedCall
+from .._engine.spec import PlannedCall
 from .hosts import DISCONNECTED, MAINTENANCE, is_switched_off
 from .vms import CHANGING_STATES
 from .vms_on_hosts import find_root_storage, read_local_storages

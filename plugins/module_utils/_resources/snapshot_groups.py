@@ -10,8 +10,10 @@ from .._api.records import NullReference, PredictedReference, Record, parse_time
 from .._api.references import is_name
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid, require_unique
+from .._engine.current import Current
 from .._engine.guards import LOST, MAX_LISTED, Dependent, Dependents, Guard
-from .._engine.plan import Current, PlannedCall, ResourceSpec, build_call, build_default_plan
+from .._engine.plan import build_call, build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
 from .finders import describe_state, find_by_type
 
 _GROUPS = "QueryVolumeSnapshotGroup"

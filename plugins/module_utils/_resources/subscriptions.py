@@ -14,18 +14,11 @@ from .._api.records import Record, drop_null_references, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import query, require_members
+from .._engine.current import Current, Predicted, Unreadable, replace_record
 from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents, Guard
-from .._engine.plan import (
-    Current,
-    Plan,
-    PlannedCall,
-    Predicted,
-    ResourceSpec,
-    Unreadable,
-    build_default_plan,
-    chain_plans,
-    replace_record,
-)
+from .._engine.plan import build_default_plan
+from .._engine.spec import Plan, PlannedCall, ResourceSpec
+from .chains import chain_plans
 from .finders import Finder, explain_unreadable
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"

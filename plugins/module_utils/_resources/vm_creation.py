@@ -25,15 +25,10 @@ from .._client.client import Client
 from .._client.lists import get_by_uuid
 from .._client.names import is_predicted, resolve_name
 from .._engine.context import ModuleContext
-from .._engine.plan import (
-    Current,
-    Found,
-    PlannedCall,
-    ResourceSpec,
-    build_call,
-    build_not_found,
-    predict_created,
-)
+from .._engine.current import Current, Found
+from .._engine.differences import build_not_found
+from .._engine.plan import build_call, predict_created
+from .._engine.spec import PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
 from .refusals import find_new_vm_refusal, find_vm_refusal
 from .vms import find_vm, hide_volumes_to_remove, plan_vm

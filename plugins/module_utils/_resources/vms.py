@@ -25,22 +25,14 @@ from .._api.references import format_option_name
 from .._api.resource_types import RESOURCE_TYPES, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import find_by_attribute, find_in_short_list, list_all, list_by_uuids, require_unique
+from .._engine.current import Current, Found, Unreadable, replace_record
+from .._engine.differences import build_not_found, build_unchangeable
+from .._engine.drift import find_drift
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
-from .._engine.plan import (
-    Current,
-    Found,
-    PlannedCall,
-    ResourceSpec,
-    Unreadable,
-    build_call,
-    build_default_plan,
-    build_not_found,
-    build_unchangeable,
-    chain_plans,
-    find_drift,
-    replace_record,
-)
+from .._engine.plan import build_call, build_default_plan
+from .._engine.spec import PlannedCall, ResourceSpec
 from .cbt_tasks import list_scratch_volumes, list_vms_of_task
+from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
 
 # The parameters that place a new VM.

@@ -12,18 +12,13 @@ from .._api.records import Record, holds_unknown_reference
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, require_unique
+from .._engine.current import Current
+from .._engine.differences import build_not_found, build_unchangeable
+from .._engine.drift import find_drift
 from .._engine.guards import FORCE, Dependent, Dependents, Guard
-from .._engine.plan import (
-    Current,
-    PlannedCall,
-    ResourceSpec,
-    build_call,
-    build_not_found,
-    build_unchangeable,
-    chain_plans,
-    find_drift,
-    predict_created,
-)
+from .._engine.plan import build_call, predict_created
+from .._engine.spec import PlannedCall, ResourceSpec
+from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
 from .vms import CHANGING_STATES
 

@@ -24,7 +24,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client.sessions
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.waiting import wait_for_job
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, perform
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run import files

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.stores import MemoryStore
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
-    Current,
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import Current
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import build_call
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import (
     PlannedCall,
     ResourceSpec,
     StateTransition,
-    build_call,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module

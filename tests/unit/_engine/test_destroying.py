@@ -9,12 +9,9 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unchangeable
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
-    Found,
-    ResourceSpec,
-    build_call,
-    plan,
-)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import Found
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import build_call, plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import ResourceSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.cbt_tasks import find_cbt_task
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK, MODULE

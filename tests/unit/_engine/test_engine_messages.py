@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import Current, PlannedCall, ResourceSpec
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import Current
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall, ResourceSpec
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.resource import resource_module
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST, MODULE
 

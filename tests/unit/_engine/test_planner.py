@@ -22,28 +22,29 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
     Record,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import (
     Current,
     Found,
     Missing,
+    Unreadable,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.drift import find_drift, list_owner_params
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import build_call, plan, predict_created
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record, predict_object
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.settling import (
+    find_failed_value,
+    find_transitional_field,
+    list_needed_fields,
+    list_settling_fields,
+)
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import (
     PlannedCall,
     ResourceSpec,
     StateTransition,
-    Unreadable,
-    build_call,
-    chain_plans,
-    find_drift,
-    find_failed_value,
-    find_transitional_field,
-    list_desired_tags,
-    list_needed_fields,
-    list_owner_params,
-    list_settling_fields,
-    plan,
-    predict_created,
     remember_uuid,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.reader import assume_record, predict_object
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.tags import list_desired_tags
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.chains import chain_plans
 from ansible_collections.virtinfra.manager.plugins.modules.vm import VM
 
 UUID = "a000000d000040008000000000000001"

@@ -22,13 +22,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls im
     is_removed_by_another,
     warn_of_second_delivery,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import (
     Current,
     Found,
     Missing,
-    PlannedCall,
     Unreadable,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
 
 from simulator.launch import Simulator

@@ -9,13 +9,11 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unsupported
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS, Record
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.jobs import SUCCEEDED, Job
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import (
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import (
     Current,
     Found,
     Missing,
-    PlannedCall,
     Predicted,
-    StateTransition,
     Unreadable,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results import (
@@ -30,6 +28,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results 
     format_predicted_job,
     format_record,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall, StateTransition
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
 from ansible_collections.virtinfra.manager.plugins.modules.host_nic_service import SERVICES
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST

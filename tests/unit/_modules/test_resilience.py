@@ -22,7 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     WaitTimeout,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.calls import Call, Refused, perform
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import PlannedCall
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall
 from ansible_collections.virtinfra.manager.plugins.module_utils._http import transport as _transport
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from conftest import FakeClock, client_of, reply_to

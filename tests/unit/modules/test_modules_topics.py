@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import Unsupported
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import Found, plan
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.current import Found
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.plan import plan
 from ansible_collections.virtinfra.manager.plugins.modules.sns_endpoint import ENDPOINTS
 
 from simulator.launch import Simulator

@@ -1,0 +1,173 @@
+"""The description of a type of object: how it is found, which calls change it, and what is planned for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from .._api.errors import VirtinfraError
+from .._api.operation import ABSENT, Parameter
+from .._api.operations import get_operation
+from .._api.records import Record, drop_null_references
+from .._api.resource_types import find_changed_types
+from .current import Current
+from .guards import Guard
+
+# Values of fields of a record.
+Values: TypeAlias = Mapping[str, "tuple[str, ...]"]
+NO_VALUES: Values = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class StateTransition:
+    """How an object reaches a value of the option ``state``: an operation gives ``record_field`` a target value.
+
+    The operation sets the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
+    fields of the record that must be stable before the call. ``settles`` are further fields, in addition to
+    ``record_field``, that must be stable before the state counts as reached. ``through`` is the value of
+    ``record_field`` that the object must have before the call. ``is_visible`` is False if no record shows whether the
+    call was made, for example a restart.
+    """
+
+    operation: str
+    record_field: str
+    target_values: tuple[str, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    settles: tuple[str, ...] = ()
+    through: str = ""
+    is_visible: bool = True
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A call to make, the record that is expected after it, and a warning to show.
+
+    ``expected`` is None if the object does not exist after the call: no further call is planned for it.
+    ``is_found_again`` is False if a later task with the same options does not find the object of the call.
+    ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
+    call once if it is in the first plan, and not at all if it is only in a later plan.
+    ``needs`` are fields of the record that must be stable before the call, in addition to those of its state
+    transition. ``must_reach`` are fields that must have their expected values after the call: if not, the task fails.
+    ``settles_before`` and ``settles_after`` are further values of the record that change without a call, before and
+    after this one. The task waits until they have changed.
+    """
+
+    operation: str
+    params: Record
+    expected: Record | None
+    warning: str = ""
+    is_visible: bool = True
+    is_found_again: bool = True
+    needs: tuple[str, ...] = ()
+    must_reach: tuple[str, ...] = ()
+    settles_before: Values = field(default_factory=dict)
+    settles_after: Values = field(default_factory=dict)
+
+    def expect(self, values: Record) -> PlannedCall:
+        """Return the call with values of fields that the object has after it, if it exists then."""
+        return self if self.expected is None else replace(self, expected={**self.expected, **values})
+
+
+Plan = Callable[["ResourceSpec", str, Record, Current], "list[PlannedCall]"]
+
+
+def remember_uuid(record: Record) -> Record:
+    """Return the uuid of a record, if it has one."""
+    return {"uuid": record["uuid"]} if record.get("uuid") else {}
+
+
+@dataclass(frozen=True)
+class ResourceSpec:
+    """The description of one type of object.
+
+    ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
+    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
+    the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
+    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
+    ``guards`` are those of the calls that lead to a state and affect other objects, by that state. ``remember`` returns
+    what later reads of an object that shall be absent need from the first record; it is added to the options.
+    ``plan_options`` are options (API names) that only ``plan`` uses. ``tagged_type`` is the type of the object in user
+    tags, empty if the module does not compare them.
+    ``find_refusal`` returns the failure with which the service would refuse a planned call, None if it would not. It
+    gets the call without null references, and the record that is expected before the call. ``complete_options`` returns
+    parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns the error
+    in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
+    ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
+    record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
+    ``renamed`` are the record's names for parameters whose operations do not know them.
+    """
+
+    record_type: str
+    result_key: str
+    find: Callable[[Any, Record], Record | None]
+    create: str | None = None
+    update: str | None = None
+    delete: str | None = None
+    transitions: Mapping[str, StateTransition] = field(default_factory=dict)
+    transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: tuple[str, ...] = ("uuid", "name")
+    find_refusal: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None] | None = None
+    complete_options: Callable[[Any, Record], Record] | None = None
+    find_reply_error: Callable[[Record], str | None] | None = None
+    plan_options: tuple[str, ...] = ()
+    tagged_type: str = ""
+    guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
+    remember: Callable[[Record], Record] = remember_uuid
+    plan: Plan | None = None
+    format_result: Callable[[Record | None], Record] | None = None
+    term: str = ""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def noun(self) -> str:
+        """The term for the object in messages."""
+        return self.term or self.result_key.replace("_", " ")
+
+    def choose_key(self, desired: Record) -> str | None:
+        """Return the option, by its API name, by which ``find`` selects the object."""
+        return next((key for key in self.keys if drop_null_references(desired).get(key)), None)
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """All operations that change the object."""
+        transitions = (transition.operation for transition in self.transitions.values())
+        names = (self.create, self.update, self.delete, *transitions)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types of its objects, by their names in the operations table."""
+        uuids = (get_operation(name).parameters.get("uuid") for name in self.operations)
+        selected = {uuid.refers_to for uuid in uuids if uuid and uuid.refers_to}
+        return frozenset(selected | (find_changed_types(get_operation(self.create)) if self.create else set()))
+
+    def get_guarded_operation(self, state: str) -> str | None:
+        """Return the operation that the guard of this state checks."""
+        if transition := self.transitions.get(state):
+            return transition.operation
+        return self.delete if state == ABSENT else None
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """The record's names for parameters of the operations, where these differ."""
+        rows = map(get_operation, self.operations)
+        parameters = [parameter for row in rows for parameter in row.parameters.values()]
+        return {**{parameter.name: parameter.field for parameter in parameters if parameter.field}, **self.renamed}
+
+    def rename(self, values: Mapping[str, Any]) -> Record:
+        """Return values with the names of parameters replaced by those of the record's fields."""
+        return {self.fields.get(name, name): value for name, value in values.items()}
+
+    @cached_property
+    def changeable(self) -> Mapping[str, Parameter]:
+        """The parameters of the update, by the record's names for them."""
+        return self.rename(get_parameters(self.update))
+
+
+def get_parameters(operation: str | None) -> Mapping[str, Parameter]:
+    return get_operation(operation).parameters if operation else {}
