@@ -41,9 +41,11 @@ class RoleSite:
         facts = [result.get("ansible_facts", {}).get(f"{role}_report", []) for result in played.results]
         return played.code, played.output, max(facts, key=len)
 
-    def play(self, play: Mapping[str, Any]) -> tuple[int, str]:
+    def play(self, play: Mapping[str, Any], *arguments: str) -> tuple[int, str]:
         """Run a play with the connection to the simulator, and return the exit code and the output."""
-        played = self._runner.playbook([{**self._runner.build_play(ignore_errors=False), **play}], (), self.environment)
+        played = self._runner.playbook(
+            [{**self._runner.build_play(ignore_errors=False), **play}], arguments, self.environment
+        )
         return played.code, played.output
 
     def start_role(self, role: str, **variables: Any) -> subprocess.Popen[bytes]:

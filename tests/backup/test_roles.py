@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -135,6 +136,27 @@ def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) ->
     assert calls[2:] == [("Disable", "vm-2"), ("Enable", "vm-3"), ("Disable", "vm-3"), ("Disable", "vm-1")]
     line = rf"vm-1: full of volume {slow['rootVolumeUuid']}: \d+% of 24.0 MiB, \d+(.\d)? (bytes|[KM]iB)/s"
     assert re.search(line, output), output
+
+
+def test_two_movers_copy_into_one_repository(site: RoleSite, tmp_path: Path) -> None:
+    """Each its share, while a third one cannot be reached."""
+    inventory = tmp_path / "movers.yml"
+    local = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+    gone = {"ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1}
+    inventory.write_text(yaml.safe_dump({"movers": {"hosts": {"gone": gone, "m1": local, "m2": local}}}))
+    for number, vm in enumerate(site.sim.records("vm")):
+        site.sim.change("vm", vm["uuid"], hostUuid=site.sim.records("host")[number % 2]["uuid"])
+    given = {"query": ["name~=vm-%"], "repository": str(site.repository), "min_free_percent": 0}
+    play = {
+        "hosts": "movers",
+        "roles": ["virtinfra.manager.vm_backup"],
+        "vars": {f"vm_backup_{name}": value for name, value in given.items()},
+    }
+    for outcome in ("full", "incremental"):
+        code, output = site.play(play, "-i", str(inventory))
+        assert (code, output.count("changed: [m")) == (0, 2), output
+        assert re.search(rf'"{outcome} +3"', output), output
+    assert list((site.repository / ".runs").glob("*.json")) == []
 
 
 def test_stopped_vms_are_copied_through_exports(site: RoleSite) -> None:
