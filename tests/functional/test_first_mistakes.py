@@ -119,6 +119,17 @@ MODULES = {
     "host in another cluster": Mistake(
         "kvm_host", {"name": "host-1", "cluster": "cluster-2"}, ("cluster-1", "cluster-2")
     ),
+    "prefix in a path": Mistake(
+        "api",
+        {"path": "/service/v1/hosts", "method": "GET"},
+        ("path must be without path_prefix: v1/hosts, not /service/v1/hosts",),
+    ),
+    "field of another object": Mistake(
+        "host_info", {"query": ["cluster.nam=cluster-1"]}, ("ClusterInventory has no field nam. Did you mean name?",)
+    ),
+    "type in the plural, without a token": Mistake(
+        "resource_info", {"resource_type": "Hosts"}, ("did you mean host?",), connection={"api_token": None}
+    ),
     "type in the plural": Mistake("resource_info", {"resource_type": "vms"}, ("Did you mean vm?",)),
     "VM that an earlier task would create": Mistake(
         "vm_nic", {"vm": "later", "l3_network": "l3-1"}, ("when: not ansible_check_mode",), check=True
@@ -161,6 +172,12 @@ INVENTORIES = {
     ),
     "user tags without the option": Mistake(
         "vms", {"keyed_groups": [{"key": "virtinfra_user_tags"}]}, ("virtinfra_user_tags needs user_tags: true.",)
+    ),
+    "misspelt variable in a test of core": Mistake(
+        "vms", {"groups": {"web": "virtinfra_nam is match('web')"}}, ("Did you mean virtinfra_name?",)
+    ),
+    "variable that nothing resembles": Mistake(
+        "vms", {"include": "virtinfra_power == 'on'"}, ("no host has a variable virtinfra_power.",), ("Did you mean",)
     ),
     "misspelt variable": Mistake(
         "vms", {"groups": {"prod": "'prod' in virtinfra_tags"}}, ("groups: prod", "Did you mean virtinfra_user_tags?")
@@ -237,6 +254,12 @@ ROLES = {
             "site_shutdown_hosts": False,
         },
         ("These groups have no VM: web.", "site_shutdown_allow_empty"),
+    ),
+    "list without quotes on the command line": Mistake(
+        "vm_snapshots",
+        {"vm_snapshots_query": "[state=Running]"},
+        ("vm_snapshots_query must be a list", "-e vm_snapshots_query=a,b"),
+        ("Expecting value",),
     ),
     "power of an empty list": Mistake(
         "vm_power",

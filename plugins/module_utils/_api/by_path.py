@@ -24,6 +24,9 @@ def choose_by_path(
     relative = path.strip("/").removeprefix("v1/")
     if any(character.isspace() for character in path):
         raise InvalidOptions(f"path {path!r} must be a path such as v1/volumes/data")
+    prefix, separator, rest = path.strip("/").partition("v1/")
+    if prefix.endswith("/") and separator:
+        raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
     known = find_action(method, relative, operation.body_key)
     if (known and known.is_public) or any(row.is_public and row.path == relative for row in OPERATIONS.values()):

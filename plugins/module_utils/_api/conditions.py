@@ -53,6 +53,15 @@ _FIELDS_ELSEWHERE = {
     **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
 }
 
+# The records of other objects that conditions name by a field and a dot.
+_RECORDS_ELSEWHERE = {
+    "cluster": "ClusterInventory",
+    "host": "HostInventory",
+    "vmInstance": "VmInstanceInventory",
+    "vmNics": "VmNicInventory",
+    "zone": "ZoneInventory",
+}
+
 # How many records a message about a wait names.
 MAX_PENDING = 5
 
@@ -414,6 +423,9 @@ def _check_operator(text: str, operator: str, value: str) -> None:
 def _check_field(text: str, field: str, record_type: str) -> None:
     if field.split() != [field]:
         raise InvalidOptions(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
+    owner, dot, member = field.rpartition(".")
+    if dot and owner in _RECORDS_ELSEWHERE:
+        record_type, field = _RECORDS_ELSEWHERE[owner], member
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return

@@ -100,6 +100,7 @@ _OTHER_WORDS = {
 _REMARKS = {
     "become": "become is a keyword of the task, beside the module.",
     "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
+    **dict.fromkeys(("network", "networks", "nic", "nics"), "virtinfra.manager.vm_nic manages NICs."),
     "snapshot": "virtinfra.manager.vm_snapshot_group takes snapshots.",
     "snapshots": "virtinfra.manager.vm_snapshot_group takes snapshots.",
 }
@@ -109,6 +110,9 @@ _SHARED = {*CONNECTION, *WAIT, *TAGS}
 
 # The similarity from which a name counts as a misspelling.
 _MISSPELT = 0.8
+
+# The similarity below which a name has nothing to do with another.
+_SIMILAR = 0.65
 
 # The endings of names that refer to another object, as in vm_name.
 _IDENTIFYING = ("id", "name", "uuid")
@@ -138,7 +142,14 @@ def check_names(specs: Mapping[str, Any], names: Iterable[str], place: str = "",
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
         place = f"{place.rstrip('.')}: " if place else ""
-        raise InvalidOptions(f"{place}there is no option {unknown}.{suggest_option(str(unknown), known, record_type)}")
+        hint = _suggest_choice(str(unknown), specs) or suggest_option(str(unknown), known, record_type)
+        raise InvalidOptions(f"{place}there is no option {unknown}.{hint}")
+
+
+def _suggest_choice(name: str, specs: Mapping[str, Any]) -> str:
+    """Return a sentence, and a space before it, with the option that has the name as a value; empty if none has."""
+    meant = next((option for option, spec in specs.items() if name in spec.get("choices", ())), None)
+    return f" Did you mean {meant}: {name}?" if meant else ""
 
 
 def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> str:
@@ -168,11 +179,11 @@ def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> st
         return f" Did you mean {meant}?"
     if hint := suggest_name(name, shared, _MISSPELT):
         return hint
-    if meant := _find_by_part(name, shared):
+    if name not in _IDENTIFYING and (meant := _find_by_part(name, shared)):
         return f" Did you mean {meant}?"
     if name in _REMARKS:
         return f" {_REMARKS[name]}"
-    return suggest_name(name, own) or _list_options(own, shared)
+    return suggest_name(name, own, _SIMILAR) or _list_options(own, shared)
 
 
 def _find_by_word(name: str, options: Container[str]) -> str | None:

@@ -29,7 +29,7 @@ from .._api.records import (
     to_snake_case,
 )
 from .._api.references import format_option_name
-from .._api.resource_types import RESOURCE_TYPES
+from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES
 from .._client.client import Client
 from .._client.jobs import WaitPolicy
 from .._client.lists import (
@@ -233,7 +233,8 @@ class Listing(NamedTuple):
 
     def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         if self.operation is None:
-            raise Unsupported(f"no query is known for the resource type {self.cursor}")
+            hint = suggest_name(str(self.cursor), LISTED_TYPES).strip().replace("Did", "did")
+            raise Unsupported(f"no query is known for the resource type {self.cursor}{f' ({hint})' if hint else ''}")
         equal, limit = self._select_equalities(desired), self._choose_limit(desired)
         conditions: list[str] = []
         local_conditions: list[Condition] = []

@@ -25,7 +25,6 @@ OPTIONS_OF_VALUES = {
     "primaryStorages": "primary_storages",
 }
 
-
 # The members of an entry of keyed_groups, of which core ignores others.
 KEYED = ("key", "prefix", "separator", "parent_group", "default_value", "trailing_separator")
 
@@ -100,8 +99,13 @@ def _check_option(plugin: Any, place: _Place, name: str, field: str) -> None:
 
 def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str:
     """Return sentences that say what the user probably meant."""
-    affixed = f"{plugin.get_option('hostvars_prefix')}{name}{plugin.get_option('hostvars_suffix')}"
-    hint = f" Did you mean {affixed}?" if affixed in known else suggest_name(name, known)
+    prefix = plugin.get_option("hostvars_prefix")
+    affixed = f"{prefix}{name}{plugin.get_option('hostvars_suffix')}"
+    # All variables of hosts have the prefix, so it says nothing about what was meant.
+    beginning = prefix if name.startswith(prefix) else ""
+    ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]
+    similar = suggest_name(name.removeprefix(beginning), ends).replace("mean ", f"mean {beginning}")
+    hint = f" Did you mean {affixed}?" if affixed in known else similar
     if not hint and str(source).strip() == name:
         return f""" To give the text {name}, write "'{name}'", with both kinds of quotes."""
     return hint or f" Where a variable may be missing, write {name} | default('')."

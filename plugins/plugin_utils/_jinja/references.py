@@ -62,6 +62,11 @@ def find_required_names(source: Any) -> set[str]:
         return set()
     try:
         tree = _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
+        # An expression with a filter or a test that Jinja does not know, such as those of core, would not be valid.
+        for node in tree.find_all(nodes.Filter):
+            _ENVIRONMENT.filters.setdefault(node.name, str)
+        for node in tree.find_all(nodes.Test):
+            _ENVIRONMENT.tests.setdefault(node.name, bool)
         return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS
     except TemplateError:
         return set()

@@ -233,7 +233,10 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
     if value.strip().startswith(("[", "{")):
         try:
             return json.loads(value)
-        except ValueError as error:
-            raise InvalidOptions(f"{name} must be a list, and its text is not JSON: {error}") from None
+        except ValueError:
+            raise InvalidOptions(
+                f"{name} must be a list, and its text is not JSON, which needs quotes:"
+                f""" -e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""
+            ) from None
     separator = r"\n" if "\n" in value else ","
     return [item.strip() for item in re.split(separator, value) if item.strip()]
