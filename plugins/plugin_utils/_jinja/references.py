@@ -52,6 +52,11 @@ def find_names(texts: Iterable[str]) -> set[str]:
     return names
 
 
+def _ignore(dummy: Any) -> bool:
+    """Stand for a filter or a test, which is never called."""
+    return False
+
+
 def find_required_names(source: Any) -> set[str]:
     """Return the variables without which an expression fails.
 
@@ -63,10 +68,10 @@ def find_required_names(source: Any) -> set[str]:
     try:
         tree = _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
         # An expression with a filter or a test that Jinja does not know, such as those of core, would not be valid.
-        for node in tree.find_all(nodes.Filter):
-            _ENVIRONMENT.filters.setdefault(node.name, str)
-        for node in tree.find_all(nodes.Test):
-            _ENVIRONMENT.tests.setdefault(node.name, bool)
+        for filtered in tree.find_all(nodes.Filter):
+            _ENVIRONMENT.filters.setdefault(filtered.name, _ignore)
+        for tested in tree.find_all(nodes.Test):
+            _ENVIRONMENT.tests.setdefault(tested.name, _ignore)
         return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS
     except TemplateError:
         return set()
