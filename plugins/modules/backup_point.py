@@ -146,10 +146,14 @@ options:
     elements: str
   proof:
     description:
-      - What was proved, with O(state=proved). A file C(proved.json) beside the manifest of the point gets it, and the
-        time. M(virtinfra.manager.backup_point_info) returns it.
+      - What was proved, with O(state=proved). A file C(proved.json) beside the manifest of the point gets it.
+        M(virtinfra.manager.backup_point_info) returns it.
     type: dict
     suboptions:
+      time:
+        description: When it was proved, in UTC, such as V(2026-11-28T03:15:00Z).
+        type: str
+        required: true
       level:
         description:
           - V(checked), all files are sound. V(ran), a VM with the volumes of the point was seen running. V(answered),
@@ -204,6 +208,7 @@ EXAMPLES = r"""
     vm_uuid: "{{ vms[0].uuid }}"
     points: [20261127T021500Z]
     proof:
+      time: "2026-11-28T03:15:00Z"
       level: ran
       restore_seconds: 95
     state: proved
@@ -370,6 +375,7 @@ MODULE = MoverModule(
         "proof": {
             "type": "dict",
             "options": {
+                "time": {"type": "str", "required": True},
                 "level": {"type": "str", "choices": ["checked", "ran", "answered"], "required": True},
                 "restore_seconds": {"type": "int"},
                 "watched_seconds": {"type": "int"},

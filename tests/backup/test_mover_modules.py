@@ -269,6 +269,11 @@ def test_options_that_are_refused(tmp_path: Path, mover: Mover) -> None:
         ({"vm": vm, "volumes": []}, "volumes is empty"),
         ({"vm": {"uuid": "../.."}, "volumes": [{}]}, "must have a uuid"),
         ({"vm_uuid": "1" * 32, "state": "absent"}, "any of the following are missing: keep, points"),
+        ({"vm_uuid": "1" * 32, "state": "proved", "points": ["1"]}, "all of the following are missing: proof"),
+        (
+            {"vm_uuid": "1" * 32, "state": "proved", "points": ["1"], "proof": {"time": "now", "level": "ran"}},
+            "has no point 1",
+        ),
         ({"vm_uuid": "..", "state": "absent", "keep": {"last": 1}}, "must have a uuid"),
         ({"vm": vm, "volumes": [{}], "min_free_percent": 100}, "min_free_percent must be from 0 to 99"),
     )
@@ -289,10 +294,13 @@ def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
     site.vm.write(0, 0, MIB)
     with site.vm.opened() as infos:
         variables = {"vms": [site.vm.record], "session": {"volume_cbt_backup_infos": infos}}
-        examples = load_examples("backup_point", site, restored)
+        *examples, proving = load_examples("backup_point", site, restored)
         run = mover.play(*examples, *examples, variables=variables)
     assert [result["changed"] for result in run.results] == [True, *[False] * 5], run.output
     assert len(site.stamps) == 1
+    proving = json.loads(json.dumps(proving).replace("20261127T021500Z", site.stamps[0]))
+    run = mover.play(proving, proving, variables=variables)
+    assert [result["changed"] for result in run.results] == [True, False], run.output
     others = (load_examples(name, site, restored) for name in ("backup_run", "backup_point_info"))
     run = mover.play(*itertools.chain(*others), variables=variables)
     outcomes = [(played.status, played.result["changed"]) for played in run]

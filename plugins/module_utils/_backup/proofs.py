@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timezone
 from typing import Any
 
 from .failures import BackupFailure
@@ -25,15 +24,16 @@ def read_proof(folder: VmFolder, stamp: str) -> dict[str, Any] | None:
     return None
 
 
-def write_proof(folder: VmFolder, stamp: str, proof: Mapping[str, Any], predict: bool) -> dict[str, Any]:
-    """Note that a point was proved now, and return the proof. Raise BackupFailure if there is no such point."""
+def write_proof(folder: VmFolder, stamp: str, proof: Mapping[str, Any], predict: bool) -> bool:
+    """Note what was proved of a point, and return whether this is new. Raise BackupFailure without the point."""
     if not is_stamp(stamp) or stamp not in folder.list_stamps():
         raise BackupFailure(f"{folder.path} has no point {stamp}")
-    noted = {"time": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), **proof}
+    if read_proof(folder, stamp) == proof:
+        return False
     if not predict:
         path = folder.path / stamp / FILE
         new = path.with_suffix(".new")
-        write_private_file(new, json.dumps(noted, indent=1, sort_keys=True) + "\n")
+        write_private_file(new, json.dumps(proof, indent=1, sort_keys=True) + "\n")
         new.replace(path)
         sync_folder(path.parent)
-    return noted
+    return True

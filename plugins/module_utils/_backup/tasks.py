@@ -25,7 +25,7 @@ def run_backup_point(params: Params, predict: bool, qemu: QemuImg) -> dict[str, 
     keep = params["keep"] or {}
     repository, warnings = _open_repository(params, predict)
     if params["state"] == "proved":
-        return _note_proof(repository, params, predict)
+        return {**_note_proof(repository, params, predict), "warnings": warnings}
     if params["state"] == "present":
         outcome = back_up(repository, _build_backup_task(params, keep), qemu, predict)
     else:
@@ -40,10 +40,9 @@ def _note_proof(repository: Repository, params: Params, predict: bool) -> dict[s
     """Note that points were proved."""
     folder = repository.vm(params["vm_uuid"] or params["vm"].get("uuid"))
     proof = {name: value for name, value in params["proof"].items() if value is not None}
-    for stamp in params["points"]:
-        write_proof(folder, stamp, proof, predict)
+    noted = [write_proof(folder, stamp, proof, predict) for stamp in params["points"]]
     nothing: dict[str, Any] = {"point": None, "kept": [], "kept_as_bases": [], "deleted": [], "problems": []}
-    return {"changed": bool(params["points"]), **nothing}
+    return {"changed": any(noted), **nothing}
 
 
 def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:

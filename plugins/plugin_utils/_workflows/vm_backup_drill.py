@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from posixpath import normpath
 from typing import Any
 from uuid import uuid4
@@ -76,7 +77,7 @@ def plan(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     run = str(uuid4())
     items = [_plan_item(site, point, run, settings) for point in chosen]
     ended = list_ended({"others": listed["runs"]})
-    taken = {"run": run, "owner": describe_owner(settings.timeout + SILENCE), "ended": ended}
+    taken = {"run": run, "owner": describe_owner(settings.timeout + settings.watch + SILENCE), "ended": ended}
     uuids = [LOCK, *(item["vm_uuid"] for item in items), *(item["uuid"] for item in items)]
     known = {"repository": settings.repository, "rate_limit": settings.rate_limit, "run": run}
     checks = [{**known, **{name: item[name] for name in ("vm_uuid", "point", "sources")}} for item in items]
@@ -399,7 +400,8 @@ def build_proof(item: Record) -> Record | None:
     if item["problem"]:
         return None
     proof = {name: item[name] for name in ("restore_seconds", "watched_seconds") if name in item}
-    return {"vm_uuid": item["vm_uuid"], "point": item["point"], "proof": {"level": find_level(item), **proof}}
+    proof |= {"level": find_level(item), "time": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {"vm_uuid": item["vm_uuid"], "point": item["point"], "proof": proof}
 
 
 def find_level(item: Record) -> str:

@@ -94,6 +94,7 @@ def test_a_drill_from_its_plan_to_its_end(service: Simulator, work: WorkflowRunn
     ended = step(work, "end", {**known, "begun": begun.result, "written": write(begun)})
     assert ended.calls[:4] == ["UnexportNbdVolumes"] * 2 + ["StartVmInstance"] * 2
     proofs = ended.result["next"]["proofs"]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", proof["proof"].pop("time")) for proof in proofs)
     assert [proof["proof"] for proof in proofs] == [{"level": "ran", "restore_seconds": 7, "watched_seconds": 0}] * 2
     noted: list[dict[str, Any]] = [{"changed": True}, {"failed": True, "msg": "no space."}]
     reported = step(work, "report", {"plan": known["plan"], **ended.result["next"], "noted": noted})
