@@ -55,7 +55,7 @@ def _abbreviate(value: Any) -> str:
 def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:
     """Return the members of a reply in addition to the record: further values, and records of another type."""
     row = get_operation(operation)
-    extras = {name: reply.get(name, []) for name in row.extra_results}
+    extras = {name: reply.get(name, []) for name in row.extra_results if name not in resource.hidden_replies}
     record_type, records = row.record, row.get_records(reply)
     if record_type != resource.record_type and isinstance(records, list):
         extras["records"] = [complete_record(record_type, record) for record in records if isinstance(record, dict)]

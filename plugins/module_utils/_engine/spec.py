@@ -98,7 +98,8 @@ class ResourceSpec:
     in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
     ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
     record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
-    ``renamed`` are the record's names for parameters whose operations do not know them.
+    ``renamed`` are the record's names for parameters whose operations do not know them. ``hidden_replies`` are members
+    of replies that the result does not have.
     """
 
     record_type: str
@@ -122,6 +123,7 @@ class ResourceSpec:
     format_result: Callable[[Record | None], Record] | None = None
     term: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
+    hidden_replies: tuple[str, ...] = ()
 
     @property
     def noun(self) -> str:

@@ -121,6 +121,7 @@ def test_new_vm_reaches_each_state(sim: Simulator, run: ModuleRunner, state: str
 
 def test_clone_of_a_vm_gets_its_own_size(sim: Simulator, run: ModuleRunner) -> None:
     ran = play(run, {"name": "copy", "state": "running", "clone_from": "vm-1", "cpu": 8, "memory": "16G"})
+    assert ran.result.keys() == run("vm", {"name": "copy"}).result.keys()
     assert ran.calls[-3:] == ["CloneVmInstance", "UpdateVmInstance", "StartVmInstance"]
     (vm,) = vms_named(sim, "copy")
     assert (vm["state"], vm["cpuNum"], vm["memorySize"]) == ("Running", 8, 16 * GIB)
