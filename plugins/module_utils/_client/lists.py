@@ -37,6 +37,9 @@ MAX_LIST_ATTEMPTS = 5
 # The maximum number of requests for one list: 20 million records in pages of 1000. A larger total counts as an error.
 MAX_PAGES = 20_000
 
+# After how many seconds a line of progress is shown, each time.
+PROGRESS_INTERVAL = 5.0
+
 
 Item = TypeVar("Item")
 
@@ -139,11 +142,15 @@ def paginate(
     operation = get_operation(name)
     size = page_size if limit is None else min(page_size, limit)
     params = {**params, "sort": operation.order, "replyWithCount": True, "limit": size}
-    completeness = Completeness(limit)
+    completeness, hooks = Completeness(limit), client.hooks
+    next_progress = hooks.clock.monotonic() + PROGRESS_INTERVAL
     for dummy in range(MAX_LIST_ATTEMPTS):
         completeness.restart()
         for records, total in _read_pages(client, operation, params, connections, limit, view):
             new = completeness.add(records, total)
+            if hooks.clock.monotonic() >= next_progress:
+                hooks.show_progress(f"{name}: {completeness.count} of {total or 'more'} records")
+                next_progress = hooks.clock.monotonic() + PROGRESS_INTERVAL
             if new:
                 yield new, total
             elif completeness.is_steady:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +69,9 @@ class ServiceReader:
             self._plugin.warn(f"{reason}. The {self._noun} of this service are missing (on_failure: skip).")
         return completed, entries
 
+    def _show_progress(self, line: str) -> None:
+        self._plugin.display.display(line, stderr=True)
+
     def _read(self, service: Service, cache: ServiceCache | None) -> tuple[ServiceData, list[HostEntry]]:
         """Return the data of a service and its entries, from the cache if these records have not expired."""
         known = cache.records if cache and self._timeout is not None else None
@@ -75,7 +79,13 @@ class ServiceReader:
             return self._convert(service, known)
         records: list[Record] = []
         entries: list[HostEntry] = []
-        hooks = Hooks(service.connection.create_masker(), on_request=self._plugin.display.vvv, new_store=FileStore)
+        hooks = Hooks(
+            service.connection.create_masker(),
+            # Programs read standard output, and nobody reads a line of progress without a terminal.
+            on_progress=self._show_progress if sys.stderr.isatty() else None,
+            on_request=self._plugin.display.vvv,
+            new_store=FileStore,
+        )
         with open_client(service.connection, READ_AND_MASK, hooks) as client:
             data = ServiceData(_name(service), self._plugin.fetch_related(client, service))
             create_entry = self._plugin.create_entry_factory(self._hostvars, data)
