@@ -104,10 +104,11 @@ cbt_task:
   returned: success
   type: dict
   sample: >-
-    {uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3, create_date: 'Jan 6, 2024 4:52:16
-    AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running, resource_refs: [{resource_type: VmInstanceVO}],
-    vm_instance_uuid: a0000004000040008000000000000003, vm_instance_name: vm-1, resource_uuids:
-    [a0000004000040008000000000000003], resource_names: [vm-1], tags: [production]}
+    {uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3,
+     create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM, status: Running,
+     resource_refs: [{resource_type: VmInstanceVO}], vm_instance_uuid: a0000004000040008000000000000003,
+     vm_instance_name: vm-1, resource_uuids: [a0000004000040008000000000000003], resource_names: [vm-1],
+     tags: [production]}
 scratch_volumes:
   description:
     - The uuids of the scratch volumes of the open session. Null if the service does not show them, and in check mode if
@@ -143,19 +144,20 @@ volume_cbt_backup_infos:
   type: list
   elements: dict
   sample:
-    [{volume: {volume_uuid: a0000007000040008000000000000009, install_path:
-    /storage/volumes/a0000007000040008000000000000009.qcow2, device_id: 0, device_type: file}, bitmap_name:
-    bitmap-00000009, bitmap_base64: Yml0bWFwLTAwMDAwMDA5, target: drive-virtio-disk0, scratch_node_name:
-    scratch-00000009, metadata: '{}', nbd_server: 192.0.2.10, nbd_port: 10809, mode: full}]
+    [{volume:
+        {volume_uuid: a0000007000040008000000000000009,
+         install_path: /storage/volumes/a0000007000040008000000000000009.qcow2, device_id: 0, device_type: file},
+      bitmap_name: bitmap-00000009, bitmap_base64: Yml0bWFwLTAwMDAwMDA5, target: drive-virtio-disk0,
+      scratch_node_name: scratch-00000009, metadata: '{}', nbd_server: 192.0.2.10, nbd_port: 10809, mode: full}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
   sample: >-
-    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
-    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
-    running}
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
+     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1,
+     state: running}
 """
 
 from ..module_utils._python import check_python

@@ -125,17 +125,17 @@ records:
   type: list
   elements: dict
   sample:
-    [{id: 7, interface_uuid: a0000009000040008000000000000002, interface_name: eth0, vlan_id: 0, create_date: 'Jan 6,
-    2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', service_type: ManagementNetwork}]
+    [{id: 7, interface_uuid: a0000009000040008000000000000002, interface_name: eth0, vlan_id: 0,
+      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM, service_type: ManagementNetwork}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
   returned: when O(wait=false) starts a call, and in a failure when a job may still be running
   type: dict
   sample: >-
-    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, location:
-    /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1, state:
-    running}
+    {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
+     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: host host-1,
+     state: running}
 """
 
 

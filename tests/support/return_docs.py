@@ -336,10 +336,42 @@ def format_sample(fields: Fields, is_list: bool, indent: int) -> Iterator[str]:
     """
     record = build_sample(fields)
     sample = [record] if is_list else record
-    text = yaml.safe_dump(sample, default_flow_style=True, width=10**6, sort_keys=False).strip()
     yield f"{' ' * indent}sample:{'' if is_list else ' >-'}"
-    lines = textwrap.wrap(text, WIDTH - indent - 2, break_on_hyphens=False, break_long_words=False)
-    yield from (f"{' ' * (indent + 2)}{line}" for line in lines)
+    yield from (f"{' ' * (indent + 2)}{line}" for line in _wrap_flow(sample, WIDTH - indent - 2))
+
+
+def _wrap_flow(value: Any, width: int) -> list[str]:
+    """Return the lines of a value in YAML's flow style, each member below the first one, as yamllint demands."""
+    text = _dump_flow(value)
+    if len(text) <= width or not isinstance(value, (dict, list)):
+        return [text]
+    members = value.items() if isinstance(value, dict) else [("", item) for item in value]
+    lines: list[str] = []
+    for name, member in members:
+        key = f"{name}: " if name else ""
+        text = f"{key}{_dump_flow(member)}"
+        if len(text) <= width - 2:
+            if lines and len(lines[-1]) + len(text) + 4 <= width:
+                lines[-1] += f", {text}"
+                continue
+            block = [text]
+        elif key:
+            block = [key.rstrip(), *(f"  {line}" for line in _wrap_flow(member, width - 4))]
+        else:
+            block = _wrap_flow(member, width - 2)
+        if lines:
+            lines[-1] += ","
+        lines.extend(block)
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    lines[0], lines[-1] = f"{opening}{lines[0]}", f"{lines[-1]}{closing}"
+    return [lines[0], *(f" {line}" for line in lines[1:])]
+
+
+def _dump_flow(value: Any) -> str:
+    """Return a value in YAML's flow style, in one line."""
+    return (
+        str(yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)).removesuffix("...\n").strip()
+    )
 
 
 def _join(names: Sequence[str]) -> str:
