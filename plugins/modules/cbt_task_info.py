@@ -60,7 +60,7 @@ cbt_tasks:
   elements: dict
   sample:
     [{uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3,
-      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM, status: Running,
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running,
       resource_refs: [{resource_type: VmInstanceVO}], vm_instance_uuid: a0000004000040008000000000000003,
       vm_instance_name: vm-1, resource_uuids: [a0000004000040008000000000000003], resource_names: [vm-1]}]
 total:

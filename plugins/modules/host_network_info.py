@@ -71,11 +71,11 @@ hosts:
       elements: dict
       sample:
         [{uuid: a000000a000040008000000000000001, host_uuid: a0000003000040008000000000000001, bonding_name: bond0,
-          mode: 802.3ad, xmit_hash_policy: layer2+3, mii_status: up, mac: fa:12:00:00:00:03, ip_addresses: [10.0.1.11],
-          miimon: 100, all_slaves_active: true, create_date: Jan 6, 2024 4:52:16 AM,
-          last_op_date: Jan 6, 2024 4:52:16 AM,
+          mode: 802.3ad, xmit_hash_policy: layer2+3, mii_status: up, mac: 'fa:12:00:00:00:03',
+          ip_addresses: [10.0.1.11], miimon: 100, all_slaves_active: true, create_date: 'Jan 6, 2024 4:52:16 AM',
+          last_op_date: 'Jan 6, 2024 4:52:16 AM',
           slaves:
-            [{uuid: a0000009000040008000000000000003, interface_name: eth2, mac: fa:12:00:00:00:03,
+            [{uuid: a0000009000040008000000000000003, interface_name: eth2, mac: 'fa:12:00:00:00:03',
               pci_device_address: '0000:03:00.0', interface_type: noMaster, speed: 10000, slave_active: true,
               carrier_active: true, ip_addresses: [10.0.0.11]}]}]
     nics:
@@ -86,10 +86,10 @@ hosts:
       elements: dict
       sample:
         [{uuid: a0000009000040008000000000000003, host_uuid: a0000003000040008000000000000001,
-          bonding_uuid: a000000a000040008000000000000001, interface_name: eth2, mac: fa:12:00:00:00:03,
+          bonding_uuid: a000000a000040008000000000000001, interface_name: eth2, mac: 'fa:12:00:00:00:03',
           pci_device_address: '0000:03:00.0', interface_type: noMaster, speed: 10000, slave_active: true,
-          carrier_active: true, ip_addresses: [10.0.0.11], create_date: Jan 6, 2024 4:52:16 AM,
-          last_op_date: Jan 6, 2024 4:52:16 AM}]
+          carrier_active: true, ip_addresses: [10.0.0.11], create_date: 'Jan 6, 2024 4:52:16 AM',
+          last_op_date: 'Jan 6, 2024 4:52:16 AM'}]
     msg:
       description: Why the host could not be queried, as one sentence. Null on success.
       type: str

@@ -72,10 +72,10 @@ candidate_nics:
   elements: dict
   sample:
     [{uuid: a0000009000040008000000000000003, host_uuid: a0000003000040008000000000000001, host_name: host-1,
-      bonding_uuid: a000000a000040008000000000000001, interface_name: eth2, mac: fa:12:00:00:00:03,
+      bonding_uuid: a000000a000040008000000000000001, interface_name: eth2, mac: 'fa:12:00:00:00:03',
       pci_device_address: '0000:03:00.0', interface_type: noMaster, speed: 10000, slave_active: true,
-      carrier_active: true, ip_addresses: [10.0.0.11], create_date: Jan 6, 2024 4:52:16 AM,
-      last_op_date: Jan 6, 2024 4:52:16 AM, gateway: 10.0.0.1, call_back_ip: 10.0.0.2, offload_status: 'Off',
+      carrier_active: true, ip_addresses: [10.0.0.11], create_date: 'Jan 6, 2024 4:52:16 AM',
+      last_op_date: 'Jan 6, 2024 4:52:16 AM', gateway: 10.0.0.1, call_back_ip: 10.0.0.2, offload_status: 'Off',
       description: port eth0}]
 """
 

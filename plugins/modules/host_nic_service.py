@@ -126,7 +126,7 @@ records:
   elements: dict
   sample:
     [{id: 7, interface_uuid: a0000009000040008000000000000002, interface_name: eth0, vlan_id: 0,
-      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM, service_type: ManagementNetwork}]
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', service_type: ManagementNetwork}]
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).

@@ -51,7 +51,7 @@ primary_storages:
       zone_uuid: a0000001000040008000000000000001, url: /storage/ps-1, description: primary storage 1, state: Enabled,
       status: Connected, mount_path: /storage/ps-1, total_capacity: 10995116277760, available_capacity: 8796093022208,
       total_physical_capacity: 10995116277760, available_physical_capacity: 9663676416000,
-      system_used_capacity: 21474836480, create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM,
+      system_used_capacity: 21474836480, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
       attached_cluster_uuids: [a0000002000040008000000000000001]}]
 total:
   description: The number of matching primary storages, including those beyond O(limit).

@@ -62,10 +62,10 @@ endpoints:
   type: list
   elements: dict
   sample:
-    [{uuid: a000000d000040008000000000000003, name: operators, type: WorkChat, url: https://chat.example.com/********,
-      at_all: false, at_person_user_ids: [user-1], description: alarms of the operators, state: Enabled,
-      platform_uuid: a000000c000040008000000000000003, create_date: Jan 6, 2024 4:52:16 AM,
-      last_op_date: Jan 6, 2024 4:52:16 AM,
+    [{uuid: a000000d000040008000000000000003, name: operators, type: WorkChat,
+      url: 'https://chat.example.com/********', at_all: false, at_person_user_ids: [user-1],
+      description: alarms of the operators, state: Enabled, platform_uuid: a000000c000040008000000000000003,
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
       platform:
         {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat,
          description: traps of the data centre, state: Enabled, snmp_address: 192.0.2.50, snmp_port: 1162},

@@ -115,7 +115,7 @@ platform:
   type: dict
   sample: >-
     {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat, description: traps of the data centre,
-     create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM, state: Enabled,
+     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Enabled,
      snmp_address: 192.0.2.50, snmp_port: 1162, tags: [production]}
 also_removed:
   description: The endpoints that are removed with the platform.

@@ -105,7 +105,7 @@ person:
   type: dict
   sample: >-
     {uuid: a000000f000040008000000000000001, user_id: user-1, endpoint_uuid: a000000d000040008000000000000002,
-     endpoint_name: snmp-endpoint-1, create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM,
+     endpoint_name: snmp-endpoint-1, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
      remark: on call}
 job:
   description:

@@ -49,7 +49,7 @@ subscribers:
   sample:
     [{topic_uuid: a000000e000040008000000000000001, topic_name: topic-1,
       endpoint_uuid: a000000d000040008000000000000001, endpoint_name: snmp-endpoint-1,
-      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM}]
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM'}]
 total:
   description: The number of matching subscribers, including those beyond O(limit).
   returned: success

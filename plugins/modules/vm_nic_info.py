@@ -70,9 +70,9 @@ nics:
   sample:
     [{uuid: a0000006000040008000000000000001, type: VNIC, vm_instance_uuid: a0000004000040008000000000000001,
       vm_instance_name: vm-1, l3_network_uuid: a0000005000040008000000000000001, l3_network_name: l3-1,
-      ip: 10.101.0.11, mac: fa:00:00:00:00:01, hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1,
+      ip: 10.101.0.11, mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1,
       meta_data: '{}', driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0,
-      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM,
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
       used_ips:
         [{uuid: a0000016000040008000000000000001, ip: 10.101.0.11, netmask: 255.255.0.0, gateway: 10.101.0.1,
           used_for: VM, ip_version: 4, ip_in_long: 174391307}]}]

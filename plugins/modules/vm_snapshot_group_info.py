@@ -55,7 +55,7 @@ snapshot_groups:
   elements: dict
   sample:
     [{uuid: a000000b000040008000000000000001, name: before-upgrade, description: before the upgrade of the database,
-      create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM,
+      create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
       vm_instance_uuid: a0000004000040008000000000000001, vm_instance_name: vm-1, snapshot_count: 2,
       volume_snapshot_refs: [{device_id: 0, snapshot_deleted: false}]}]
 total:

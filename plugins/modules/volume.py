@@ -126,8 +126,8 @@ volume:
      install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
      status: Ready, volume_qos: total=10485760, last_vm_instance_uuid: a0000004000040008000000000000001,
      size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable: false, encrypted: false,
-     create_date: Jan 6, 2024 4:52:16 AM, last_op_date: Jan 6, 2024 4:52:16 AM,
-     last_detach_date: Jan 6, 2024 4:52:16 AM, tags: [production]}
+     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+     last_detach_date: 'Jan 6, 2024 4:52:16 AM', tags: [production]}
 detached_from:
   description: The VM that has the volume no more, because it was deleted with O(force=true).
   returned: success and O(state=absent)

@@ -369,9 +369,8 @@ def _wrap_flow(value: Any, width: int) -> list[str]:
 
 def _dump_flow(value: Any) -> str:
     """Return a value in YAML's flow style, in one line."""
-    return (
-        str(yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)).removesuffix("...\n").strip()
-    )
+    # In a list, because more texts need quotes inside than outside a flow collection.
+    return str(yaml.safe_dump([value], default_flow_style=True, width=10**6, sort_keys=False)).strip()[1:-1]
 
 
 def _join(names: Sequence[str]) -> str:
