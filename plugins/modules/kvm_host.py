@@ -57,7 +57,7 @@ options:
     description: The description of the host.
     type: str
   cluster:
-    description: Its cluster, required to add a host.
+    description: Its cluster, by name or uuid, required to add a host.
     type: str
     aliases: [cluster_uuid]
   username:

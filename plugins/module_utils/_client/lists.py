@@ -148,7 +148,7 @@ def paginate(
         completeness.restart()
         for records, total in _read_pages(client, operation, params, connections, limit, view):
             new = completeness.add(records, total)
-            if hooks.clock.monotonic() >= next_progress:
+            if new and hooks.clock.monotonic() >= next_progress:
                 hooks.show_progress(f"{name}: {completeness.count} of {total or 'more'} records")
                 next_progress = hooks.clock.monotonic() + PROGRESS_INTERVAL
             if new:

@@ -133,14 +133,14 @@ class Exports:
         """End the exports of VMs, and take off the marks of those that have none any more."""
         objects = [self._describe(vm) for vm in vms]
         results = self._site.batch("cbt_volume_export", objects, self._settings.concurrency, state="absent")
+        # The API does not show what is exported: only a call that was made and has succeeded ends it.
         problems = {
-            vm[
-                "uuid"
-            ]: f"The exports of the VM could not be ended: {str(result['msg']).rstrip('.')}. Run the role again."
+            str(vm["uuid"]): f"The exports of the VM could not be ended: {_describe_end(result)}. Run the role again."
             for vm, result in zip(vms, results, strict=True)
-            if result["failed"]
+            if result["failed"] or not result["changed"]
         }
-        self._marks.take_off(mark for mark in marks if mark.object_uuid not in problems)
+        remaining = self._marks.take_off(mark for mark in marks if mark.object_uuid not in problems)
+        problems |= {uuid: f"The mark of the VM could not be taken off: {why}" for uuid, why in remaining.items()}
         return {vm["uuid"]: problems.get(vm["uuid"]) for vm in vms}
 
     def _describe(self, vm: Record) -> Record:
@@ -149,3 +149,8 @@ class Exports:
             volume["uuid"] for volume in list_copied(vm) if not is_excluded(volume, self._settings.exclude_volumes)
         ]
         return {"vm": vm["uuid"], "volumes": volumes}
+
+
+def _describe_end(result: Record) -> str:
+    """Return why exports may remain."""
+    return str(result["msg"]).rstrip(".") if result["failed"] else "nothing is known about the call"

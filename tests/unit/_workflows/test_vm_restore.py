@@ -66,12 +66,14 @@ def test_the_end_of_a_drill_reads_a_vm_once_after_each_call(service: Simulator, 
     """What it destroys is read again after the operations were tried, which took time."""
     run(work, {"name": "vm-1"}, name_suffix="-drill")
     ended = run(work, {"name": "vm-1"}, name_suffix="-drill", state="absent", expunge=True)
-    requests = [entry["operation"] for entry in ended.log if entry["operation"] != "poll"]
+    # Which VMs are templates is read once a second, however fast the machine is.
+    left_out = ("poll", "QueryTemplatedVmInstance")
+    requests = [entry["operation"] for entry in ended.log if entry["operation"] not in left_out]
     guarded = ["QueryCbtTask", "QueryVolumeSnapshotGroup"]
-    checked, again = ["QueryVmInstance", "QueryTemplatedVmInstance", "QueryVolume"], ["QueryVmInstance", "QueryVolume"]
+    checked = ["QueryVmInstance", "QueryVolume"]
     tried = ["DeleteDataVolume", "ExpungeDataVolume", "ExpungeVmInstance"]
     begin = ["QueryVmInstance", *checked, *guarded, *tried, *guarded, *checked]
-    destroyed = [name for call in ("DestroyVmInstance", *tried) for name in (call, *again)]
+    destroyed = [name for call in ("DestroyVmInstance", *tried) for name in (call, *checked)]
     assert requests == [*begin, *destroyed, "QueryVmInstance"]
 
 
