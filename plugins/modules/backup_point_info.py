@@ -72,7 +72,7 @@ points:
       description:
         - The record of the VM as M(virtinfra.manager.vm_info) has returned it, with its size, volumes and NICs. Null if
           the manifest cannot be read.
-        - Only with O(records=true).
+      returned: with O(records=true)
       type: dict
       sample: {name: vm-1, cpu_num: 2, memory_size: 4294967296}
     point:

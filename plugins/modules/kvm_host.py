@@ -154,7 +154,10 @@ EXAMPLES = r"""
   virtinfra.manager.kvm_host: {name: host-3, state: maintenance, running_vms: stop}
   register: maintenance
 
-- name: Switch a host on, and wait until it is connected
+- name: Switch a host off after its VMs have moved to other hosts
+  virtinfra.manager.kvm_host: {name: host-3, state: maintenance, running_vms: stop, power: "off"}
+
+- name: Switch it on, and wait until it is connected
   virtinfra.manager.kvm_host: {name: host-3, state: enabled, power: "on"}
 
 - name: Remove a host after its VMs have moved to other hosts, unless VMs or volumes lie on its local storage

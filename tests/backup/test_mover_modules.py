@@ -403,7 +403,7 @@ def test_without_libnbd_the_message_names_it(monkeypatch: pytest.MonkeyPatch, ve
         SimpleNamespace(NBD=lambda: SimpleNamespace(get_version=lambda: version)) if version else SimpleNamespace()
     )
     monkeypatch.setattr(connection, "nbd", library)
-    result = execute(MODULE, {"state": "present"}, False, run_command)
+    result = execute(MODULE, {"state": "present", "run": None}, False, run_command)
     assert result["failed"]
     assert result["msg"].startswith(
         f"this data mover lacks libnbd 1.12 or newer for {sys.executable}. Install python3-"

@@ -163,7 +163,6 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("vm", {"power": "on"}, "Did you mean state?"),
     ("kvm_host", {"name": "host-1", "maintenance": True}, "Did you mean state: maintenance?"),
     ("vm", {"template": "a"}, "there is no option template. The options are"),
-    ("vm", {"networks": ["l3-1"]}, "there is no option networks. virtinfra.manager.vm_nic manages NICs."),
     ("api", {"operation": "StartVmInstance", "uuid": "a"}, "there is no option uuid. The options are operation"),
     ("vm", {"snapshot": "before"}, "there is no option snapshot. virtinfra.manager.vm_snapshot_group takes snapshots."),
     ("vm_from_snapshot_group", {"snapshot": "before"}, "Did you mean snapshot_group?"),

@@ -112,9 +112,9 @@ def list_states(row: Row) -> list[str]:
 
 def find_operation(name: str) -> Operation:
     """Return an operation of the table, or else of the catalogue."""
-    row = OPERATIONS.get(name) or find_catalogued(name)
-    assert row is not None, name
-    return row
+    if row := OPERATIONS.get(name) or find_catalogued(name):
+        return row
+    raise KeyError(name)
 
 
 def list_operations(row: Row) -> list[str]:
