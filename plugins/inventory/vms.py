@@ -48,6 +48,34 @@ options:
       - By default hosts are read, and the plugin warns and sets no variable of them if they cannot be read. With
         V(true) the source fails instead.
     type: bool
+  images:
+    description:
+      - Whether to list the images of the service, once, and set C(virtinfra_image_name) to the name of the image from
+        which the VM was made, or to null if it was made without one.
+      - By default they are listed if an expression of the source or O(variables) names the variable, and the plugin
+        warns and does not set it if they cannot be read. With V(true) they are listed for plays that use the variable,
+        too, and the source fails instead.
+    type: bool
+    version_added: 1.0.0
+  instance_offerings:
+    description:
+      - Whether to list the instance offerings, and set C(virtinfra_instance_offering_name), or to null if the VM has
+        none. The values have the meaning of those of O(images).
+    type: bool
+    version_added: 1.0.0
+  security_groups:
+    description:
+      - Whether to list the security groups and the NICs in them, and set C(virtinfra_security_group_names) to the
+        sorted names of the groups in which the VM has a NIC, or the uuid of a group that the account does not see. The
+        list is empty if there is none. The values have the meaning of those of O(images).
+    type: bool
+    version_added: 1.0.0
+  affinity_groups:
+    description:
+      - Whether to list the affinity groups, and set C(virtinfra_affinity_group_names) to the sorted names of those in
+        which the VM is. The list is empty if there is none. The values have the meaning of those of O(images).
+    type: bool
+    version_added: 1.0.0
 seealso:
   - plugin: virtinfra.manager.hosts
     plugin_type: inventory
@@ -80,6 +108,19 @@ keyed_groups:
 #   - key: virtinfra_user_tags
 #     prefix: tag
 
+# A group for each image, instance offering, security group and affinity group, such as image_rocky_9
+#
+# plugin: virtinfra.manager.vms
+# keyed_groups:
+#   - key: virtinfra_image_name
+#     prefix: image
+#   - key: virtinfra_instance_offering_name
+#     prefix: offering
+#   - key: virtinfra_security_group_names
+#     prefix: security
+#   - key: virtinfra_affinity_group_names
+#     prefix: affinity
+
 # A large inventory with three variables for each VM, and groups by another one
 #
 # plugin: virtinfra.manager.vms
@@ -108,6 +149,7 @@ check_python()
 
 import ipaddress
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from ..module_utils._api.errors import InvalidOptions, Unsupported
@@ -129,6 +171,7 @@ from ..plugin_utils._inventory.hostvars import (
 from ..plugin_utils._inventory.plugin import Inventory
 from ..plugin_utils._inventory.reading import ServiceData
 from ..plugin_utils._inventory.services import Service
+from ..plugin_utils._inventory.vm_names import VM_NAMES, Resolver
 from ..plugin_utils._jinja.marks import make_unsafe
 
 # The fields of a host that are added to the variables of its VMs.
@@ -147,6 +190,7 @@ class InventoryModule(Inventory):
         "hostName": Added("the name of the host on which it runs", ("hostUuid",)),
         "addresses": Added("the IP addresses of its NICs", ("vmNics",)),
         "host": Added("the host on which it runs", ("hostUuid",)),
+        **{field: names.added for field, names in VM_NAMES.items()},
     }
     ADDRESS_FIELDS = ("vmNics",)
     PARTS: ClassVar[Mapping[str, frozenset[str]]] = {
@@ -155,27 +199,53 @@ class InventoryModule(Inventory):
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
-        return [*super().list_cache_key_options(), self._list_network_names()]
+        return [*super().list_cache_key_options(), self._list_network_names(), self._list_fields_with_names()]
 
     def fetch_related(self, client: Client, service: Service) -> list[Record] | None:
-        """Return the hosts, and remember the L3 networks of the service if one of O(networks) is a name."""
-        self._networks: dict[str, str] = {}
+        """Return the hosts, and remember the lists of the service with names of other objects of its VMs."""
+        self._networks = self._read_networks(client, service)
+        self._resolvers = self._read_names(client, service)
+        return super().fetch_related(client, service)
+
+    def _read_networks(self, client: Client, service: Service) -> dict[str, str]:
+        """Return the names of the L3 networks by their uuids if one of O(networks) is a name."""
+        found: dict[str, str] = {}
         names = self._list_network_names()
         if names and self.selection.needs("ansible_host", "vmNics"):
             try:
                 networks = service.read_related(client, L3_NETWORK)
             except Unsupported as failure:
                 raise InvalidOptions(f"networks: {failure}") from None
-            self._networks = {get_text(network, "uuid"): get_text(network, "name") for network in networks}
-            if unknown := sorted(set(names) - set(self._networks.values())):
-                existing = ", ".join(sorted(set(self._networks.values())))
+            found = {get_text(network, "uuid"): get_text(network, "name") for network in networks}
+            if unknown := sorted(set(names) - set(found.values())):
+                existing = ", ".join(sorted(set(found.values())))
                 raise InvalidOptions(
                     f"networks: {service.name} has no L3 network {unknown[0]!r}. The names are {existing or 'none'}."
                 )
-        return super().fetch_related(client, service)
+        return found
+
+    def _read_names(self, client: Client, service: Service) -> dict[str, Resolver]:
+        """Return how to find the values with names for a VM, by their fields, without those that cannot be read."""
+        found: dict[str, Resolver] = {}
+        for field in self._list_fields_with_names():
+            names = VM_NAMES[field]
+            is_required = bool(self.get_option(names.option))
+            resolve = service.read_or_warn(partial(names.read, service, client), names.option, is_required, self.warn)
+            if resolve:
+                found[field] = resolve
+        return found
+
+    def _list_fields_with_names(self) -> list[str]:
+        """Return the fields with names that are read for the source."""
+        return [
+            field for field, names in VM_NAMES.items() if self.selection.requests(field, self.get_option(names.option))
+        ]
 
     def enrich_records(self, client: Client, records: list[Record]) -> None:
-        """Add the names of the L3 networks to the NICs if one of O(networks) is a name."""
+        """Add the names of other objects to the VMs, and those of L3 networks to NICs if O(networks) has a name."""
+        for field, resolve in self._resolvers.items():
+            for vm in records:
+                vm[field] = resolve(vm)
         for vm in records if self._networks else ():
             for nic in get_elements(vm, "vmNics", dict):
                 for record in (nic, *get_elements(nic, "usedIps", dict)):

@@ -1,6 +1,7 @@
 """The catalogue: the operations of the servers of this API family, as far as the table of operations lacks them.
 
-Only the modules ``api`` and ``resource_info`` import it. Nothing is known about the replies of its operations.
+Of the modules, only ``api``, ``resource`` and ``resource_info`` import it. Nothing is known about the replies of its
+operations.
 """
 
 from __future__ import annotations

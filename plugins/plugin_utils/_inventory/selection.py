@@ -24,16 +24,22 @@ class Selection:
 
     ``variables`` are the names of the variables that hosts get, None for all. ``visible`` are the fields that are
     variables while expressions are evaluated, and ``needed`` also those that only host names need; both are None for
-    all, because an expression may refer to any.
+    all, because an expression may refer to any. ``named`` are the fields that the user names, in the option or in an
+    expression.
     """
 
     variables: frozenset[str] | None = None
     visible: frozenset[str] | None = None
     needed: frozenset[str] | None = None
+    named: frozenset[str] = frozenset()
 
     def needs(self, *fields: str) -> bool:
         """Return whether one of the fields is needed."""
         return self.needed is None or not self.needed.isdisjoint(fields)
+
+    def requests(self, field: str, option: bool | None) -> bool:
+        """Return whether to read further objects for a field: if it is needed and the option is true, or named."""
+        return self.needs(field) if option else option is None and field in self.named
 
     def list_cache_key(self) -> list[str] | None:
         """Return what determines which fields are read."""
@@ -58,26 +64,29 @@ class Selection:
 
 def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Selection:
     """Return the selection of an inventory plugin, from its options; raise InvalidOptions for an unknown variable."""
-    requested = plugin.get_option("variables")
-    if requested is None:
-        return Selection()
     prefix, suffix = plugin.get_option("hostvars_prefix"), plugin.get_option("hostvars_suffix")
     fields = {to_snake_case(field): field for field in (*RECORD_FIELDS[record_type], *added, *OF_SERVICE)}
     variables = {f"{prefix}{name}{suffix}": field for name, field in fields.items()}
     fields[ADDRESS] = variables[ADDRESS] = ADDRESS
+    texts = list_texts(plugin.get_option(option) for option in EXPRESSIONS)
+    words = find_words(texts)
+    sources = {str(source).strip() for source in plugin.get_option("hostnames")}
+    of_names = {field for name, field in fields.items() if sources & {name, field}}
+    in_expressions = {variables[word] for word in words if word in variables}
+    requested = plugin.get_option("variables")
+    if requested is None:
+        return Selection(named=frozenset(in_expressions | of_names))
     for name in requested:
         if name not in fields:
             raise InvalidOptions(f"variables: there is no variable {name}.{_suggest(name, fields, variables)}")
     composed = plugin.get_option("compose") or {}
     listed = {fields[name] for name in requested} | {variables[name] for name in composed if name in variables}
     names = frozenset(composed).union(name for name, field in variables.items() if field in listed)
-    texts = list_texts(plugin.get_option(option) for option in EXPRESSIONS)
-    words = find_words(texts)
+    visible = frozenset(listed | in_expressions)
+    needed = visible | of_names
     if _may_refer_to_others(plugin, texts, words, {*variables, *composed, *MAGIC}, (prefix, suffix)):
-        return Selection(names)
-    visible = frozenset(listed.union(variables[word] for word in words if word in variables))
-    of_names = {str(source).strip() for source in plugin.get_option("hostnames")}
-    return Selection(names, visible, visible.union(field for name, field in fields.items() if of_names & {name, field}))
+        return Selection(names, named=needed)
+    return Selection(names, visible, needed, needed)
 
 
 def _suggest(name: str, fields: Mapping[str, str], variables: Mapping[str, str]) -> str:

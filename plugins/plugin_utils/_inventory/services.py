@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
@@ -38,6 +38,8 @@ from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import CONNECTION, Options
 from .._run.encrypted import decrypt_values
 from .._run.profiles import Profiles
+
+Result = TypeVar("Result")
 
 SESSION_INVALID = "ID.1001"
 
@@ -125,7 +127,7 @@ class Service:
         """
         if requested is False:
             return None
-        return self._read_or_warn(lambda: self.read_related(client, resource_type), option, bool(requested), warn)
+        return self.read_or_warn(lambda: self.read_related(client, resource_type), option, bool(requested), warn)
 
     def read_user_tags(self, client: Client, warn: Callable[[str], None]) -> dict[str, list[str]] | None:
         """Return the sorted user tags of all objects by the uuids of these; None, with a warning, if they are unknown.
@@ -136,7 +138,7 @@ class Service:
         def read() -> list[Record]:
             return list_user_tags(client, page_size=self.page_size, connections=CONNECTIONS)
 
-        rows = self._read_or_warn(read, "user_tags", False, warn)
+        rows = self.read_or_warn(read, "user_tags", False, warn)
         if rows is None:
             return None
         tags: dict[str, set[str]] = {}
@@ -144,10 +146,10 @@ class Service:
             tags.setdefault(str(row.get("resourceUuid")), set()).add(get_tag(row))
         return {uuid: sorted(texts) for uuid, texts in tags.items()}
 
-    def _read_or_warn(
-        self, read: Callable[[], list[Record]], option: str, is_required: bool, warn: Callable[[str], None]
-    ) -> list[Record] | None:
-        """Return the records; if they cannot be read, fail if they are required, else warn and return None."""
+    def read_or_warn(
+        self, read: Callable[[], Result], option: str, is_required: bool, warn: Callable[[str], None]
+    ) -> Result | None:
+        """Return what is read; if it cannot be read, fail if it is required, else warn and return None."""
         try:
             return read()
         except (ApiError, Unsupported) as failure:
@@ -249,8 +251,11 @@ class Service:
         for source in self.filters:
             with suppress(InvalidOptions):
                 conditions.append(parse_condition(source, resource_type.record))
-        fields = RECORD_FIELDS[resource_type.record]
-        return [condition for condition in conditions if condition.field in fields and not condition.is_local]
+        return [
+            condition
+            for condition in conditions
+            if condition.field in RECORD_FIELDS[resource_type.record] and not condition.is_local
+        ]
 
 
 def select_accepted(page: Iterable[Record], conditions: Iterable[Condition], rejected_uuids: list[str]) -> list[Record]:

@@ -13,6 +13,7 @@ from .._jinja.compose import MAGIC
 from .._jinja.references import find_required_names
 from .hostvars import HostEntry, HostVars
 from .selection import ADDRESS
+from .vm_names import VM_NAMES
 
 # The options that add values to the records of hosts, by the API names of the values.
 OPTIONS_OF_VALUES = {
@@ -23,6 +24,7 @@ OPTIONS_OF_VALUES = {
     "nics": "network_facts",
     "networkFactsError": "network_facts",
     "primaryStorages": "primary_storages",
+    **{field: names.option for field, names in VM_NAMES.items()},
 }
 
 # The members of an entry of keyed_groups, of which core ignores others.

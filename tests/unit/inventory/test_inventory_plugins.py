@@ -73,7 +73,8 @@ def test_every_documented_field_is_a_variable(
     ("plugin", "record"), [("vms", "VmInstanceInventory"), ("primary_storages", "PrimaryStorageInventory")]
 )
 def test_every_variable_that_is_added_is_declared(fill: Fill, plugin: str, record: str) -> None:
-    inventory = fill(plugin, hosts=True)
+    options = dict.fromkeys(("images", "instance_offerings", "security_groups", "affinity_groups"), True)
+    inventory = fill(plugin, hosts=True, **(options if plugin == "vms" else {}))
     added = inventory_loader.get(f"virtinfra.manager.{plugin}").ADDED
     declared = {
         f"virtinfra_{to_snake_case(field)}" for field in (*RECORD_FIELDS[record], *added, "service", "serviceUrl")

@@ -144,6 +144,8 @@ def requested_fields(sim: Simulator, operation: str) -> list[set[str]]:
             {"uuid", "name", "state", "hostUuid"},
             {"QueryHost"},
         ),
+        ("vms", {"variables": ["image_name"]}, {"uuid", "name", "state", "imageUuid"}, {"QueryImage"}),
+        ("vms", {"variables": ["name"], "images": True}, {"uuid", "name", "state"}, set()),
         ("vms", {"variables": ["name"], "networks": ["l3-1"]}, {"uuid", "name", "state"}, set()),
         (
             "vms",
