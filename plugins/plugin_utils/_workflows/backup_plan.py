@@ -94,6 +94,9 @@ class VmCopy:
     # Whether the VM, which is off, is marked for exports, and whether the service may have exported its volumes.
     is_marked: bool = False
     is_exported: bool = False
+    # Whether vm_backup_after is due, because vm_backup_before was called, and how it has failed.
+    is_hooked: bool = False
+    after_problem: str | None = None
     # How often the mover has said nothing about it.
     unseen: int = 0
 

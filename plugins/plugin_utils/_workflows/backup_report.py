@@ -65,7 +65,7 @@ def judge_copy(copy: VmCopy, remains: str | None, now: float) -> Record:
     if copy.started is not None and copy.opened is not None:
         times["seconds"] = round(now - copy.started)
         times["session_seconds"] = 0 if copy.problem else round(now - copy.opened)
-    error = " ".join(filter(None, (find_copy_failure(copy), remains)))
+    error = " ".join(filter(None, (find_copy_failure(copy), copy.after_problem, remains)))
     point = (copy.result or {}).get("point")
     made = _describe_point(copy.result or {}) if point else {"why": copy.choice.why, "verified": False}
     outcome = point["mode"] if point else copy.outcome

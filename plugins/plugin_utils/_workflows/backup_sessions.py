@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .backup_exports import Exports
+from .backup_hooks import Hooks
 from .backup_plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
 from .backup_scratch import SCRATCH_FOR, remove_left
 from .backup_settings import Settings
@@ -28,6 +29,7 @@ class Sessions:
 
     def __init__(self, site: Site, settings: Settings) -> None:
         self._site, self._settings, self._exports = site, settings, Exports(site, settings)
+        self.hooks = Hooks(site, settings)
 
     def read_tasks(self) -> list[Record]:
         """Return all CBT tasks. Raise VirtinfraError."""
@@ -108,7 +110,7 @@ class Sessions:
         off = [copy for copy in copies if copy.is_off]
         if off:
             self._exports.open(off)
-        self._open([copy for copy in copies if copy not in off])
+        self.hooks.surround([copy for copy in copies if copy not in off], self._open)
 
     def _open(self, copies: Sequence[VmCopy]) -> None:
         objects = [self._describe_session(copy) for copy in copies]
@@ -149,6 +151,7 @@ class Sessions:
 
     def end(self, copies: Sequence[VmCopy]) -> Problems:
         """End the sessions and exports of VMs, and return what remains of each that did not end."""
+        self.hooks.call_after(copies)
         marked = [copy for copy in copies if copy.is_marked]
         remains = self._exports.end(marked)
         return {**remains, **self._end([copy for copy in copies if not copy.is_marked])}
@@ -171,7 +174,9 @@ class Sessions:
 
     def end_left(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:
         """End what earlier runs left of VMs, and return of each that had something why it did not end, or None."""
-        return {**self._exports.end_left(vms), **self.end_open(vms, tasks)}
+        left = self.hooks.end_left(vms)
+        ended = {**left, **self._exports.end_left(vms), **self.end_open(vms, tasks)}
+        return {uuid: left.get(uuid) or ended[uuid] for uuid in ended}
 
     def end_open(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:
         """End the sessions of VMs, and return of each that had one why it could not be ended, or None."""

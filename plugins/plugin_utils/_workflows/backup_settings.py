@@ -34,6 +34,8 @@ class Settings(VmBackupSettings):
             raise InvalidOptions("give vm_backup_query or vm_backup_vms")
         if self.state == "present" and not self.repository:
             raise InvalidOptions("give vm_backup_repository, the folder on the data mover with the restore points")
+        if self.after and not self.before:
+            raise InvalidOptions("vm_backup_after is called after vm_backup_before. Give that, too")
         if self.repository:
             check_repository(self.repository, "vm_backup_repository")
         if not self.task_prefix:

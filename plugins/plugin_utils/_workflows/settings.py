@@ -149,6 +149,8 @@ class VmBackupSettings:
     keep: Record = field(default_factory=dict)
     exclude_volumes: list[str] = field(default_factory=list)
     not_after: str | None = None
+    before: Record | None = None
+    after: Record | None = None
     stopped: bool = True
     concurrency: int = 4
     per_host: int = 1

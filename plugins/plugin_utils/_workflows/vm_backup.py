@@ -157,7 +157,9 @@ class _Share:
         space = self._sessions.read_space()
         for planned in copies:
             # A VM waits until others have given their space back, so each must have room alone.
-            error = None if planned.is_off else replace(space, taken=Counter()).take(planned.vm)
+            error = None
+            if not planned.is_off:
+                error = replace(space, taken=Counter()).take(planned.vm) or self._sessions.hooks.predict(planned.vm)
             if error:
                 self._close(planned.vm, error=error)
             else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +47,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 
 from simulator.launch import Simulator
-from support.backups import BackupRunner, FakeMover, make_point, make_result, make_volume
+from support.backups import BackupRun, BackupRunner, FakeMover, make_point, make_result, make_volume
 from support.module_runner import ModuleRunner
 from support.workflow_runner import Killed, WorkflowRunner, is_killed
 
@@ -625,6 +627,149 @@ def test_exports_that_a_killed_run_left(service: Simulator, work: WorkflowRunner
     other = BackupRunner(work, FakeMover(mover.repository))(vms=["vm-1"])
     assert "The volumes could not be exported" in str(other.errors[0])
     assert (list_marks(service), any(service.state()["exported"].values())) == ([], True)
+
+
+# What freezes a guest here, and thaws it: the description of its VM shows it. The second is called by its path.
+HOOKS: dict[str, Any] = {
+    "before": {"operation": "UpdateVmInstance", "params": {"uuid": "{vm_uuid}", "description": "frozen"}},
+    "after": {
+        "method": "PUT",
+        "path": "v1/vm-instances/{vm_uuid}/actions",
+        "body_key": "updateVmInstance",
+        "params": {"description": "thawed"},
+    },
+}
+
+
+def read_guests(service: Simulator) -> list[str]:
+    """Return the descriptions of the first two VMs."""
+    return [str(vm["description"]) for vm in service.records("vm")[:2]]
+
+
+def list_hooked(ran: BackupRun) -> list[str]:
+    """Return the calls of a run without those of marks."""
+    return [call for call in ran.calls if "Tag" not in call]
+
+
+def test_a_guest_is_frozen_while_its_session_opens(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """Each for its own session only, and it is thawed before the copy begins."""
+    given = {**HOOKS, "vms": ["vm-1", "vm-2"], "per_host": 2}
+    before = service.state()
+    assert (back_up(check=True, **given).outcomes, service.state()) == ([FULL] * 2, before)
+    guests: list[list[str]] = []
+    mover.on_start = lambda dummy: guests.append(read_guests(service))
+    ran = back_up(**given)
+    assert (ran.outcomes, ran.errors, list_marks(service)) == ([FULL] * 2, [None] * 2, [])
+    session = ["UpdateVmInstance", "CreateCbtTask", "EnableCbtTask", "UpdateVmInstance"]
+    assert list_hooked(ran) == [*session * 2, *["DisableCbtTask"] * 2]
+    assert guests == [["thawed"] * 2] * 2
+    stop_vm(service)
+    assert "UpdateVmInstance" not in back_up(**{**given, "vms": ["vm-1"]}).calls
+
+
+@pytest.mark.parametrize(
+    ("operation", "error", "calls"),
+    [
+        ("UpdateVmInstance", "vm_backup_before has failed, so no session was opened: ", ["UpdateVmInstance"] * 2),
+        ("EnableCbtTask", "", ["UpdateVmInstance", "CreateCbtTask", "EnableCbtTask", "UpdateVmInstance"]),
+    ],
+)
+def test_a_guest_is_thawed_whatever_fails(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, operation: str, error: str, calls: list[str]
+) -> None:
+    service.fault("fail", operation=operation, error={"code": "SYS.1006", "details": "the guest is busy"})
+    ran = back_up(vms=["vm-1"], **HOOKS)
+    assert (ran.outcomes, list_hooked(ran)[: len(calls)], mover.started) == (["failed"], calls, [])
+    assert str(ran.errors[0]).startswith(error)
+    assert "the guest is busy" in str(ran.errors[0])
+    assert (read_guests(service)[0], list_marks(service)) == ("thawed", [])
+
+
+@pytest.mark.parametrize("is_for_good", [False, True])
+def test_a_guest_that_is_not_thawed_is_a_failure(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, is_for_good: bool
+) -> None:
+    """The point is made, and the next run tries again, also one that only ends what was left."""
+
+    def end(dummy: Any) -> None:
+        if not is_for_good:
+            service.clear_faults()
+
+    mover.on_start = end
+    service.fault("fail", operation="UpdateVmInstance", count=None, error={"code": "SYS.1006", "details": "busy"})
+    service.change("vm", service.records("vm")[0]["uuid"], description="frozen")
+    hooks = {**HOOKS, "before": {"operation": "QueryVmInstance"}}
+    entry = back_up(vms=["vm-1"], **hooks).entries["vm-1"]
+    wanted = (
+        "vm_backup_after has failed, so" if is_for_good else "vm_backup_after has failed when the session had opened"
+    )
+    assert (entry["outcome"], entry["point"]) == ("failed", "20261127T021500Z")
+    assert wanted in entry["error"]
+    marks = ["virtinfra.manager vm_backup hook before"] if is_for_good else []
+    assert (list_marks(service), read_guests(service)[0]) == (marks, "frozen" if is_for_good else "thawed")
+    if is_for_good:
+        ended = back_up(vms=["vm-1"], state="ended", **hooks)
+        assert "which an earlier run has not called, has failed" in str(ended.errors[0])
+        # A guest that has gone on by itself still gets points.
+        again = back_up(vms=["vm-1"], **hooks)
+        assert any("which an earlier run has not called, has failed" in warning for warning in again.warnings)
+        service.clear_faults()
+        ended = back_up(vms=["vm-1"], state="ended", **hooks)
+        assert (ended.outcomes, list_marks(service), read_guests(service)[0]) == (["ended"], [], "thawed")
+
+
+class Interrupted(WorkflowRunner):
+    """A runner that gets Ctrl-C at one request."""
+
+    def __init__(self, sim: Simulator, number: int) -> None:
+        super().__init__(sim)
+        self.number = number
+
+    def _check_life(self) -> None:
+        self.sent += 1
+        if self.sent == self.number:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("pauses")
+def test_no_guest_stays_frozen_after_ctrl_c(service: Simulator, tmp_path: Path) -> None:
+    """Whenever it comes."""
+    number, is_over = 9, False
+    while not is_over:
+        number += 3
+        service.change("vm", service.records("vm")[0]["uuid"], description="")
+        run = Interrupted(service, number)
+        with suppress(KeyboardInterrupt):
+            BackupRunner(run, FakeMover(tmp_path / str(number)))(vms=["vm-1"], **HOOKS)
+        assert (read_guests(service)[0] in ("", "thawed"), number) == (True, number)
+        is_over = run.sent < number
+    assert read_guests(service)[0] == "thawed"
+
+
+@pytest.mark.usefixtures("pauses")
+def test_no_guest_stays_frozen_after_a_kill(service: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
+    """The next run thaws it, wherever the controller was killed."""
+    seen, was_killed, number = set[str](), True, 10
+    while was_killed:
+        mover = FakeMover(tmp_path / str(number))
+        was_killed = is_killed(partial(BackupRunner(WorkflowRunner(service, number), mover), vms=["vm-1"], **HOOKS))
+        seen.add(read_guests(service)[0])
+        ended = BackupRunner(work, mover)(vms=["vm-1"], state="ended", repository=None, **HOOKS)
+        assert (ended.errors, list_marks(service)) == ([None], [])
+        assert (read_guests(service)[0] != "frozen", number) == (True, number)
+        number += 3
+    assert seen == {"guest 1", "frozen", "thawed"}
+
+
+def test_what_a_hook_needs(service: Simulator, back_up: BackupRunner) -> None:
+    """A guest that could not be thawed is not frozen."""
+    alone = back_up(vms=["vm-1"], after=HOOKS["after"])
+    assert "vm_backup_after is called after vm_backup_before" in alone.last.message
+    for after in ({"operation": "Thaw"}, {"operation": "UpdateVmInstance", "params": {"vm": "{vm_uuid}"}}):
+        given = {**HOOKS, "vms": ["vm-1"], "after": after}
+        predicted, ran = back_up(check=True, **given), back_up(**given)
+        assert (predicted.outcomes, ran.outcomes, ran.calls) == (["failed"], ["failed"], [])
+        assert "vm_backup_after is refused" in str(ran.errors[0])
 
 
 def test_the_smallest_vm_is_copied_first(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:

@@ -1,0 +1,142 @@
+"""The operations that are called for a VM around the moment of its point, for example to freeze its guest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.records import Record
+from .backup_plan import VmCopy
+from .backup_settings import Settings
+from .marks import VM, Mark, Marks
+from .site import Site
+
+# The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
+LABEL, NOTE = "hook", "before"
+
+# What stands for the uuid of the VM in a hook.
+PLACEHOLDER = "{vm_uuid}"
+
+REMAINS = "vm_backup_after has failed, so the guest may still be as vm_backup_before has left it:"
+LATE = "vm_backup_after has failed when the session had opened, and has succeeded when it ended."
+
+
+class Hooks:
+    """What ``vm_backup_before`` and ``vm_backup_after`` call. ``after`` is called in any case once ``before`` was."""
+
+    def __init__(self, site: Site, settings: Settings) -> None:
+        self._site, self._settings = site, settings
+        self._marks = Marks(site, "vm_backup", LABEL, VM, settings.concurrency)
+        self._set: dict[str, Mark] = {}
+
+    def predict(self, vm: Record) -> str | None:
+        """Return why the calls for a VM would be refused, None if they would not. Check mode sends none."""
+        for name, hook in (("vm_backup_after", self._settings.after), ("vm_backup_before", self._settings.before)):
+            if hook and (reason := self._call(hook, [vm["uuid"]])[0]):
+                return f"{name} is refused: {reason}"
+        return None
+
+    def surround(self, copies: Sequence[VmCopy], open_sessions: Callable[[Sequence[VmCopy]], None]) -> None:
+        """Open the sessions of VMs with what is called before and after each."""
+        if not self._settings.before:
+            open_sessions(copies)
+            return
+        self._mark(copies)
+        # One after the other, so that a guest is frozen only while its own session opens.
+        for copy in [copy for copy in copies if not copy.problem]:
+            self._call_before(copy)
+            if not copy.problem:
+                open_sessions([copy])
+            self.call_after([copy])
+
+    def _mark(self, copies: Sequence[VmCopy]) -> None:
+        """Mark VMs before anything is called for them. Those that cannot be marked, or put back, have a problem."""
+        after = self._settings.after
+        if not after:
+            return
+        objects = [fill_in(after, copy.uuid) for copy in copies]
+        for copy, result in zip(copies, self._site.check("api", objects, self._settings.concurrency), strict=True):
+            if result["failed"]:
+                copy.problem = f"vm_backup_before was not called, because vm_backup_after is refused: {result['msg']}"
+        wanted = {copy.uuid: NOTE for copy in copies if not copy.problem}
+        try:
+            marking = self._marks.set(wanted, self._marks.list_own(self._marks.find()))
+            self._set |= marking.marks
+            problems = marking.problems
+        except VirtinfraError as failure:
+            problems = dict.fromkeys(wanted, str(failure))
+        for copy in copies:
+            if reason := problems.get(copy.uuid):
+                copy.problem = f"vm_backup_before was not called, because the VM could not be marked: {reason}"
+
+    def _call_before(self, copy: VmCopy) -> None:
+        """Call ``before`` for a VM, which has a problem if that fails."""
+        copy.is_hooked = True
+        if reason := self._call(self._settings.before, [copy.uuid])[0]:
+            copy.problem = f"vm_backup_before has failed, so no session was opened: {reason}"
+
+    def call_after(self, copies: Sequence[VmCopy]) -> None:
+        """Call ``after`` for the VMs for which it is due, and take off the marks of the others."""
+        if not self._settings.after:
+            return
+        due = [copy for copy in copies if copy.is_hooked]
+        for copy, reason in zip(due, self._call(self._settings.after, [copy.uuid for copy in due]), strict=True):
+            copy.is_hooked = bool(reason)
+            copy.after_problem = f"{REMAINS} {reason}" if reason else LATE if copy.after_problem else None
+        over = {copy.uuid: self._set[copy.uuid] for copy in copies if copy.uuid in self._set and not copy.is_hooked}
+        for reason in self._marks.take_off(over.values()).values():
+            self._site.warn(f"A mark of vm_backup_before remains until the next run: {reason}")
+        for uuid in over:
+            del self._set[uuid]
+
+    def end_left(self, vms: Sequence[Record]) -> dict[str, str | None]:
+        """Call ``after`` for the VMs that earlier runs have left marked, and return of each why it failed, or None.
+
+        A guest may have gone on by itself, so that ``after`` fails for ever: a run that makes a point only warns, since
+        it calls both itself.
+        """
+        if not self._settings.after:
+            return {}
+        uuids = {vm["uuid"]: vm["name"] for vm in vms}
+        try:
+            found = self._marks.list_own(self._marks.find_if_possible())
+        except VirtinfraError as failure:
+            self._site.warn(
+                f"It could not be read for which VMs an earlier run has not called vm_backup_after: {failure}"
+            )
+            return {}
+        marks = {mark.object_uuid: mark for mark in found if mark.object_uuid in uuids}
+        problems = dict(zip(marks, self._call(self._settings.after, list(marks)), strict=True))
+        remaining = self._marks.take_off(mark for mark in found if problems.get(mark.object_uuid, "") is None)
+        for uuid, reason in problems.items():
+            if failed := reason or remaining.get(uuid):
+                problems[uuid] = f"vm_backup_after, which an earlier run has not called, has failed: {failed}"
+                if self._settings.state == "present":
+                    self._site.warn(f"{uuids[uuid]}: {problems[uuid]}")
+                    problems[uuid] = None
+        return problems
+
+    def _call(self, hook: Mapping[str, Any] | None, uuids: Sequence[str]) -> list[str | None]:
+        """Call an operation for VMs, and return for each why it failed, None if it did not."""
+        objects = [fill_in(hook or {}, uuid) for uuid in uuids]
+        results = self._site.batch("api", objects, self._settings.concurrency)
+        return [str(result["msg"]) if result["failed"] else None for result in results]
+
+
+def fill_in(hook: Mapping[str, Any], uuid: str) -> Record:
+    """Return the options of the module api, with the uuid of a VM in place of the placeholder."""
+    given = {name: value for name, value in hook.items() if value is not None}
+    filled: Record = _replace(given, uuid)
+    if "path" in given:
+        filled["path"] = str(given["path"]).replace(PLACEHOLDER, quote(uuid, safe=""))
+    return filled
+
+
+def _replace(value: Any, uuid: str) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _replace(member, uuid) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_replace(member, uuid) for member in value]
+    return value.replace(PLACEHOLDER, uuid) if isinstance(value, str) else value
