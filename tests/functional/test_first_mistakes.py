@@ -149,6 +149,23 @@ MODULES = {
         {"query": ["state=Runing"]},
         ("'Runing' is not a documented value of state. Did you mean Running?", "The documented values are Created,"),
     ),
+    "foreign field of VMs": Mistake(
+        "vm_info", {"query": ["status=Running"]}, ("no field status. Did you mean state?",)
+    ),
+    "memory of VMs": Mistake("vm_info", {"query": ["memory>1"]}, ("no field memory. Did you mean memorySize?",)),
+    "condition of SQL": Mistake("vm_info", {"query": "name like vm%"}, ("Write name~=vm%.",)),
+    "asterisk in a value": Mistake("vm_info", {"query": ["name=vm-*"]}, ("Write name~=vm-%.",)),
+    "names in one value": Mistake("vm_info", {"query": ["name=vm-1, vm-2"]}, ("Write name?=vm-1,vm-2.",)),
+    "pattern without wildcards": Mistake(
+        "host_info", {"query": ["managementIp~=10.0."]}, ("Write managementIp~=%10.0.%.",)
+    ),
+    "name in place of a uuid": Mistake(
+        "vm_info", {"query": ["clusterUuid=cluster-1"]}, ("clusterUuid is a uuid. Write cluster.name=cluster-1.",)
+    ),
+    "alternatives in one condition": Mistake(
+        "vm_info", {"query": ["name=vm-1 or name=vm-2"]}, ("Give each condition as an item of its own",)
+    ),
+    "template without a value": Mistake("vm_info", {"query": ["name="]}, ("it has no value",)),
     "problems of the connection": Mistake(
         "service_info", {}, ("session_id", "VIRTINFRA_ACCOUNT_PASSWORD"), connection=NO_CREDENTIALS
     ),

@@ -53,6 +53,17 @@ _FIELDS_ELSEWHERE = {
     **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
 }
 
+# Words for fields, and the fields that may have what they mean, the likeliest first.
+_FIELDS_MEANT = {
+    **dict.fromkeys(("cpu", "cpus", "cores", "vcpus"), ("cpuNum",)),
+    "hostname": ("managementIp", "name"),
+    "id": ("uuid",),
+    **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp",)),
+    **dict.fromkeys(("memory", "memory_mb", "mem", "ram"), ("memorySize",)),
+    **dict.fromkeys(("power", "powerState", "power_state", "status"), ("state",)),
+    "state": ("status",),
+}
+
 # The records of other objects that conditions name by a field and a dot.
 _RECORDS_ELSEWHERE = {
     "cluster": "ClusterInventory",
@@ -166,7 +177,11 @@ def parse_condition(text: str, record_type: str) -> Condition:
     """
     positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not positions:
-        raise InvalidOptions(f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}")
+        like = re.fullmatch(r"\s*(\S+)\s+(?i:(not\s+)?like)\s+['\"]?(.*?)['\"]?\s*", text)
+        hint = f". Write {like[1]}{'!' if like[2] else ''}~={like[3]}." if like else ""
+        raise InvalidOptions(
+            f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}{hint}"
+        )
     operator = min(positions)[2]
     field, dummy, value = text.partition(operator)
     _check_operator(text, operator, value)
@@ -394,7 +409,33 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
         elif listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
             values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
             warnings.append(f"the condition {text!r}: the brackets are part of the values. Write {listed[1]}{values}.")
+        elif oversight := _describe_value(text):
+            warnings.append(f"the condition {text!r}: {oversight}")
     return warnings
+
+
+def _describe_value(text: str) -> str | None:
+    """Return what a value that selects no record may be meant as; None for a plain value."""
+    parts = re.fullmatch(r"\s*([\w.]+)\s*(=|~=|\?=)\s*(.*?)\s*", text)
+    if not parts:
+        return None
+    field, operator, value = parts.groups()
+    if not value:
+        return f"it has no value, so it selects objects with an empty {field}."
+    if re.search(r"\s(or|and)\s+[\w.]+\s*[!~?<>]?=", value, re.IGNORECASE):
+        return (
+            f"all behind {operator} is one value. Give each condition as an item of its own, and alternatives with ?=."
+        )
+    if operator == "~=" and not re.search("[%_*]", value):
+        return f"~= compares the whole value with a pattern. Write {field}~=%{value}%."
+    if operator == "=" and re.search("[*%]", value):
+        return f"= compares with the whole value. Write {field}~={value.replace('*', '%')}."
+    if operator == "=" and "," in value:
+        return f"= compares with one value. Write {field}?={','.join(map(str.strip, value.split(',')))}."
+    named = re.fullmatch("(cluster|zone|host|vmInstance)Uuid", field)
+    if named and operator != "~=" and not re.fullmatch("[0-9a-f-]{32,36}", value, re.IGNORECASE):
+        return f"{field} is a uuid. Write {named[1]}.name{operator}{value}."
+    return None
 
 
 def _describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
@@ -429,7 +470,9 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
-    meant = _FIELDS_ELSEWHERE.get(field)
+    meant = _FIELDS_ELSEWHERE.get(field) or next(
+        (each for each in _FIELDS_MEANT.get(field, ()) if each in fields), None
+    )
     hint = f" Did you mean {meant}?" if meant else suggest_name(to_camel_case(field), fields, _SIMILARITY)
     if hint:
         raise InvalidOptions(

@@ -35,7 +35,8 @@ _RANGES = {
 
 # Sizes in bytes, and the values below the least one that are allowed: nothing may be reserved. Any other number below
 # it is meant in another unit.
-_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,)}
+_DISK_SIZES = ("diskSize", "rootDiskSize", "dataDiskSizes")
+_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,), **dict.fromkeys(_DISK_SIZES, ())}
 _LEAST_SIZE, _LARGEST_SIZE = 1024**2, 1024**5 - 1
 
 # Lists and maps that must not be empty.
@@ -61,8 +62,9 @@ def check_value(name: str, label: str, value: Any, longest: int = 0) -> None:
         _check_lengths(label, value, limit)
     if name in _RANGES:
         _check_range(label, value, *_RANGES[name])
-    if name in _SIZES and value not in _SIZES[name]:
-        _check_size(label, value)
+    for size in (value if isinstance(value, list) else [value]) if name in _SIZES else ():
+        if size not in _SIZES[name]:
+            _check_size(label, int(size))
     if name in _FILLED and not value:
         raise InvalidOptions(f"{label} must not be empty")
 

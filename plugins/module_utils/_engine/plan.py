@@ -17,7 +17,6 @@ from .._api.records import (
     drop_null_references,
     holds_unknown_reference,
 )
-from .._api.references import format_option_name
 from .current import Current, Unreadable
 from .differences import build_not_found, build_unchangeable
 from .drift import find_drift, require_equal, warn_of_hidden
@@ -109,8 +108,8 @@ def build_call(
     params = _collect_params(resource, row, desired, current or {})
     missing = list(resource.rename(dict.fromkeys(row.find_missing(params, shortest=current is None))))
     if current is None and missing:
-        raise build_not_found(resource, desired, [format_option_name(name) for name in missing])
-    _require_options(operation, [format_option_name(name) for name in missing if name != "uuid"])
+        raise build_not_found(resource, desired, [resource.name_option(name) for name in missing])
+    _require_options(operation, [resource.name_option(name) for name in missing if name != "uuid"])
     return PlannedCall(operation, params, expected, warning)
 
 

@@ -12,6 +12,7 @@ from .._api.errors import VirtinfraError
 from .._api.operation import ABSENT, Parameter
 from .._api.operations import get_operation
 from .._api.records import Record, drop_null_references
+from .._api.references import format_option_name
 from .._api.resource_types import find_changed_types
 from .current import Current
 from .guards import Guard
@@ -99,7 +100,7 @@ class ResourceSpec:
     ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
     record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
     ``renamed`` are the record's names for parameters whose operations do not know them. ``hidden_replies`` are members
-    of replies that the result does not have.
+    of replies that the result does not have. ``options`` are the options for parameters that have other names.
     """
 
     record_type: str
@@ -124,6 +125,11 @@ class ResourceSpec:
     term: str = ""
     renamed: Mapping[str, str] = field(default_factory=dict)
     hidden_replies: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def name_option(self, parameter: str) -> str:
+        """Return the option for a parameter, for messages."""
+        return self.options.get(parameter) or format_option_name(parameter)
 
     @property
     def noun(self) -> str:

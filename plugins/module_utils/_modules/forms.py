@@ -32,7 +32,9 @@ _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 
 # How to write the options that are often written in another form.
 _EXAMPLES = {
+    "disks": "such as [{size: 20G}]",
     "jobs": "such as ['{{ started.job }}']",
+    "networks": "such as [{l3_network: l3-1}]",
     "objects": "such as [{name: vm-2}, {name: vm-4}]. The filter columns_to_rows makes them from lists",
     "query": "such as ['name=web-1', 'state=Running']",
     "tags": "such as ['env::prod']",
@@ -62,12 +64,16 @@ _OTHER_WORDS = {
     "label": ("tags", "user_tags"),
     "labels": ("tags", "user_tags"),
     "login": ("username", "account"),
-    "network": ("l3_network", "l3_networks"),
+    "items": ("objects",),
+    "kind": ("resource_type",),
+    "network": ("l3_network", "l3_networks", "networks"),
     "networks": ("l3_networks", "l3_network"),
+    "node": ("host", "hosts"),
     "pass": ("password", "account_password"),
     "password": ("password", "account_password"),
     "power_state": ("state",),
     "proxy": ("proxy_url",),
+    "resource_type": ("kind",),
     "secret": ("access_key_secret",),
     "snapshot": ("snapshot_group",),
     "server": ("base_url",),
@@ -77,16 +83,22 @@ _OTHER_WORDS = {
     "tag": ("tags", "user_tags"),
     "timeout": ("wait_timeout", "request_timeout"),
     "token": ("api_token",),
+    "type": ("resource_type",),
     "uri": ("url", "path", "base_url"),
     "url": ("url", "path", "base_url"),
+    "user_tags": ("tags",),
     "user": ("username", "user_id", "account"),
     "username": ("account",),
     "vlan": ("vlan_ids",),
     "vm": ("vms", "name"),
+    "vmid": ("uuid",),
     "wait_timeout": ("wait_for",),
     "webhook": ("url", "webhook_url"),
     **dict.fromkeys(("cpu", "cpus", "cores", "num_cpus", "vcpu", "vcpus"), ("cpu_num",)),
     **dict.fromkeys(("mem", "memory", "memory_mb", "ram"), ("memory_size",)),
+    **dict.fromkeys(("flavor", "flavour", "offering", "service_offering"), ("instance_offering",)),
+    **dict.fromkeys(("job", "job_id", "job_uuid", "uuid"), ("jobs",)),
+    **dict.fromkeys(("nic", "nics"), ("networks",)),
     **dict.fromkeys(("mac", "mac_address"), ("custom_mac", "mac")),
     **dict.fromkeys(("ip_address", "ipaddress"), ("management_ip", "snmp_address", "static_ip", "ip", "query")),
     **dict.fromkeys(
@@ -98,15 +110,41 @@ _OTHER_WORDS = {
 
 # What to do about words that no option means.
 _REMARKS = {
-    "become": "become is a keyword of the task, beside the module.",
+    **{
+        word: f"{word} is a keyword of the task, beside the module."
+        for word in ("become", "delegate_to", "ignore_errors", "loop", "register", "when", "with_items")
+    },
     "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
     **dict.fromkeys(("network", "networks", "nic", "nics"), "virtinfra.manager.vm_nic manages NICs."),
     "snapshot": "virtinfra.manager.vm_snapshot_group takes snapshots.",
     "snapshots": "virtinfra.manager.vm_snapshot_group takes snapshots.",
 }
 
+# Values that users bring from other collections, and the values that they may mean, the likeliest first.
+_OTHER_VALUES = {
+    "attached": ("present",),
+    "detached": ("absent",),
+    "reconnect": ("reconnected",),
+    "revert": ("reverted",),
+    **dict.fromkeys(("created", "exists"), ("present",)),
+    **dict.fromkeys(("deleted", "destroyed", "expunged", "removed"), ("absent",)),
+    **dict.fromkeys(("active", "poweredon", "powered-on", "powered_on", "start", "started"), ("running", "enabled")),
+    **dict.fromkeys(("halted", "inactive", "poweredoff", "powered-off", "powered_off"), ("stopped", "disabled")),
+    **dict.fromkeys(("shutdown", "shutdownguest", "shutoff", "stop"), ("stopped", "off", "disabled")),
+    **dict.fromkeys(("reboot", "rebooted", "rebootguest", "reset", "restart"), ("restarted", "reset")),
+    **dict.fromkeys(("suspend", "suspended"), ("paused",)),
+    **dict.fromkeys(("force", "hard"), ("cold",)),
+    **dict.fromkeys(("acpi", "soft"), ("grace",)),
+}
+
+# The modules for objects that are no kinds.
+_OTHER_KINDS = {"host": "kvm_host", "nic": "vm_nic", "snapshot_group": "vm_snapshot_group", "vm": "vm"}
+
 # The options that all modules, or all that make calls, have.
 _SHARED = {*CONNECTION, *WAIT, *TAGS}
+
+# Properties of objects that have the same names as words for options of the connection.
+_OF_OBJECTS = ("password", "url", "username")
 
 # The similarity from which a name counts as a misspelling.
 _MISSPELT = 0.8
@@ -168,8 +206,10 @@ def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> st
         (shared if option.removesuffix("_command") in _SHARED else own).append(option)
     if "query" in own and (condition := suggest_condition(name, record_type)):
         return f" Did you mean query: ['{condition}']?"
-    if meant := _find_by_word(name, own):
+    if meant := _find_by_word(name, own) or _find_by_reference(name, own):
         return f" Did you mean {meant}?"
+    if "properties" in own and name in _OF_OBJECTS:
+        return f" Did you mean properties: {{{name}: ...}}?"
     if hint := suggest_name(name, own, _MISSPELT):
         return hint
     if name in _SHARED:
@@ -181,14 +221,26 @@ def suggest_option(name: str, known: Iterable[str], record_type: str = "") -> st
         return hint
     if name not in _IDENTIFYING and (meant := _find_by_part(name, shared)):
         return f" Did you mean {meant}?"
-    if name in _REMARKS:
-        return f" {_REMARKS[name]}"
-    return suggest_name(name, own, _SIMILAR) or _list_options(own, shared)
+    return f" {_REMARKS[name]}" if name in _REMARKS else _describe_options(name, own, shared)
+
+
+def _describe_options(name: str, own: Sequence[str], shared: Sequence[str]) -> str:
+    """Return a sentence with a similar option, or with all of them and how to give properties of objects."""
+    properties = f" Give a property of the object as properties: {{{name}: ...}}." if "properties" in own else ""
+    return suggest_name(name, own, _SIMILAR) or f"{_list_options(own, shared)}{properties}"
 
 
 def _find_by_word(name: str, options: Container[str]) -> str | None:
     """Return the option for a word of other collections."""
     return next((option for option in _OTHER_WORDS.get(name.casefold(), ()) if option in options), None)
+
+
+def _find_by_reference(name: str, options: Container[str]) -> str | None:
+    """Return the option that takes the name of another object, as cluster for cluster_name."""
+    referred = name.removesuffix("_name")
+    if referred == name:
+        return None
+    return referred if referred in options else _find_by_word(referred, options)
 
 
 def _find_by_part(name: str, options: Sequence[str]) -> str | None:
@@ -222,7 +274,9 @@ def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "")
     if kind == "list":
         if isinstance(value, Mapping):
             raise InvalidOptions(f"{label} must be a list{_show_example(name)}{shown}")
-        for number, item in enumerate(value if isinstance(value, (list, tuple)) else ()):
+        # Ansible makes a list of a string at its commas.
+        items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
+        for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
             _check_item(f"{label}[{number}]", name, spec, item)
         return
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
@@ -237,6 +291,19 @@ def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "")
             raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name)}{shown}") from None
         if kind == "dict":
             _check_suboptions(f"{label}.", spec, converted)
+    if isinstance(value, str) and value not in spec.get("choices", (value,)):
+        _refuse_known_word(label, name, spec["choices"], value)
+
+
+def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str) -> None:
+    """Raise InvalidOptions for a value that means one of the choices. Ansible refuses all others."""
+    word = value.casefold()
+    meant = next((each for each in _OTHER_VALUES.get(word, ()) if each in choices), None)
+    hint = f" Did you mean {meant}?" if meant else suggest_name(value, choices, _MISSPELT)
+    if name == "kind" and word in _OTHER_KINDS:
+        hint = f" virtinfra.manager.{_OTHER_KINDS[word]} manages these."
+    if hint:
+        raise InvalidOptions(f"value of {label} must be one of: {', '.join(choices)}, got: {value}.{hint}")
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:

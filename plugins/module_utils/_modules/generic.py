@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from dataclasses import replace
 from typing import Any
 
@@ -118,8 +120,18 @@ def _find_operation(name: str) -> Operation:
         return OPERATIONS[name]
     if row := find_catalogued(name):
         return choose_operation(row)
-    hint = suggest_name(name, [*OPERATIONS, *list_names()]) or " The guide 'Names of operations' has all of them."
+    known = [*OPERATIONS, *list_names()]
+    hint = (
+        _suggest_query(name, known) or suggest_name(name, known) or " The guide 'Names of operations' has all of them."
+    )
     raise InvalidOptions(f"no operation {name}.{hint} If the service has it, call it by its path.")
+
+
+def _suggest_query(name: str, known: Container[str]) -> str:
+    """Return a sentence with the query that a name such as GetVms or ListHosts means; empty if none."""
+    matched = re.fullmatch("(?:Get|List|Describe|Find)(.+?)s?", name)
+    queries = [f"Query{matched[1]}Instance", f"Query{matched[1]}"] if matched else []
+    return next((f" Did you mean {query}?" for query in queries if query in known), "")
 
 
 def _name_only_server(row: Operation) -> str:

@@ -10,6 +10,7 @@ from ansible.module_utils.common.validation import check_type_bytes
 
 from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
+from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import is_name, is_null, normalize_uuid, unify_uuid
@@ -164,11 +165,13 @@ def _convert(kind: Kind, found: Property, value: Any) -> Any:
         if found.parameter.type == "list":
             return [_read_reference(label, found.refers_to, item) for item in _list(label, value)]
         return _read_reference(label, found.refers_to, value)
-    if found.is_size and isinstance(value, str):
+    if found.is_size:
         try:
-            return check_type_bytes(value)
+            size = check_type_bytes(value)
         except (TypeError, ValueError):
             raise InvalidOptions(f"{label} must be a size, such as 16G, not {value!r}") from None
+        check_value(found.parameter.name, label, size)
+        return size
     return found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
 
 

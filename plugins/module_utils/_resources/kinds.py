@@ -218,6 +218,7 @@ def _describe_records(row: Row) -> str:
 def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
     create = next((name for key, name in kind.create.items() if not key or desired.get(key) is not None), None)
     status = {"status": kind.unsettled} if kind.unsettled else {}
+    properties = {each.parameter.name: f"properties.{name}" for name, each in list_properties(kind).items()}
     return ResourceSpec(
         record,
         kind.name,
@@ -232,6 +233,7 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
         term=kind.noun,
         renamed={name: field for name, field in kind.fields.items() if field},
+        options={**properties, **({kind.parent: "parent"} if kind.parent else {})},
     )
 
 

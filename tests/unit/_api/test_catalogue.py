@@ -200,7 +200,11 @@ def test_no_call_runs_another_operation(servers: dict[str, CatalogueServer], sub
     ("operation", "params", "message"),
     [
         ("CreateDataVolum", {}, "no operation CreateDataVolum. Did you mean CreateDataVolume?"),
-        ("CreateDataVolume", {"diskSize": 1}, "CreateDataVolume needs name"),
+        ("CreateDataVolume", {"diskSize": 1 << 30}, "CreateDataVolume needs name"),
+        ("CreateDataVolume", {"name": "a", "diskSize": 10}, "10 bytes are too few. Write the unit, such as 16G"),
+        ("CreateVmInstance", {"name": "a", "dataDiskSizes": [1 << 30, 20]}, "20 bytes are too few. Write the unit"),
+        ("GetVms", {}, "no operation GetVms. Did you mean QueryVmInstance?"),
+        ("ListHosts", {}, "no operation ListHosts. Did you mean QueryHost?"),
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "has no parameter disksize"),
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "Did you mean diskSize?"),
         ("CreateDataVolume", {"name": "a", "diskSize": "much"}, "diskSize of CreateDataVolume must be of type long"),

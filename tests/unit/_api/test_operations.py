@@ -508,10 +508,16 @@ WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         {"resourceUuids": ["a", "b"]},
     ),
     "CreateVmInstance": (
-        {"name": "n", "rootDiskSize": 1, "strategy": "CreateStopped", "dataDiskSizes": [2], "systemTags": ["a"]},
+        {
+            "name": "n",
+            "rootDiskSize": 1 << 30,
+            "strategy": "CreateStopped",
+            "dataDiskSizes": [1 << 31],
+            "systemTags": ["a"],
+        },
         "POST vm-instances",
         {
-            "params": {"name": "n", "rootDiskSize": 1, "strategy": "CreateStopped", "dataDiskSizes": [2]},
+            "params": {"name": "n", "rootDiskSize": 1 << 30, "strategy": "CreateStopped", "dataDiskSizes": [1 << 31]},
             "systemTags": ["a"],
         },
     ),
@@ -525,7 +531,11 @@ WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "POST vm-instances/v/create-vmInstance-from-templated-vmInstance",
         {"params": {"names": ["n"], "cpuNum": 2}},
     ),
-    "CreateDataVolume": ({"name": "n", "diskSize": 1}, "POST volumes/data", {"params": {"name": "n", "diskSize": 1}}),
+    "CreateDataVolume": (
+        {"name": "n", "diskSize": 1 << 30},
+        "POST volumes/data",
+        {"params": {"name": "n", "diskSize": 1 << 30}},
+    ),
     "ResizeDataVolume": (
         {"uuid": "u", "size": 2},
         "PUT volumes/data/resize/u/actions",
