@@ -71,8 +71,8 @@ options:
     aliases: [clone_from_uuid]
   root_disk_size:
     description:
-      - The size of the root volume in bytes, or with a unit of 1024, if it is not that of the O(image). A larger volume
-        is left as it is.
+      - The size of the root volume in bytes, or with a unit of 1024, if it is not that of the O(image). A smaller
+        volume grows, also while the VM runs. A larger one is left as it is. The guest has to extend its file systems.
     type: bytes
     aliases: [disk_size]
   disks:
@@ -127,12 +127,16 @@ options:
     type: str
     aliases: [primary_storage_uuid_for_root_volume, storage]
   cpu_num:
-    description: The number of CPUs, from 1 to 1024. It is only changed while the VM is stopped.
+    description:
+      - The number of CPUs, from 1 to 1024. Those of a running VM can only grow, and only if its setting C(numa)
+        (hot-plug) is on. Otherwise, the module fails, and nothing is changed. With O(state=stopped) they can be changed
+        in any case.
     type: int
     aliases: [cpu]
   memory_size:
     description:
-      - The memory in bytes, or with a unit of 1024, such as V(16G). It is only changed while the VM is stopped.
+      - The memory in bytes, or with a unit of 1024, such as V(16G). The memory of a running VM can be changed as
+        O(cpu_num) can.
     type: bytes
     aliases: [memory]
   stop_type:

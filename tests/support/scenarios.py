@@ -17,7 +17,7 @@ STOPPED_VM = "a0000004000040008000000000000002"
 L3 = "a0000005000040008000000000000002"
 NIC = "a0000006000040008000000000000001"
 VOLUME = "a0000007000040008000000000000003"
-DATA_VOLUME = "a0000007000040008000000000000002"
+ROOT_VOLUME, DATA_VOLUME = "a0000007000040008000000000000001", "a0000007000040008000000000000002"
 HOST_NIC = "a0000009000040008000000000000002"
 IMAGE = "a0000012000040008000000000000001"
 SNAPSHOT_GROUP = "a000000b000040008000000000000001"
@@ -602,6 +602,14 @@ SCENARIOS = (
         "api",
         {"operation": "ResizeDataVolume", "params": {"uuid": DATA_VOLUME, "size": 2**40}},
         has("volume", DATA_VOLUME, size=2**40),
+        action=True,
+    ),
+    Scenario(
+        "grow-root-volume",
+        "ResizeRootVolume",
+        "api",
+        {"operation": "ResizeRootVolume", "params": {"uuid": ROOT_VOLUME, "size": 2**40}},
+        has("volume", ROOT_VOLUME, size=2**40),
         action=True,
     ),
     Scenario(

@@ -89,7 +89,7 @@ def _build_parameters(described: Described, in_path: bool) -> Iterable[Row]:
         for name, parameter in described.parameters.items()
         if (parameter.where == "path") == in_path and not parameter.alias_of and name not in TAG_PARAMS
     }
-    for name in sorted(chosen, key=lambda name: name in OF_CREATIONS):
+    for name in sorted(chosen, key=lambda name: not in_path and name in OF_CREATIONS):
         yield _build_parameter(described, chosen[name], aliases.get(name, ""))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._api.errors import InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
+from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.records import (
     NullReference,
@@ -30,8 +30,9 @@ from .._engine.differences import build_not_found
 from .._engine.plan import build_call, predict_created
 from .._engine.spec import PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
+from .finders import explain_unreadable
 from .refusals import find_new_vm_refusal, find_vm_refusal
-from .vms import find_vm, hide_volumes_to_remove, plan_vm
+from .vms import HOT_PLUG, ROOT_SIZE, find_vm, hide_volumes_to_remove, list_growing, plan_vm
 
 # The option with the VM or the template of a clone.
 CLONED = "cloneFromUuid"
@@ -40,9 +41,9 @@ CLONED = "cloneFromUuid"
 _SOURCES = ("imageUuid", CLONED)
 
 # Options for new VMs that no record shows in their form.
-_PARTS = ("networks", "disks", "rootDiskSize")
+_PARTS = ("networks", "disks")
 _ONLY_NEW = (
-    *(*_PARTS, CLONED, "userData", "userDataFile", "sshKeyPairUuids", "primaryStorageUuidForRootVolume"),
+    *(*_PARTS, ROOT_SIZE, CLONED, "userData", "userDataFile", "sshKeyPairUuids", "primaryStorageUuidForRootVolume"),
     *("resourceUuid", "tagUuids"),
 )
 
@@ -74,7 +75,8 @@ def choose_creation(resource: ResourceSpec, context: ModuleContext) -> ResourceS
 def find_created_vm(client: Client, desired: Record) -> Record | None:
     """Read a VM as `find_vm` does, with the reasons why it does not have the parts that the options describe.
 
-    A destroyed VM of the name does not prevent that another one is created.
+    If CPUs or memory of a running one shall grow, the record shows whether they can, too. A destroyed VM of the name
+    does not prevent that another one is created.
     """
     try:
         vm = find_vm(client, desired)
@@ -82,10 +84,25 @@ def find_created_vm(client: Client, desired: Record) -> Record | None:
         if "uuid" in desired or not _has_source(desired):
             raise
         return None
-    if vm is None or not any(name in desired for name in _PARTS):
+    if vm is None:
+        return None
+    if vm.get("state") == "Running" and list_growing(desired, vm):
+        vm = {**vm, HOT_PLUG: _read_hot_plug(client, vm)}
+    if not any(name in desired for name in _PARTS):
         return vm
     unmet = [*_find_unmet_networks(client, desired, vm), *_find_unmet_disks(desired, vm)]
     return {**vm, _UNMET: unmet}
+
+
+def _read_hot_plug(client: Client, vm: Record) -> bool | str:
+    """Return whether CPUs and memory of a running VM can grow, or why this cannot be read."""
+    params = {"resourceUuid": vm["uuid"], "category": "vm", "name": "numa"}
+    try:
+        value = client.get("GetResourceConfig", params).get("value")
+    except (Unsupported, ApiError) as failure:
+        return explain_unreadable(failure)
+    known = {"true": True, "false": False}
+    return known.get(str(value).lower(), f"the setting numa of the VM is {value!r}")
 
 
 def _has_source(desired: Record) -> bool:
@@ -176,16 +193,10 @@ def _has_members(nic: Record, network: Record) -> bool:
 
 
 def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
-    """Yield which volumes of the options a VM lacks. One that has grown since is not smaller than requested."""
+    """Yield which data volumes of the options a VM lacks. One that has grown since is not smaller than requested."""
     volumes = vm.get("allVolumes") or []
-    root: Record = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), {})
-    wanted = desired.get("rootDiskSize", 0)
-    if root.get("size") is not None and root["size"] < wanted:
-        yield (
-            f"root_disk_size: the root volume has {root['size']} bytes, and {wanted} are requested. Let it grow with"
-            " ResizeRootVolume of the module api"
-        )
-    data = sorted((each for each in volumes if each is not root), key=lambda each: each.get("deviceId") or 0)
+    others = (volume for volume in volumes if volume.get("uuid") != vm.get("rootVolumeUuid"))
+    data = sorted(others, key=lambda volume: volume.get("deviceId") or 0)
     disks = desired.get("disks", ())
     if len(data) < len(disks):
         yield (
@@ -209,6 +220,8 @@ def plan_created_vm(resource: ResourceSpec, state: str, desired: Record, current
     if vm is None and state != ABSENT:
         return _plan_creation(resource, state, desired, current)
     existing = {name: value for name, value in desired.items() if name not in _ONLY_NEW}
+    if state != ABSENT and ROOT_SIZE in desired:
+        existing[ROOT_SIZE] = desired[ROOT_SIZE]
     if "systemTags" in desired:
         existing["systemTags"] = [tag for tag in desired["systemTags"] if not tag.startswith(_USER_DATA)]
     if vm and state != ABSENT and vm.get(_UNMET):
@@ -281,4 +294,4 @@ def find_failed_clone(reply: Record) -> str | None:
 
 def hide_parts(vm: Record | None) -> Record:
     """Return the VM as it is shown in the result."""
-    return hide_volumes_to_remove(vm and {name: value for name, value in vm.items() if name != _UNMET})
+    return hide_volumes_to_remove(vm and {name: value for name, value in vm.items() if name not in (_UNMET, HOT_PLUG)})

@@ -52,8 +52,14 @@ CHANGING_STATES = tuple(
 # Those after which a VM runs.
 _BOUND_TO_RUN = ("Starting", "Rebooting", "Migrating", "VolumeMigrating")
 
-# The values that can only be changed while a VM is stopped.
+# The values that can only be changed while a VM is stopped, or grow while it runs.
 _SIZES = ("cpuNum", "memorySize")
+
+# The desired size of the root volume, which is not a member of the record of a VM.
+ROOT_SIZE = "rootDiskSize"
+
+# The member of the record of a running VM that is to grow: whether it can, or as a text why this cannot be read.
+HOT_PLUG = "hotPlug"
 
 
 def find_vm(client: Client, desired: Record) -> Record | None:
@@ -202,11 +208,12 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
     if current.record is None:
         raise build_not_found(resource, desired)
     recover, update = partial(_plan_recovery, resource, desired), partial(_plan_update, resource, desired)
+    grow = partial(_plan_root_growth, resource, desired)
     migrate = partial(_plan_migration, resource, state, desired)
     if _must_run(resource, state):
-        calls = chain_plans(current, recover, update, migrate, partial(_plan_running, resource, state, desired))
+        calls = chain_plans(current, recover, update, grow, migrate, partial(_plan_running, resource, state, desired))
     else:
-        calls = chain_plans(current, recover, partial(_plan_stop, resource, state, desired), update, migrate)
+        calls = chain_plans(current, recover, partial(_plan_stop, resource, state, desired), update, grow, migrate)
     tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
     return [replace(call, params={**call.params, **tags}) for call in calls]
 
@@ -236,14 +243,53 @@ def _plan_stop(resource: ResourceSpec, state: str, desired: Record, current: Cur
 
 def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     vm = current.record or {}
-    compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid")}
+    compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid", ROOT_SIZE)}
     changes = find_drift(resource, compared, vm)
     if fixed := {name: value for name, value in changes.items() if name not in resource.changeable}:
         raise build_unchangeable(resource, fixed, desired, vm)
-    if changes.keys() & {*_SIZES} and vm.get("state") not in (None, _STOPPED):
-        names = " and ".join(format_option_name(name) for name in _SIZES if name in changes)
-        raise Unchangeable(f"{names} can only be changed while the VM is stopped. Add state: stopped to the task.")
-    return [build_call(resource, resource.update, changes, vm, {**vm, **changes})] if changes else []
+    warning = _require_resizable(vm, {name: changes[name] for name in _SIZES if name in changes})
+    return [build_call(resource, resource.update, changes, vm, {**vm, **changes}, warning)] if changes else []
+
+
+def list_growing(desired: Record, vm: Record) -> list[str]:
+    """Return which of CPUs and memory shall be larger than those of a VM, by their API names."""
+    return [name for name in _SIZES if desired.get(name, 0) > (vm.get(name) or 0)]
+
+
+def _require_resizable(vm: Record, sizes: Record) -> str:
+    """Raise Unchangeable if a VM must be stopped to get other sizes. Return a warning if this is not known."""
+    state, can_grow = vm.get("state"), vm.get(HOT_PLUG)
+    if not sizes or state in (None, _STOPPED):
+        return ""
+    names = " and ".join(map(format_option_name, sizes))
+    remedy = "Add state: stopped to the task."
+    if state != _RUNNING:
+        raise Unchangeable(f"{names} can only be changed while the VM is stopped, or grow while it runs. {remedy}")
+    growing = list_growing(sizes, vm)
+    if smaller := [format_option_name(name) for name in sizes if name not in growing]:
+        raise Unchangeable(f"{' and '.join(smaller)} can only shrink while the VM is stopped. {remedy}")
+    if can_grow is False:
+        reason = "because the setting numa of the VM (hot-plug) is off"
+        raise Unchangeable(f"{names} can only be changed while the VM is stopped, {reason}. {remedy}")
+    return "" if can_grow is True else f"cannot check whether {names} can grow while the VM runs: {can_grow}"
+
+
+def _plan_root_growth(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Plan the growth of the root volume. A larger one stays as it is."""
+    wanted = desired.get(ROOT_SIZE)
+    if wanted is None:
+        return []
+    if isinstance(current, Unreadable):
+        raise Unsupported(f"cannot read the root volume of the VM: {current.reason.reason}", "Omit root_disk_size.")
+    vm = current.record or {}
+    volumes = vm.get("allVolumes") or []
+    root = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), None)
+    if root is None or root.get("size") is None:
+        raise Unsupported("the record of the VM does not show the size of its root volume", "Omit root_disk_size.")
+    if root["size"] >= wanted:
+        return []
+    grown = {**vm, "allVolumes": [{**volume, "size": wanted} if volume is root else volume for volume in volumes]}
+    return [build_call(resource, "ResizeRootVolume", {"uuid": root["uuid"], "size": wanted}, vm, grown)]
 
 
 def _plan_migration(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

@@ -667,9 +667,19 @@ def _change_volume(call: Call, **members: Any) -> Record:
 @operation("ResizeDataVolume", has_envelope=False)
 def resize_data_volume(call: Call) -> Reply:
     """Make a data volume larger; a running VM has a larger disk at once."""
+    return _resize_volume(call, "Data")
+
+
+@operation("ResizeRootVolume", has_envelope=False)
+def resize_root_volume(call: Call) -> Reply:
+    """Make a root volume larger, as `resize_data_volume` does."""
+    return _resize_volume(call, "Root")
+
+
+def _resize_volume(call: Call, expected_type: str) -> Reply:
     volume = _find_volume(call, call["uuid"])
-    if volume["type"] != "Data":
-        raise invalid_argument(f"volume[uuid: {volume['uuid']}] is not a data volume")
+    if volume["type"] != expected_type:
+        raise invalid_argument(f"volume[uuid: {volume['uuid']}] is not a {expected_type.lower()} volume")
     if call["size"] <= volume["size"]:
         raise invalid_argument(f"the new size[{call['size']}] is not greater than the present one[{volume['size']}]")
     return {"inventory": _change_volume(call, size=call["size"])}

@@ -154,3 +154,12 @@ def update_vm(call: Call) -> Reply:
         "allocatorStrategy",
     )
     return {"inventory": call.store.change("vm", vm["uuid"], **members)}
+
+
+@operation("GetResourceConfig")
+def get_resource_config(call: Call) -> Reply:
+    """Return whether CPUs and memory of a VM can grow while it runs, the one setting of an object that is known."""
+    vm = call.store["vm"].get(call["resourceUuid"])
+    if (call["category"], call["name"]) != ("vm", "numa"):
+        raise invalid_argument(f"vm[uuid: {vm['uuid']}] has no setting {call['name']} in {call['category']}")
+    return {"value": str(call.switches.hot_plug).lower()}

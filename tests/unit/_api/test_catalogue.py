@@ -57,6 +57,7 @@ DIFFERENCES = {
     "MigrateVm": {"uuid", "vmInstanceUuid", "migrateFromDestination", "allowUnknown", "downTime", "strategy"},
     "PowerOnHost": {"returnEarly"},
     "PowerResetHost": {"returnEarly"},
+    "ResizeRootVolume": {"uuid"},
     "ShutdownHost": {"returnEarly"},
     "UpdateAtPersonOfAtFeiShuEndpoint": {"remark"},
     "UpdateVmInstance": {"state", "platform"},

@@ -58,7 +58,7 @@ class TestRow:
         """Exceptions: a session, the uuid that selects the object of a read, that of a new object, tagged objects."""
         for name in OPERATIONS:
             with subtests.test(name):
-                own = {"sessionUuid", "uuid"} if not OPERATIONS[name].is_write else {"sessionUuid", "resourceUuid"}
+                own = {"sessionUuid", "resourceUuid"} | ({"uuid"} if not OPERATIONS[name].is_write else set())
                 own |= {"resourceUuids"} if "tagUuid" in OPERATIONS[name].parameters else set()
                 for key, parameter in OPERATIONS[name].parameters.items():
                     holds_uuids = bool(re.search(r"(^u|U)uids?($|[A-Z])", key)) and key not in own
@@ -101,6 +101,7 @@ def test_reads_with_a_parameter_in_their_path() -> None:
         "GetHostNetworkFacts",
         "GetApiJob",
         "GetNicQos",
+        "GetResourceConfig",
         "GetVmConsoleAddress",
         "GetVmMigrationCandidateHosts",
         "ValidateSession",
@@ -541,6 +542,11 @@ WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
         "PUT volumes/data/resize/u/actions",
         {"resizeDataVolume": {"size": 2}},
     ),
+    "ResizeRootVolume": (
+        {"uuid": "u", "vmInstanceUuid": "v", "size": 2},
+        "PUT volumes/resize/u/actions",
+        {"resizeRootVolume": {"vmInstanceUuid": "v", "size": 2}},
+    ),
     "AttachDataVolumeToVm": (
         {"volumeUuid": "u", "vmInstanceUuid": "v"},
         "POST volumes/u/vm-instances/v",
@@ -915,6 +921,7 @@ def test_operations_that_are_not_idempotent() -> None:
         "CloneVmInstance",
         "CreateDataVolume",
         "ResizeDataVolume",
+        "ResizeRootVolume",
         "AttachDataVolumeToVm",
         "DetachDataVolumeFromVm",
         "CreateVmInstanceFromVolumeSnapshotGroup",

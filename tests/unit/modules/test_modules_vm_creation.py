@@ -155,8 +155,9 @@ def test_clone_that_failed_although_its_job_succeeded_fails_the_task(sim: Simula
         ({"networks": [{"l3_network": "l3-1", "static_ip": "10.101.0.99"}]}, "no NIC on l3-1 with 10.101.0.99"),
         ({"disks": [{"size": "60G"}]}, "disks: number 1"),
         ({"disks": [{"size": "1G"}, {"size": "1G"}]}, "disks: the VM has 1 data volumes, and 2 are requested"),
-        ({"disk_size": "99G"}, "root_disk_size: the root volume has"),
-        ({"cpu": 4}, "cpu_num can only be changed while the VM is stopped"),
+        ({"cpu": 4}, "cpu_num can only be changed while the VM is stopped, because the setting numa"),
+        ({"cpu": 1}, "cpu_num can only shrink while the VM is stopped. Add state: stopped"),
+        ({"cpu": 1, "memory": "8G"}, "cpu_num can only shrink while the VM is stopped. Add state: stopped"),
     ],
 )
 def test_what_cannot_be_changed_later_is_refused_by_name(
@@ -167,6 +168,62 @@ def test_what_cannot_be_changed_later_is_refused_by_name(
         ran = run("vm", {**WEB, **changed}, check=check)
         assert message in ran.message
         assert ran.calls == []
+
+
+@pytest.mark.parametrize("grown", [{"cpu": 4}, {"memory": "8G"}, {"cpu": 4, "memory": "8G"}])
+def test_running_vm_grows_with_hot_plug(sim: Simulator, run: ModuleRunner, grown: dict[str, Any]) -> None:
+    sim.configure(hot_plug=True)
+    assert run("vm", WEB).changed
+    ran = run.twice("vm", {**WEB, **grown})
+    assert (ran.calls, ran.warnings) == (["UpdateVmInstance"], [])
+    assert "hot_plug" not in ran["vm"]
+    assert vms_named(sim, "web")[0]["state"] == "Running"
+
+
+@pytest.mark.parametrize("hot_plug", [True, False])
+def test_service_decides_whether_a_running_vm_grows_if_its_setting_cannot_be_read(
+    sim: Simulator, run: ModuleRunner, hot_plug: bool
+) -> None:
+    assert run("vm", WEB).changed
+    sim.configure(hot_plug=hot_plug, missing_operations=["GetResourceConfig"])
+    checked, ran = run("vm", {**WEB, "cpu": 4}, check=True), run("vm", {**WEB, "cpu": 4})
+    for each in (checked, ran):
+        assert "cannot check whether cpu_num can grow while the VM runs: " in str(each.warnings)
+    assert (checked.message, checked.changed, ran.calls) == ("", True, ["UpdateVmInstance"])
+    assert ran.failed is not hot_plug
+    assert vms_named(sim, "web")[0]["cpuNum"] == (4 if hot_plug else 2)
+    assert hot_plug or "SYS.1007" in ran.message
+
+
+def test_setting_that_is_neither_true_nor_false_is_shown(sim: Simulator, run: ModuleRunner) -> None:
+    sim.fault("other_response", operation="GetResourceConfig", reply={"value": "maybe"})
+    checked = run("vm", {"uuid": VM, "cpu": 64}, check=True)
+    assert (checked.changed, checked.message) == (True, "")
+    assert "the setting numa of the VM is 'maybe'" in str(checked.warnings)
+
+
+@pytest.mark.parametrize("state", ["present", "running", "stopped"])
+def test_root_volume_grows_and_never_shrinks(sim: Simulator, run: ModuleRunner, state: str) -> None:
+    root = {volume["uuid"]: volume["size"] for volume in sim.records("volume")}[seeded_uuid("volume", 1)]
+    options = {"uuid": VM, "state": state, "disk_size": root + GIB}
+    predicted = run("vm", options, check=True)["vm"]["all_volumes"]
+    ran = run.twice("vm", options)
+    assert [volume["size"] for volume in predicted] == [volume["size"] for volume in ran["vm"]["all_volumes"]]
+    # Before a VM is stopped, the operation is called for a volume that does not exist.
+    before = ["ResizeRootVolume", "StopVmInstance"] if state == "stopped" else []
+    assert ran.calls == [*before, "ResizeRootVolume"]
+    assert ran.sent("ResizeRootVolume") == {"size": root + GIB}
+    (vm,) = [each for each in sim.records("vm") if each["uuid"] == VM]
+    assert [volume["size"] for volume in vm["allVolumes"] if volume["type"] == "Root"] == [root + GIB]
+    run.idle("vm", {"uuid": VM, "state": state, "disk_size": root})
+    assert run("vm", {"uuid": VM, "state": "absent", "disk_size": root + 9 * GIB}).calls == ["DestroyVmInstance"]
+
+
+def test_root_volume_whose_size_is_not_shown_is_not_taken_for_small(sim: Simulator, run: ModuleRunner) -> None:
+    sim.change("vm", VM, allVolumes=[])
+    assert "does not show the size of its root volume. Omit root_disk_size" in run.refused(
+        "vm", {"uuid": VM, "disk_size": "900G"}
+    )
 
 
 def test_name_that_no_vm_has_creates_nothing_without_a_source(sim: Simulator, run: ModuleRunner) -> None:

@@ -44,7 +44,7 @@ def seeded(kind: int, number: int = 1) -> str:
 
 ZONE, CLUSTER, HOST, VM, NETWORK, NIC, VOLUME, STORAGE, HOST_NIC = (seeded(kind) for kind in range(1, 10))
 GROUP, PLATFORM, ENDPOINT, PERSON, OFFERING = (seeded(kind) for kind in (11, 12, 13, 15, 19))
-DATA_VOLUME = seeded(7, 2)
+ROOT_VOLUME, DATA_VOLUME = seeded(7, 1), seeded(7, 2)
 STOPPED_VM, OTHER_NETWORK, TOPIC, PATTERN = seeded(4, 2), seeded(5, 2), seeded(14), seeded(29)
 
 
@@ -329,6 +329,8 @@ PARAMS: dict[str, Callable[[Caller], dict[str, Any]]] = {
         "resourceUuid": seeded(7, 99),
     },
     "ResizeDataVolume": lambda caller: {"uuid": DATA_VOLUME, "size": 2**40},
+    "ResizeRootVolume": lambda caller: {"uuid": ROOT_VOLUME, "size": 2**40},
+    "GetResourceConfig": lambda caller: {"resourceUuid": VM, "category": "vm", "name": "numa"},
     "AttachDataVolumeToVm": lambda caller: {"volumeUuid": free_volume(caller), "vmInstanceUuid": VM},
     "DetachDataVolumeFromVm": lambda caller: {"uuid": DATA_VOLUME, "vmUuid": VM},
     "UpdateVolume": lambda caller: {"uuid": DATA_VOLUME, "name": "renamed", "description": "new"},
@@ -606,7 +608,11 @@ def test_every_field_is_sent(sim: Simulator, caller: Caller) -> None:
     assert {name: fields.keys() - sent[name] for name, fields in records().items() if fields.keys() - sent[name]} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in PARAMS if "resourceUuid" in operations()[name].parameters])
+CREATIONS = [name for name in PARAMS if "resourceUuid" in operations()[name].parameters and operations()[name].is_async]
+"""Operations that take the uuid of a new record, which is that of an existing one in a read."""
+
+
+@pytest.mark.parametrize("name", CREATIONS)
 def test_creation_takes_the_uuid_of_the_new_record_once(sim: Simulator, caller: Caller, name: str) -> None:
     sim.configure(**switches_of(name))
     params = {**PARAMS[name](caller), "resourceUuid": seeded(99)}

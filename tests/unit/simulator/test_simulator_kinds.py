@@ -186,5 +186,6 @@ def test_data_volume_is_attached_grown_and_detached(api: Api) -> None:
     assert api.refusal("AttachDataVolumeToVm", volumeUuid=volume, vmInstanceUuid=seeded_uuid("vm", 2)) == "SYS.1006"
     assert api.do("ResizeDataVolume", uuid=volume, size=2**31)["inventory"]["size"] == 2**31
     assert api.refusal("ResizeDataVolume", uuid=volume, size=2**30) == "SYS.1007"
+    assert api.refusal("ResizeRootVolume", uuid=volume, size=2**40) == "SYS.1007"
     assert "vmInstanceUuid" not in api.do("DetachDataVolumeFromVm", uuid=volume)["inventory"]
     assert api.refusal("DetachDataVolumeFromVm", uuid=volume) == "SYS.1006"
