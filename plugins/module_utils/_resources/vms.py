@@ -253,7 +253,12 @@ def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> l
 
 def list_growing(desired: Record, vm: Record) -> list[str]:
     """Return which of CPUs and memory shall be larger than those of a VM, by their API names."""
-    return [name for name in _SIZES if desired.get(name, 0) > (vm.get(name) or 0)]
+    return [name for name in _SIZES if desired.get(name, 0) > (size if _is_size(size := vm.get(name)) else 0)]
+
+
+def _is_size(value: object) -> bool:
+    """Return whether a service has sent a number, and not a text or nothing."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _require_resizable(vm: Record, sizes: Record) -> str:
@@ -284,7 +289,7 @@ def _plan_root_growth(resource: ResourceSpec, desired: Record, current: Current)
     vm = current.record or {}
     volumes = vm.get("allVolumes") or []
     root = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), None)
-    if root is None or root.get("size") is None:
+    if root is None or not _is_size(root.get("size")):
         raise Unsupported("the record of the VM does not show the size of its root volume", "Omit root_disk_size.")
     if root["size"] >= wanted:
         return []
