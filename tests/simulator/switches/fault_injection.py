@@ -48,6 +48,7 @@ WRONG_TYPES = {
     "webhookResp": 1,
     "valid": "perhaps",
     "result": [1],
+    "value": [1],
     "protocol": 1,
     "hostIp": 2,
     "port": "open",
