@@ -123,7 +123,7 @@ def test_every_example_in_the_documentation_is_a_source(
             assert example.pop("plugin") == f"virtinfra.manager.{plugin.stem}"
             assert Source(tmp_path, plugin.stem, **example).fill().hosts
             seen += 1
-    assert seen == 9
+    assert seen == 10
 
 
 @pytest.mark.parametrize("form", ["value", "value of a service", "file"])
