@@ -14,10 +14,10 @@ class Kind:
     """A type of objects.
 
     `name` is the part of its operations' names, `table` that of its records. `fields` are members of its records
-    besides NAMED, `defaults` their values in a new one. `creates` maps operations that create to members of the new
-    record; by default, it is `Create<name>`. `cascade` are types, each with the member that refers to an object of this
-    one, whose objects are removed with it; `blocks` are those with which it cannot be removed. `unique` are members of
-    which no two objects have the same values. `quota` is the quota that counts its objects.
+    in addition to NAMED, `defaults` their values in a new one. `creates` maps operations that create to members of
+    the new record; by default, it is `Create<name>`. `cascade` are types, each with the member that refers to an object
+    of this one, whose objects are removed with it; `blocks` are those with which it cannot be removed. `unique` are
+    members of which no two objects have the same values. `quota` is the quota that counts its objects.
     """
 
     table: str

@@ -27,6 +27,13 @@ def write_private_file(path: Path, text: str) -> None:
         file.write(text)
 
 
+def replace_private_file(path: Path, text: str) -> None:
+    """Write a file that only its owner can read in place of an earlier one, so that readers see one or the other."""
+    new = path.with_suffix(".new")
+    write_private_file(new, text)
+    new.replace(path)
+
+
 def open_lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int:
     """Return the file descriptor of a lock file, which only its owner can read. Raise OSError if it is a link."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)

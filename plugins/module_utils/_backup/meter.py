@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from .files import write_private_file
+from .files import replace_private_file
 
 FILE = ".progress.json"
 MIB = 1 << 20
@@ -67,10 +67,8 @@ class Meter:
         self._shown = self._clock()
         if not self._path:
             return
-        new = self._path.with_suffix(".new")
         with suppress(OSError):
-            write_private_file(new, json.dumps(self._describe()))
-            new.replace(self._path)
+            replace_private_file(self._path, json.dumps(self._describe()))
 
     def _describe(self) -> dict[str, Any]:
         seconds = self._shown - self._began

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from .failures import BackupFailure
-from .files import sync_folder, write_private_file
+from .files import replace_private_file, sync_folder
 from .manifest import is_stamp
 from .repository import VmFolder
 
@@ -32,8 +32,6 @@ def write_proof(folder: VmFolder, stamp: str, proof: Mapping[str, Any], predict:
         return False
     if not predict:
         path = folder.path / stamp / FILE
-        new = path.with_suffix(".new")
-        write_private_file(new, json.dumps(proof, indent=1, sort_keys=True) + "\n")
-        new.replace(path)
+        replace_private_file(path, json.dumps(proof, indent=1, sort_keys=True) + "\n")
         sync_folder(path.parent)
     return True

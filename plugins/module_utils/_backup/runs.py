@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from .failures import BackupFailure
-from .files import open_lock, write_private_file
+from .files import open_lock, replace_private_file, write_private_file
 from .manifest import check_uuid, is_uuid
 from .repository import Repository
 
@@ -70,9 +70,7 @@ class Runs:
             for each in ended:
                 self._remove(each)
             taken, others = self._divide(run, owner, vm_uuids, ended)
-            new = path.with_suffix(".new")
-            write_private_file(new, json.dumps({"owner": owner, "vm_uuids": taken}))
-            new.replace(path)
+            replace_private_file(path, json.dumps({"owner": owner, "vm_uuids": taken}))
         return taken, others
 
     def touch(self, run: str, predict: bool) -> list[str]:
@@ -148,9 +146,7 @@ class Runs:
         with suppress(OSError):
             if self.has(run):
                 path.parent.mkdir(mode=0o700, exist_ok=True)
-                new = path.with_suffix(".new")
-                write_private_file(new, json.dumps(result))
-                new.replace(path)
+                replace_private_file(path, json.dumps(result))
 
     def read_results(self, run: str, vm_uuids: Sequence[str]) -> list[dict[str, Any]]:
         """Return the results of the copies of a run that have ended, each with the uuid of its VM."""

@@ -24,6 +24,9 @@ DISK = "Disk of the role virtinfra.manager.vm_backup_restore"
 _ROOT, _MEMORY = 1 << 30, 1 << 30
 _ATTACHABLE = ("Running", "Stopped")
 
+# What a carrier has from the VM, by the parameter of its creation.
+_GUEST = {"platform": "platform", "guestOsType": "guest_os_type", "architecture": "architecture"}
+
 
 def describe_disk(source: str, point: Record, vm_uuid: str) -> str:
     """Return the description of a disk: its mark, with the VM for which it is."""
@@ -79,9 +82,6 @@ def plan_disk(site: Site, vm: Record, point: Record, source: str) -> Record:
     }
     call = {name: value for name, value in params.items() if value is not None}
     return {"source": source, "size": copy["size"], "made": made, "call": call, "description": description}
-
-
-_GUEST = {"platform": "platform", "guestOsType": "guest_os_type", "architecture": "architecture"}
 
 
 def export_disk(site: Site, disk: Record, addresses: Record, timeout: int) -> tuple[str, list[Record]]:
@@ -153,10 +153,16 @@ def _attach(site: Site, vm: Record, volume_uuid: str, timeout: int) -> None:
 
 def _read_owner(site: Site, volume_uuid: str) -> str | None:
     """Return the VM to which a volume is attached. Raise VirtinfraError if it does not exist."""
-    found = site.read("resource_info", resource_type="volume", query=[f"uuid={volume_uuid}"])["resources"]
+    found = _find_disk(site, volume_uuid)
     if not found:
         raise VirtinfraError(f"The service does not show the disk {volume_uuid}.")
-    return found[0].get("vm_instance_uuid") or None
+    return found.get("vm_instance_uuid") or None
+
+
+def _find_disk(site: Site, volume_uuid: str) -> Record | None:
+    """Return the record of a volume, None if the service does not show it. Raise VirtinfraError."""
+    found = site.read("resource_info", resource_type="volume", query=[f"uuid={volume_uuid}"])["resources"]
+    return found[0] if found else None
 
 
 def _call(site: Site, operation: str, params: Record, failure: str, timeout: int) -> None:
@@ -200,8 +206,7 @@ def remove_disk(site: Site, disk: Record, timeout: int) -> str | None:
         if _read_owner(site, uuid):
             _call(site, "DetachDataVolumeFromVm", {"uuid": uuid}, "The disk could not be detached", timeout)
         _call(site, "DeleteDataVolume", {"uuid": uuid}, "The disk could not be deleted", timeout)
-        found = site.read("resource_info", resource_type="volume", query=[f"uuid={uuid}"])["resources"]
-        if found:
+        if _find_disk(site, uuid):
             _call(site, "ExpungeDataVolume", {"uuid": uuid}, "The disk is deleted, but not expunged", timeout)
     except VirtinfraError as failure:
         return str(failure)
