@@ -4,7 +4,7 @@ PYTHON ?= python3
 NOX := .venv/bin/nox
 SESSIONS ?= static unit proofs
 # The rooms whose tests must detect changes.
-MUTATED := _masking _api _http _client _engine _batch _backup _workflows
+MUTATED := _masking _api _http _client _engine _batch _backup _site _vm_backups _pages _workflows
 SIMULATOR := .cache/simulator/bin/uvicorn
 
 export UV_SYSTEM_CERTS ?= 1

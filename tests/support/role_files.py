@@ -20,7 +20,7 @@ from support.collection import ROOT
 Options = Mapping[str, Mapping[str, Any]]
 
 ROLES = ROOT / "roles"
-SETTINGS = ROOT / "plugins" / "plugin_utils" / "_workflows" / "settings.py"
+SETTINGS = ROOT / "plugins" / "plugin_utils" / "_site" / "settings.py"
 README = ROOT / "README.md"
 MODULE = ROOT / "plugins" / "modules" / "workflow.py"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import MoverHost
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import run_workflow
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import MoverHost
 
 from simulator.launch import Simulator
 from support.module_runner import run_module

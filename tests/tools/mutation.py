@@ -49,6 +49,9 @@ LEAST_DETECTED = {
     "_api": 0.75,
     "_batch": 0.75,
     "_backup": 0.85,
+    "_site": 0.85,
+    "_vm_backups": 0.85,
+    "_pages": 0.85,
     "_workflows": 0.85,
 }
 
@@ -133,6 +136,9 @@ ROOMS = {
     ),
     "_batch": ("_batch",),
     "_backup": ("_backup",),
+    "_site": ("_site", "_workflows"),
+    "_vm_backups": ("_vm_backups", "_workflows"),
+    "_pages": ("_pages", "_workflows"),
     "_workflows": ("_workflows",),
 }
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.collection import ROOT
 
-STYLES = ("plugins/plugin_utils/_workflows/page_style.py", "tests/simulator/http/page.html")
+STYLES = ("plugins/plugin_utils/_pages/page_style.py", "tests/simulator/http/page.html")
 
 
 def read_schemes(path: str) -> list[dict[str, str]]:

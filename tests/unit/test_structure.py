@@ -16,7 +16,7 @@ import pytest
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup import runs
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import mover
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import backup_copying
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups import copying as backup_copying
 
 from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
 from support.room_lists import DOCUMENT, write_lists
@@ -126,6 +126,9 @@ ROOMS = (
     "plugin_utils/_run",
     "plugin_utils/_jinja",
     "plugin_utils/_batch",
+    "plugin_utils/_site",
+    "plugin_utils/_vm_backups",
+    "plugin_utils/_pages",
     "plugin_utils/_workflows",
     "plugin_utils/_action",
     "plugin_utils/_inventory",

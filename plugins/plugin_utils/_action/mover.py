@@ -17,8 +17,8 @@ from ansible.utils.display import Display
 from ...module_utils._http.hooks import Clock
 from ...module_utils._masking.terminal import escape_controls
 from .._run.owner import describe_owner
-from .._workflows.backup_plan import SILENCE, find_other_run, list_ended
-from .._workflows.backup_progress import choose_pause, describe_progress
+from .._vm_backups.plan import SILENCE, find_other_run, list_ended
+from .._vm_backups.progress import choose_pause, describe_progress
 from .label import name_task
 from .mover_runner import MoverRunner
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
-from .capacity_page import CapacityPage
-from .page import complete_path, plan_file
-from .report import Entry, Outcome, Report
-from .settings import CapacityReportSettings
-from .site import Site
+from .._pages.capacity_page import CapacityPage
+from .._pages.page import complete_path, plan_file
+from .._site.capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import CapacityReportSettings
+from .._site.site import Site
 
 # How many VMs without a recent point a message names. The page names all.
 MAX_VMS = 10

@@ -12,12 +12,12 @@ from ...module_utils._api.errors import InvalidOptions, SeveralFailed, Virtinfra
 from ...module_utils._api.records import Record
 from ...module_utils._client.lists import extract_records
 from ...module_utils._masking.terminal import escape_controls
-from .marked_vms import REMOVED, read_vms
-from .marks import Mark, Marks
-from .report import Entry, Outcome, Report, name_some
-from .settings import HostEvacuationSettings
-from .site import GONE, Site, select
-from .wish import Wish, index
+from .._site.marked_vms import REMOVED, read_vms
+from .._site.marks import Mark, Marks
+from .._site.report import Entry, Outcome, Report, name_some
+from .._site.settings import HostEvacuationSettings
+from .._site.site import GONE, Site, select
+from .._site.wish import Wish, index
 
 # The states of VMs that are on no host, or will soon be on none.
 IDLE = ("Created", "Stopped", "Stopping", "Destroying", "Destroyed", "Expunging")

@@ -13,18 +13,18 @@ from ...module_utils._api.records import Record
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.run import describe_failure
+from .._site.maintenance_marks import MaintenanceMarks
+from .._site.marked_vms import HALF_WRITTEN, find_half_written
+from .._site.play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
+from .._site.power import PAUSED, RUNNING
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import HostMaintenanceSettings
+from .._site.site import Site
+from .._site.variables import Play
+from .._site.window import Window
+from .._site.wish import Wish, index
 from .host_evacuation import REMEDY
 from .host_evacuation import run as evacuate
-from .maintenance_marks import MaintenanceMarks
-from .marked_vms import HALF_WRITTEN, find_half_written
-from .play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
-from .power import PAUSED, RUNNING
-from .report import Entry, Outcome, Report
-from .settings import HostMaintenanceSettings
-from .site import Site
-from .variables import Play
-from .window import Window
-from .wish import Wish, index
 
 ROLE = "host_maintenance"
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .report import Entry, Outcome, Report
-from .settings import HostOnboardingSettings
-from .site import Site
-from .variables import Play
-from .wish import Wish, index
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import HostOnboardingSettings
+from .._site.site import Site
+from .._site.variables import Play
+from .._site.wish import Wish, index
 
 # Each host of the play has its own variables, which its task has collected.
 READS_HOSTS = True

@@ -9,12 +9,12 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
+from .._site.play_host import find_host, find_lack, name_variables, read_available, read_host
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import HostRemovalSettings
+from .._site.site import Site
+from .._site.wish import Wish
 from .host_evacuation import MOVABLE
-from .play_host import find_host, find_lack, name_variables, read_available, read_host
-from .report import Entry, Outcome, Report
-from .settings import HostRemovalSettings
-from .site import Site
-from .wish import Wish
 
 ROLE = "host_removal"
 

@@ -9,10 +9,10 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
-from .report import Entry, Outcome, Report
-from .settings import NotificationsSettings
-from .site import Site
-from .wish import Wish
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import NotificationsSettings
+from .._site.site import Site
+from .._site.wish import Wish
 
 # The module for each kind, in the order in which they need each other. Each returns a record with the name of the kind.
 MODULES = {

@@ -12,10 +12,10 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._masking.masker import Masker
-from .report import Report
-from .site import MoverHost, RunObjects, Site
-from .variables import Play, list_roles, read_variables
-from .wish import hold
+from .._site.report import Report
+from .._site.site import MoverHost, RunObjects, Site
+from .._site.variables import Play, list_roles, read_variables
+from .._site.wish import hold
 
 # The function of a workflow: it acts on a site as the variables of the role say.
 Workflow = Callable[[Site, Mapping[str, Any]], Report]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._api.records import Record
-from .report import Entry, Outcome, Report
-from .settings import SiteDescriptionSettings
-from .site import Site
-from .site_files import format_files
-from .site_objects import read_objects
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import SiteDescriptionSettings
+from .._site.site import Site
+from .._site.site_files import format_files
+from .._site.site_objects import read_objects
 
 
 def describe(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:

@@ -8,15 +8,15 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .drift import build_rows, plan_drift
-from .drift_page import build_drift_page
-from .drift_repair import UNEXPLAINED, Repair
-from .page import complete_path, plan_file
-from .report import Entry, Outcome, Report
-from .settings import SiteDriftSettings
-from .site import Site
+from .._pages.drift_page import build_drift_page
+from .._pages.page import complete_path, plan_file
+from .._site.drift import build_rows, plan_drift
+from .._site.drift_repair import UNEXPLAINED, Repair
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import SiteDriftSettings
+from .._site.site import Site
+from .._site.site_objects import read_objects
 from .site_description import build_problem
-from .site_objects import read_objects
 
 # The module that checks the objects of each kind.
 MODULES = {

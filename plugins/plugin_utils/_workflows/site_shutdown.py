@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .marked_vms import ask_for_state, find_marked, mark_vms, name_left, renew, restore
-from .marks import HOST, VM, Mark, Marks
-from .power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
-from .report import Entry, Outcome, Report, name_some
-from .settings import SiteShutdownSettings
-from .site import GONE, Site
-from .wish import Wish, index
+from .._site.marked_vms import ask_for_state, find_marked, mark_vms, name_left, renew, restore
+from .._site.marks import HOST, VM, Mark, Marks
+from .._site.power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
+from .._site.report import Entry, Outcome, Report, name_some
+from .._site.settings import SiteShutdownSettings
+from .._site.site import GONE, Site
+from .._site.wish import Wish, index
 
 REMAINING = "all others"
 LIMIT = "site_shutdown_time_limit"

@@ -14,15 +14,15 @@ from uuid import uuid4
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_copying import Copying, MoverRun
-from .backup_plan import Mover, VmCopy, choose_share, find_other_run, find_reason
-from .backup_report import build_members, build_report
-from .backup_sessions import Sessions
-from .backup_settings import Settings
-from .report import Report, name_some
-from .site import Site
-from .vm_from_point import is_temporary
-from .wish import Wish
+from .._site.report import Report, name_some
+from .._site.site import Site
+from .._site.wish import Wish
+from .._vm_backups.copying import Copying, MoverRun
+from .._vm_backups.plan import Mover, VmCopy, choose_share, find_other_run, find_reason
+from .._vm_backups.report import build_members, build_report
+from .._vm_backups.sessions import Sessions
+from .._vm_backups.settings import Settings
+from .._vm_backups.vm_from_point import is_temporary
 
 # The tasks of the role run for the data movers.
 RUNS_ON_HOSTS = True

@@ -12,7 +12,12 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import build_uuid
 from .._run.owner import describe_owner
-from .backup_plan import (
+from .._site.marked_vms import read_vms
+from .._site.report import Entry, Report
+from .._site.settings import VmBackupDrillSettings
+from .._site.site import GONE, Site
+from .._site.wish import Wish, index
+from .._vm_backups.plan import (
     SILENCE,
     check_repository,
     find_other_run,
@@ -21,14 +26,9 @@ from .backup_plan import (
     read_infos,
     replace_address,
 )
-from .backup_report import Made
-from .marked_vms import read_vms
-from .report import Entry, Report
-from .settings import VmBackupDrillSettings
-from .site import GONE, Site
+from .._vm_backups.report import Made
+from .._vm_backups.vm_from_point import DRILL, choose_cluster, describe_call, list_copies, make, match_volumes
 from .vm_backup_restore import match_exports
-from .vm_from_point import DRILL, choose_cluster, describe_call, list_copies, make, match_volumes
-from .wish import Wish, index
 
 # What a point is proved to be: its files are sound, a VM of it has run, its guest has answered.
 CHECKED, RAN, ANSWERED = "checked", "ran", "answered"

@@ -8,7 +8,12 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .backup_overview import (
+from .._pages.backup_page import BackupPage
+from .._pages.page import complete_path, plan_data, plan_file
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import VmBackupReportSettings
+from .._site.site import GONE, Site
+from .._vm_backups.overview import (
     OUTCOMES,
     count_outcomes,
     describe_repository,
@@ -17,12 +22,7 @@ from .backup_overview import (
     list_left_out,
     list_removed,
 )
-from .backup_page import BackupPage
-from .backup_plan import check_repository
-from .page import complete_path, plan_data, plan_file
-from .report import Entry, Outcome, Report
-from .settings import VmBackupReportSettings
-from .site import GONE, Site
+from .._vm_backups.plan import check_repository
 
 ROLE = "vm_backup_report"
 

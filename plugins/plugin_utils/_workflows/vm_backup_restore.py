@@ -12,12 +12,16 @@ from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
 
-from ...module_utils._api.error_code import list_error_codes
-from ...module_utils._api.errors import InvalidOptions, Unchangeable, VirtinfraError
-from ...module_utils._api.operations import get_operation
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._run.owner import describe_owner
-from .backup_plan import (
+from .._site.marks import Mark, Marks
+from .._site.report import Entry, Report
+from .._site.settings import VmBackupRestoreSettings
+from .._site.site import GONE, Site
+from .._site.wish import Wish, index
+from .._vm_backups.exports import HOW_TO_END, is_refused
+from .._vm_backups.plan import (
     SILENCE,
     check_repository,
     find_other_run,
@@ -28,10 +32,8 @@ from .backup_plan import (
     read_infos,
     replace_address,
 )
-from .backup_report import Made
-from .marks import Mark, Marks
-from .report import Entry, Report
-from .restored_disk import (
+from .._vm_backups.report import Made
+from .._vm_backups.restored_disk import (
     export_disk,
     find_left,
     finish_disk,
@@ -42,9 +44,7 @@ from .restored_disk import (
     remove_carriers,
     remove_disk,
 )
-from .settings import VmBackupRestoreSettings
-from .site import GONE, Site
-from .vm_from_point import (
+from .._vm_backups.vm_from_point import (
     NEW,
     NONE,
     attach_nics,
@@ -59,7 +59,6 @@ from .vm_from_point import (
     match_volumes,
     name_volume,
 )
-from .wish import Wish, index
 
 # The description of the snapshot groups that the workflow takes.
 MARK = "Taken by the role virtinfra.manager.vm_backup_restore, before a restore."
@@ -83,8 +82,6 @@ NOTHING = "Nothing was changed."
 
 # What became of a volume: the words of backup_restore, and one for what the data mover has not said.
 WRITTEN, UNTOUCHED, UNKNOWN = ("restored", "unchanged"), "untouched", "unknown"
-
-HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
 
 class Settings(VmBackupRestoreSettings):
@@ -759,17 +756,6 @@ def _end_exports(site: Site, planned: Record) -> Record:
 
 def _describe_exports(planned: Record) -> Record:
     return {"vm": planned["vm"]["uuid"], "volumes": [target["uuid"] for target in planned["targets"]]}
-
-
-def is_refused(exported: Record) -> bool:
-    """Return whether the service refused to export the volumes: exports that exist are not those of this run.
-
-    Where the service ignores job ids, they may be its own, if a proxy delivered the call twice. These stay, too.
-    """
-    if not exported["failed"]:
-        return False
-    refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").duplicate_codes)
-    return any(code in refusals for code in list_error_codes(exported["error"]))
 
 
 def _require_unchanged(site: Site, vm: Record, targets: Sequence[Record], accepted: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .marked_vms import (
+from .._site.marked_vms import (
     ask_for_state,
     await_others,
     find_marked,
@@ -19,12 +19,12 @@ from .marked_vms import (
     restore,
     take_off,
 )
-from .marks import Mark, Marks
-from .power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
-from .report import Entry, Outcome, Report
-from .settings import VmPowerSettings
-from .site import Site
-from .window import Window
+from .._site.marks import Mark, Marks
+from .._site.power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
+from .._site.report import Entry, Outcome, Report
+from .._site.settings import VmPowerSettings
+from .._site.site import Site
+from .._site.window import Window
 
 
 class Settings(VmPowerSettings):

@@ -11,10 +11,10 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import build_uuid
-from .report import Entry, Outcome, Report, name_some
-from .settings import VmRestoreSettings
-from .site import GONE, Site
-from .wish import Wish
+from .._site.report import Entry, Outcome, Report, name_some
+from .._site.settings import VmRestoreSettings
+from .._site.site import GONE, Site
+from .._site.wish import Wish
 
 # The description of the VMs that the workflow creates. It destroys no others.
 MARK = "Restored by the role virtinfra.manager.vm_restore."

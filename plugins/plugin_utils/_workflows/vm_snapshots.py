@@ -12,10 +12,10 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record, parse_timestamp
 from ...module_utils._api.references import build_uuid
-from .report import Entry, Outcome, Report, name_some
-from .settings import VmSnapshotsSettings
-from .site import Selection, Site
-from .wish import Wish
+from .._site.report import Entry, Outcome, Report, name_some
+from .._site.settings import VmSnapshotsSettings
+from .._site.site import Selection, Site
+from .._site.wish import Wish
 
 # The description by which the workflow recognizes the snapshot groups that it took.
 MARK = "Taken by the role virtinfra.manager.vm_snapshots."

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_evacuation import (
     Limits,
     Migration,
     plan_migrations,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

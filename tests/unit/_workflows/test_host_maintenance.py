@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context import TaskInterrupted
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.play_host import name_variables
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import Play
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_maintenance import (
     Maintenance,
     Starts,
@@ -18,9 +21,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_
     find_tasks,
     judge_starts,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.play_host import name_variables
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.variables import Play
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner, keep_value, kill_for_host, run_for_host

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import Play
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_onboarding import (
     Onboarding,
     Settings,
@@ -21,8 +23,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_
     plan_services,
     read_hosts,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.variables import Play
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play, keep_value

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_removal import (
     describe_loss,
     describe_problems,
     list_idle,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner, run_for_host

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_maintenance import Entrance
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.power import Group, choose_group
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site as _Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.power import Group, choose_group
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site as _Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_shutdown import (
     Plan,
     Settings,

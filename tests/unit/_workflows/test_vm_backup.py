@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import backup_copying
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_plan import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups import copying as backup_copying
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.plan import (
     AUTO,
     COMPARED,
     FULL,
@@ -35,16 +36,15 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backu
     replace_address,
     sum_sizes,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_progress import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.progress import (
     choose_pause,
     describe_progress,
     format_bytes,
     format_seconds,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_report import judge_copy
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_sessions import describe_remains
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_settings import MARK
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.report import judge_copy
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.sessions import describe_remains
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.settings import MARK
 
 from simulator.launch import Simulator
 from support.backups import BackupRun, BackupRunner, FakeMover, make_point, make_result, make_volume

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.vm_from_point import DRILL
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_drill import (
     LOCK,
     Settings,
@@ -15,7 +16,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_ba
     measure_spare,
     take_room,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_from_point import DRILL
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.backup_overview import find_end
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.overview import find_end
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.marks import Marks
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.marks import Marks
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import (
     MARK,
     count_written,

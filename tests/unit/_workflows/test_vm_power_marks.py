@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import marked_vms, vm_power
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site import marked_vms
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import vm_power
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_restore import (
     MARK,
     Restoration,

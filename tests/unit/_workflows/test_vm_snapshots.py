@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import vm_snapshots as _vm_snapshots
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_snapshots import (
     MARK,
     Names,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from ...module_utils._api.records import Record
-from .backup_overview import OUTCOMES, RATE_DAYS
+from .._vm_backups.overview import OUTCOMES, RATE_DAYS
 from .page import build_card, build_page, build_section, build_table, build_title, show, show_level
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

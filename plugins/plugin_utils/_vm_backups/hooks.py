@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_plan import VmCopy
-from .backup_settings import Settings
-from .marks import VM, Mark, Marks
-from .site import Site
+from .._site.marks import VM, Mark, Marks
+from .._site.site import Site
+from .plan import VmCopy
+from .settings import Settings
 
 # The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
 LABEL, NOTE = "hook", "before"

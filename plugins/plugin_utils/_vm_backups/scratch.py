@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_plan import VmCopy
-from .report import name_some
-from .site import Site
+from .._site.report import name_some
+from .._site.site import Site
+from .plan import VmCopy
 
 # How the service describes which volume a scratch volume is for.
 SCRATCH_FOR = "cbt-volume-for-"

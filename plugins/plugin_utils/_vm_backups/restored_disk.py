@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_plan import read_infos, replace_address
-from .backup_scratch import REMOVED
-from .report import name_some
-from .site import GONE, Site
+from .._site.report import name_some
+from .._site.site import GONE, Site
+from .._site.wish import index
+from .plan import read_infos, replace_address
+from .scratch import REMOVED
 from .vm_from_point import CARRIER, choose_uuid, make
-from .wish import index
 
 # How the descriptions of disks that are whole begin. No others are removed.
 DISK = "Disk of the role virtinfra.manager.vm_backup_restore"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.capacity import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.capacity import (
     COMPONENTS,
     build_capacity_rows,
     count_tasks,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import window as _window
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.window import Window, read_seconds
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site import window as _window
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.window import Window, read_seconds
 
 from chaos.workflows import BACKED_UP, Stage, Work
 from simulator.launch import Simulator

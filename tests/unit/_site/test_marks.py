@@ -14,9 +14,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context 
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import marks as marks_module
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.marks import JobIds, Mark, Marks, derive_job
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site import marks as marks_module
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.marks import JobIds, Mark, Marks, derive_job
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
-from .backup_exports import Exports
-from .backup_hooks import Hooks
-from .backup_plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
-from .backup_scratch import SCRATCH_FOR, remove_left
-from .backup_settings import Settings
-from .report import name_some
-from .site import Site
+from .._site.report import name_some
+from .._site.site import Site
+from .exports import Exports
+from .hooks import Hooks
+from .plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
+from .scratch import SCRATCH_FOR, remove_left
+from .settings import Settings
 
 # How the service names scratch volumes.
 SCRATCH_NAMES = "Cbt-volume-of-%"

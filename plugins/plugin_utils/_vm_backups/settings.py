@@ -9,8 +9,8 @@ from posixpath import normpath
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
-from .backup_plan import STOPPED, check_repository
-from .settings import VmBackupSettings
+from .._site.settings import VmBackupSettings
+from .plan import STOPPED, check_repository
 
 # How the descriptions of the role's CBT tasks begin. It enables, disables and deletes no others.
 MARK = "Backup session of the role virtinfra.manager.vm_backup."

@@ -6,14 +6,14 @@ import copy
 from typing import Any
 
 from ansible.parsing.dataloader import DataLoader
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.drift import build_rows, plan_drift
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_files import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.drift import build_rows, plan_drift
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site_files import (
     GROUP,
     HOSTS,
     NOTIFICATIONS,
     format_files,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site_objects import build_site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site_objects import build_site
 
 UNSUPPORTED = {"failed": True, "msg": "it does not offer it", "error": {"code": "UNSUPPORTED"}}
 FAILED = {"failed": True, "msg": "no answer", "error": {"code": "UNREACHABLE"}}

@@ -8,8 +8,8 @@ from itertools import count
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import build_uuid
-from .marked_vms import read_vms
-from .site import GONE, Site
+from .._site.marked_vms import read_vms
+from .._site.site import GONE, Site
 
 # The members of the record of a VM that a new one gets, by the parameters of the call.
 _KEPT = {

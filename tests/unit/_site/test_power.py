@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.power import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.power import (
     Patience,
     PoweredVm,
     check_groups,
@@ -14,7 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.power
     find_repeated,
     stop,
 )
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRun, WorkflowRunner

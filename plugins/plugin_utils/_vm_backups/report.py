@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...module_utils._api.records import Record
-from .backup_plan import VmCopy
-from .report import Entry, Outcome, Report
+from .._site.report import Entry, Outcome, Report
+from .plan import VmCopy
 
 # What an entry says about the copy, in the order of the report, with the values of a VM without one.
 NOTHING: Mapping[str, Any] = {

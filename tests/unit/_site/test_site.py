@@ -13,7 +13,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context 
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import Task
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.site import Site, drop_label, select
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site, drop_label, select
 
 from simulator.launch import Simulator
 from support.collection import load_spec

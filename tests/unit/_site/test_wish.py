@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.report import Entry, Outcome, Report
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.wish import LOST, Wish, hold
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import run
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.report import Entry, Outcome, Report
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.wish import LOST, Wish, hold
 
 from chaos.workflows import WORKS, Stage, Work, compare
 from simulator.launch import Simulator

@@ -9,7 +9,7 @@ import pytest
 from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.variables import (
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import (
     Play,
     load_role_options,
     read_variables,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.error_code import list_error_codes
+from ...module_utils._api.errors import Unchangeable, VirtinfraError
+from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
-from .backup_plan import STOPPED, VmCopy, get_host, is_excluded, list_copied, list_lacking, read_infos, replace_address
-from .backup_settings import Settings
-from .marks import VM, Mark, Marks, read_marks
-from .site import Site
-from .vm_backup_restore import HOW_TO_END, is_refused
+from .._site.marks import VM, Mark, Marks, read_marks
+from .._site.site import Site
+from .plan import STOPPED, VmCopy, get_host, is_excluded, list_copied, list_lacking, read_infos, replace_address
+from .settings import Settings
 
 # The role whose mark says that a VM may be half written.
 RESTORE = "vm_backup_restore"
+
+HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
 # The words of the marks. The API does not show what is exported, so a mark says which exports are those of the role.
 LABEL, NOTE = "copy", "exported"
@@ -154,3 +157,14 @@ class Exports:
 def _describe_end(result: Record) -> str:
     """Return why exports may remain."""
     return str(result["msg"]).rstrip(".") if result["failed"] else "nothing is known about the call"
+
+
+def is_refused(exported: Record) -> bool:
+    """Return whether the service refused to export the volumes: exports that exist are not those of this run.
+
+    Where the service ignores job ids, they may be its own, if a proxy delivered the call twice. These stay, too.
+    """
+    if not exported["failed"]:
+        return False
+    refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").duplicate_codes)
+    return any(code in refusals for code in list_error_codes(exported["error"]))

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.drift_repair import find_newer
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.page import build_page, plan_file, show
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._pages.page import build_page, plan_file, show
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.drift_repair import find_newer
 
 from simulator.launch import Simulator
 from support.workflow_runner import WorkflowRunner, read_page

@@ -8,14 +8,14 @@ from uuid import UUID, uuid5
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._run.owner import describe_worker, is_ending
-from .backup_exports import STARTED
-from .backup_plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid, list_ended
-from .backup_progress import SOONEST, choose_pause, describe_progress
-from .backup_report import NOTHING_DELETED, build_members, judge_copy
-from .backup_sessions import Sessions
-from .backup_settings import Settings
-from .site import Site
-from .window import Window
+from .._site.site import Site
+from .._site.window import Window
+from .exports import STARTED
+from .plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid, list_ended
+from .progress import SOONEST, choose_pause, describe_progress
+from .report import NOTHING_DELETED, build_members, judge_copy
+from .sessions import Sessions
+from .settings import Settings
 
 # For how many seconds a copy may go on that its data mover should have ended.
 GRACE = 60

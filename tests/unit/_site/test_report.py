@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.report import Entry, Outcome, Report
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.report import Entry, Outcome, Report
 
 
 def build_report(*outcomes: Outcome) -> Report:
