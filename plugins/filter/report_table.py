@@ -82,20 +82,25 @@ def format_table(
     entries: Sequence[Entry], title: str = "objects", rows: Mapping[str, Any] | None = None, report: str = ""
 ) -> list[str]:
     """Return the lines of the table: the number of entries by outcome, further rows, and the reasons of failures."""
-    outcomes = Counter(str(entry["outcome"]) for entry in entries)
-    lists = {label: value for label, value in (rows or {}).items() if isinstance(value, (list, tuple))}
-    numbers = {label: len(value) if label in lists else value for label, value in (rows or {}).items()}
-    table = {title: len(entries), **outcomes, **_count_members(entries), **numbers}
-    width = max(map(len, table))
-    lines = [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
+    rows = rows or {}
+    lists = {label: value for label, value in rows.items() if isinstance(value, (list, tuple))}
+    lines = _format_numbers(entries, title, {**rows, **{label: len(value) for label, value in lists.items()}})
     lines += _name_first("changed", map(_label, (entry for entry in entries if entry["outcome"] in CHANGED)))
     lines += [line for label, names in lists.items() for line in _name_first(label, map(str, names))]
     lines += [f"remains: {_label(entry)}: {entry['remains']}" for entry in entries if entry.get("remains")]
     lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
-    lines += [
-        f"note: {entry.get('vm') or entry.get('name')}: {note}" for entry in entries for note in entry.get("notes", ())
-    ]
-    return [escape_controls(line) for line in (*lines, *([f"Details are in {report}."] if report else []))]
+    lines += [f"note: {_get_name(entry)}: {note}" for entry in entries for note in entry.get("notes", ())]
+    if report:
+        lines.append(f"Details are in {report}.")
+    return [escape_controls(line) for line in lines]
+
+
+def _format_numbers(entries: Sequence[Entry], title: str, rows: Mapping[str, Any]) -> list[str]:
+    """Return a line for each number: of all entries, of those with an outcome, of their members, and of rows."""
+    outcomes = Counter(str(entry["outcome"]) for entry in entries)
+    table = {title: len(entries), **outcomes, **_count_members(entries), **rows}
+    width = max(map(len, table))
+    return [f"{label:<{width}}  {value:>6}" for label, value in table.items()]
 
 
 def _count_members(entries: Sequence[Entry]) -> dict[str, int]:

@@ -221,36 +221,38 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
     A host that is not in maintenance is connected again after it was switched on.
     """
     power, record = desired.get("power"), current.record or {}
-    is_connected = record.get("status") == "Connected"
-    is_on = record.get(_POWER) == _POWER_ON or (is_connected and record.get(_POWER) not in (_POWER_OFF, *_SWITCHING))
     is_off = is_switched_off(record)
-    if power is None or (power == "on" and is_on) or (power == "off" and is_off):
+    if power is None or (power == "on" and _is_switched_on(record)) or (power == "off" and is_off):
         return []
     if isinstance(current, Found):
         _require_ipmi(record)
     if power == "reset" and is_off:
         raise Unchangeable("the host is switched off, so it cannot be reset. Set power: on.")
-    status = DISCONNECTED if power == "off" or (power == "reset" and _is_in_maintenance(record)) else "Connected"
-    expected = {
-        **record,
-        "status": record.get("status") if power == "on" and _is_in_maintenance(record) else status,
-        _POWER: _POWER_OFF if power == "off" else _POWER_ON,
-    }
+    reconnects = power != "off" and not _is_in_maintenance(record)
+    # A host in maintenance that is switched on keeps its status.
+    status = "Connected" if reconnects else record.get("status") if power == "on" else DISCONNECTED
+    expected = {**record, "status": status, _POWER: _POWER_OFF if power == "off" else _POWER_ON}
     params = _select_tags(desired)
     if power == "off" and desired.get("stopType") == "cold":
         params["force"] = True
     operation = {"on": "PowerOnHost", "off": "ShutdownHost", "reset": "PowerResetHost"}[power]
     call = build_call(resource, operation, params, record, expected)
-    is_awaited = power != "off" and not _is_in_maintenance(record)
     return [
         replace(
             call,
             is_visible=power != "reset",
             settles_before={_POWER: _SWITCHING},
-            settles_after={_POWER: _SWITCHING, **({"status": (DISCONNECTED,)} if is_awaited else {})},
+            settles_after={_POWER: _SWITCHING, **({"status": (DISCONNECTED,)} if reconnects else {})},
             must_reach=(_POWER,),
         )
     ]
+
+
+def _is_switched_on(host: Record) -> bool:
+    """Return whether a host is on. One to which the service is connected is, unless its controller denies it."""
+    power = host.get(_POWER)
+    is_connected = host.get("status") == "Connected"
+    return power == _POWER_ON or (is_connected and power not in (_POWER_OFF, *_SWITCHING))
 
 
 def is_switched_off(host: Record) -> bool:

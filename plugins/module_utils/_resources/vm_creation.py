@@ -47,6 +47,8 @@ _ONLY_NEW = (
     *("resourceUuid", "tagUuids"),
 )
 
+_CLONE = "CloneVmInstance"
+
 # Options that a clone takes from its VM, and a VM of a template does not.
 _NOT_CLONED = ("networks", "instanceOfferingUuid")
 
@@ -69,7 +71,7 @@ def choose_creation(resource: ResourceSpec, context: ModuleContext) -> ResourceS
         is_known = not isinstance(source, NullReference)
         if is_known and get_by_uuid(context.client, "QueryTemplatedVmInstance", str(source)):
             return replace(resource, create="CreateVmInstanceFromTemplatedVmInstance")
-    return replace(resource, create="CloneVmInstance")
+    return replace(resource, create=_CLONE)
 
 
 def find_created_vm(client: Client, desired: Record) -> Record | None:
@@ -230,18 +232,9 @@ def plan_created_vm(resource: ResourceSpec, state: str, desired: Record, current
 
 
 def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    if "uuid" in desired:
-        raise build_not_found(resource, desired)
-    if not _has_source(desired):
-        raise build_not_found(resource, desired, ["image or clone_from"])
-    is_clone = resource.create == "CloneVmInstance"
-    if is_clone and (foreign := [format_option_name(name) for name in _NOT_CLONED if name in desired]):
-        raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template")
-    offering = desired.get("instanceOfferingUuid")
-    has_offering = offering is not None and not holds_unknown_reference(offering)
-    is_sized = {"cpuNum", "memorySize"} <= desired.keys() or has_offering
-    if not (is_sized or CLONED in desired):
-        raise InvalidOptions(f"cpu_num and memory_size, or instance_offering is required for {resource.create}")
+    """Plan the creation of a VM, and the calls that lead from a new VM to the state, or to the size of a clone."""
+    _require_creatable(resource, desired)
+    is_clone = resource.create == _CLONE
     # The service clones the size, too, and changes it while the VM is stopped.
     sizes = {name: desired[name] for name in ("cpuNum", "memorySize") if is_clone and name in desired}
     runs = state != "stopped" and not sizes
@@ -257,6 +250,21 @@ def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current:
     settled = {name: value for name, value in desired.items() if name in ("stopType", "description", *sizes)}
     next_state = "running" if state in ("present", "restarted") else state
     return [*calls, *plan_vm(resource, next_state, settled, Found(created))]
+
+
+def _require_creatable(resource: ResourceSpec, desired: Record) -> None:
+    """Raise InvalidOptions or NotFound if the options do not describe a new VM."""
+    if "uuid" in desired:
+        raise build_not_found(resource, desired)
+    if not _has_source(desired):
+        raise build_not_found(resource, desired, ["image or clone_from"])
+    foreign = [format_option_name(name) for name in _NOT_CLONED if name in desired]
+    if foreign and resource.create == _CLONE:
+        raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template")
+    offering = desired.get("instanceOfferingUuid")
+    has_offering = offering is not None and not holds_unknown_reference(offering)
+    if not (has_offering or {"cpuNum", "memorySize"} <= desired.keys() or CLONED in desired):
+        raise InvalidOptions(f"cpu_num and memory_size, or instance_offering is required for {resource.create}")
 
 
 def find_created_vm_refusal(client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:

@@ -75,19 +75,25 @@ def find_vm(client: Client, desired: Record) -> Record | None:
         _refuse_template(client, vm)
     if desired.get("dataVolumes") != "delete":
         return vm
+    return _add_volumes_to_remove(client, desired, vm)
+
+
+def _add_volumes_to_remove(client: Client, desired: Record, vm: Record | None) -> Record | None:
+    """Return a VM with ``volumesToRemove``; None for one without a record that has no volumes left."""
     uuid = vm["uuid"] if vm else desired.get("uuid")
+    is_destroyed = vm is not None and vm.get("state") == _DESTROYED
     if "dataVolumeUuids" in desired:
         volumes = _read_remaining_volumes(client, desired["dataVolumeUuids"], uuid)
-    elif vm is None or vm.get("state") == _DESTROYED:
+    elif vm is None or is_destroyed:
         volumes = _list_freed_volumes(client, uuid, vm) if uuid else []
     else:
         volumes = _list_data_volumes(client, vm)
     volumes = [volume for volume in volumes if desired.get("expunge") or VOLUME.is_usable(volume)]
-    if vm is None and not volumes:
-        return None
-    if vm and vm.get("state") == _DESTROYED and not (volumes or desired.get("recover") or desired.get("expunge")):
+    if vm is None:
+        return {"uuid": uuid, "state": _EXPUNGED, "volumesToRemove": volumes} if volumes else None
+    if is_destroyed and not (volumes or desired.get("recover") or desired.get("expunge")):
         raise _build_destroyed(vm)
-    return {**(vm or {"uuid": uuid, "state": _EXPUNGED}), "volumesToRemove": volumes}
+    return {**vm, "volumesToRemove": volumes}
 
 
 def _select_vm(vms: list[Record], desired: Record) -> Record | None:

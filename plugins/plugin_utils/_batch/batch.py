@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -160,23 +160,33 @@ def run_objects(
         batch.run()
     except BaseException as stop:
         if running := list(batch.list_running_jobs()):
-            calls = _format_first([f"{describe_call(job)} (job {job.uuid})" for job in running])
-            message = f"{len(running)} calls may still be running in the service. Continue with job_wait: {calls}."
-            handles = [job.build_handle() for job in running]
-            raise TaskInterrupted(message, context.client.hooks.masker, jobs=handles, **_format_items(items)) from stop
+            raise _build_interruption(context, running, items) from stop
         raise
     context.changed = any(item.result and item.result["changed"] for item in items)
     context.warnings.extend(dict.fromkeys(warning for item in items for warning in item.warnings))
     result = _format_items(items)
     if shows_diff:
         result["diff"] = list(_list_diffs(items))
-    failed = [item for item in items if item.has_failed]
-    if failed and failed[0].result:
-        messages = [f"objects[{item.number}]: {(item.result or {})['msg'].rstrip('.')}" for item in failed]
-        message = f"{len(failed)} of {len(items)} objects failed: {_end_sentence(_format_first(messages))}"
-        raise SeveralFailed(message, failed[0].result["error"], **result)
+    _raise_failures(items, result)
     outcomes = [f"{count} {outcome}" for outcome, count in result["counts"].items() if count]
     return {**result, "msg": ", ".join(outcomes) or "no objects"}
+
+
+def _build_interruption(context: ModuleContext, running: Sequence[Job], items: Sequence[BatchItem]) -> TaskInterrupted:
+    """Return the failure of an interrupted task, with the handles of the jobs that may still be running."""
+    calls = _format_first([f"{describe_call(job)} (job {job.uuid})" for job in running])
+    message = f"{len(running)} calls may still be running in the service. Continue with job_wait: {calls}."
+    handles = [job.build_handle() for job in running]
+    return TaskInterrupted(message, context.client.hooks.masker, jobs=handles, **_format_items(items))
+
+
+def _raise_failures(items: Sequence[BatchItem], result: Mapping[str, Any]) -> None:
+    """Raise SeveralFailed, with the error of the first failure, if an object has failed."""
+    failures = {item.number: item.result for item in items if item.result and item.has_failed}
+    if failures:
+        messages = [f"objects[{number}]: {each['msg'].rstrip('.')}" for number, each in failures.items()]
+        message = f"{len(failures)} of {len(items)} objects failed: {_end_sentence(_format_first(messages))}"
+        raise SeveralFailed(message, next(iter(failures.values()))["error"], **result)
 
 
 def _choose_module(name: str) -> tuple[str, ModuleSpec]:
@@ -291,7 +301,7 @@ def _validate(
     return params
 
 
-def _format_items(items: list[BatchItem]) -> dict[str, Any]:
+def _format_items(items: Sequence[BatchItem]) -> dict[str, Any]:
     """Return the results of all objects in their order, and how many there are of each outcome."""
     outcomes = [item.outcome for item in items]
     counts = {name: outcomes.count(name) for name in ("changed", "unchanged", "failed", NOT_STARTED)}

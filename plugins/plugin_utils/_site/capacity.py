@@ -90,13 +90,19 @@ def _build_row(record: Record, warn: int, bad: int) -> Row:
         total, used, percent = _calculate_usage(record.get(total_field), record.get(available_field))
         row.update({f"{prefix}total": total, f"{prefix}used": used, f"{prefix}percent": percent})
         worst = max(worst, percent or 0)
-    errors = [component for field, component in COMPONENTS.items() if is_host and record.get(field) == "Error"]
     if is_host:
-        is_normal = "Normal" in [record.get(field) for field in COMPONENTS]
-        row["has_errors"] = bool(errors)
-        row["hardware"] = f"Error: {', '.join(errors)}" if errors else "Normal" if is_normal else "unknown"
-    row["level"] = 2 if errors or worst >= bad else 1 if worst >= warn or not row["is_connected"] else 0
+        row.update(_describe_hardware(record))
+    is_bad = worst >= bad or row.get("has_errors")
+    row["level"] = 2 if is_bad else 1 if worst >= warn or not row["is_connected"] else 0
     return row
+
+
+def _describe_hardware(host: Record) -> Row:
+    """Return whether components of a host have errors, and which ones."""
+    errors = [component for field, component in COMPONENTS.items() if host.get(field) == "Error"]
+    is_normal = "Normal" in [host.get(field) for field in COMPONENTS]
+    hardware = f"Error: {', '.join(errors)}" if errors else "Normal" if is_normal else "unknown"
+    return {"has_errors": bool(errors), "hardware": hardware}
 
 
 def _calculate_usage(total: Any, available: Any) -> tuple[float, float, float | None]:

@@ -174,26 +174,28 @@ class Marks:
         marked, so that nothing is changed, or if it is not known which are. Check mode marks nothing.
         """
         present = [mark for mark in found if mark.object_uuid in wanted]
-        missing = dict(wanted)
-        for mark in self.list_own(present):
-            if missing.get(mark.object_uuid) == mark.note:
-                del missing[mark.object_uuid]
         if self._site.check_mode or not wanted:
             return Marking({}, {})
-        reasons = self._tagger.add({each: self._format(note) for each, note in missing.items()})
-        known = {mark.uuid for mark in present}
-        after = self.find() if missing else present
-        own = {mark.object_uuid: mark for mark in self.list_own(after) if wanted.get(mark.object_uuid) == mark.note}
-        marks = {each: own[each] for each in wanted if each in own}
+        marks = self._select(wanted, present)
+        missing = {each: self._format(note) for each, note in wanted.items() if each not in marks}
+        reasons = self._tagger.add(missing)
+        if missing:
+            marks = self._select(wanted, self.find())
         fallback = join_reasons(reasons.values()) or "The service shows no mark."
         if not marks:
             raise VirtinfraError(f"Nothing was changed, because no object could be marked. {fallback}")
+        known = {mark.uuid for mark in present}
         self._ids.update({mark.uuid: JobIds(mark) for mark in marks.values() if mark.uuid not in known})
         others = [mark for mark in present if mark.object_uuid in marks and mark != marks[mark.object_uuid]]
         # A stale mark that remains does no harm now: its object is marked for this run.
         self.take_off(others)
         problems = {each: reasons.get(each) or fallback for each in wanted if each not in marks}
         return Marking(marks, problems)
+
+    def _select(self, wanted: Mapping[str, str], marks: Iterable[Mark]) -> dict[str, Mark]:
+        """Return those of the marks that are wanted: of this run, with the wanted note of their object."""
+        own = {mark.object_uuid: mark for mark in self.list_own(marks) if mark.note == wanted.get(mark.object_uuid)}
+        return {each: own[each] for each in wanted if each in own}
 
     def renew(self, marks: Iterable[Mark], needs_mark: Callable[[Record], bool]) -> dict[str, str]:
         """Mark VMs again whose marks another run has taken off, because they still seemed to be as before.

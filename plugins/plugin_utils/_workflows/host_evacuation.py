@@ -132,30 +132,35 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
 
 def _restore(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
     """Migrate the marked VMs back, and take off the marks of those that are back. Names and reports do not matter."""
-    found = marks.find()
-    own = marks.list_own(found)
-    if not own and found:
-        labels = name_some(sorted({mark.label for mark in found}))
-        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {labels}")
-    problems = marks.settle(own, settings.timeout)
-    vms = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
-    site.ask(Wish({mark.object_uuid: name_marked(mark, vms) for mark in own}))
+    own = {mark.object_uuid: mark for mark in _find_own(site, marks)}
+    problems = marks.settle(own.values(), settings.timeout)
+    vms = index(read_vms(site, list(own))) if own else {}
+    site.ask(Wish({uuid: name_marked(mark, vms) for uuid, mark in own.items()}))
     known = Hosts(records)
-    others = [judge_marked(mark, vms.get(mark.object_uuid), known, problems.get(mark.object_uuid)) for mark in own]
-    due = [vms[mark.object_uuid] for mark, each in zip(own, others, strict=True) if each is None]
+    ended = {uuid: judge_marked(mark, vms.get(uuid), known, problems.get(uuid)) for uuid, mark in own.items()}
+    judged = [each for each in ended.values() if each]
+    due = [vms[uuid] for uuid, each in ended.items() if each is None]
     answers, local_storages = _ask(site, due)
-    wanted = {mark.object_uuid: mark.was for mark in own}
+    wanted = {uuid: mark.was for uuid, mark in own.items()}
     migrations = plan_migrations(due, records, answers, Limits(wanted=wanted), local_storages)
-    judged = [each for each in others if each]
     _take_off(marks, [each for each in judged if each.outcome.error is None or each.from_uuid is None])
     refuse(migrations, settings)
-    by_vm = {mark.object_uuid: mark for mark in own}
     for each in migrations:
-        each.mark = by_vm[each.vm_uuid]
+        each.mark = own[each.vm_uuid]
     _migrate(site, marks, [each for each in migrations if each.to_uuid], settings)
     if not site.check_mode:
         _prove_return(site, marks, [each for each in migrations if each.outcome.is_settled], known)
     return [*migrations, *judged]
+
+
+def _find_own(site: Site, marks: Marks) -> list[Mark]:
+    """Return the marks with the label of the run, and warn if there are only marks with others."""
+    found = marks.find()
+    own = marks.list_own(found)
+    if found and not own:
+        labels = name_some(sorted({mark.label for mark in found}))
+        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {labels}")
+    return own
 
 
 def name_marked(mark: Mark, vms: Mapping[str, Record]) -> Record:

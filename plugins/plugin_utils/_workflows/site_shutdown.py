@@ -299,21 +299,27 @@ def _switch_off(
     for host in hosts:
         if host.uuid in busy:
             host.outcome.fail("VMs still run on it")
-    left = end - site.get_time()
-    options = {
-        "state": "maintenance" if settings.maintenance else "present",
-        "power": "off",
-        # Check mode would find VMs on the hosts.
-        "force": site.check_mode,
-        "running_vms": "any" if site.check_mode else "migrate",
-        "wait_timeout": min(max(left, settings.cold_timeout), settings.host_time),
-        **({"stop_type": "cold"} if settings.cold and left <= 0 else {}),
-    }
     free = [host for host in hosts if host.outcome.error is None]
+    options = _choose_power_off(settings, end - site.get_time(), site.check_mode)
     jobs = marks.choose_jobs([host.mark for host in free if host.mark])
     results = site.batch("kvm_host", [{"uuid": host.uuid} for host in free], settings.concurrency, jobs, **options)
     for host, result in zip(free, results, strict=True):
         host.outcome.note(result)
+
+
+def _choose_power_off(settings: Settings, left: float, check_mode: bool) -> Record:
+    """Return the options of kvm_host that switch hosts off, if ``left`` seconds of the shutdown are left."""
+    options: Record = {
+        "state": "maintenance" if settings.maintenance else "present",
+        "power": "off",
+        # Check mode would find VMs on the hosts.
+        "force": check_mode,
+        "running_vms": "any" if check_mode else "migrate",
+        "wait_timeout": min(max(left, settings.cold_timeout), settings.host_time),
+    }
+    if settings.cold and left <= 0:
+        options["stop_type"] = "cold"
+    return options
 
 
 # --------------------------------------------------------------------------------------------------------------- start
