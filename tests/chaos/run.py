@@ -10,6 +10,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http import tra
 
 from chaos.batches import change_names, run_with_faults
 from chaos.controllers import run_two_controllers
+from chaos.declared import run_declarations
 from chaos.fault_matrix import (
     CALL,
     FAULTS,
@@ -78,6 +79,9 @@ SHORT: dict[str, Part] = {
     "a fault on each request of workflows": in_this_process(
         lambda sim, report: run_workflows(sim, report, MAIN_FAULTS, True)
     ),
+    "a fault on requests of VMs, volumes and kinds": in_this_process(
+        lambda sim, report: run_declarations(sim, report, MAIN_FAULTS, True)
+    ),
     "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 8, 0.5, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 300, 1)),
     "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 12, 0.3, 1),
@@ -99,6 +103,9 @@ LONG: dict[str, Part] = {
     "batches at random": lambda sim, report: run_many_with_faults(sim, report, 1000, 10),
     "names that change during a run": lambda sim, report: change_names(sim, report, 100, 1),
     "each fault on each request of workflows": lambda sim, report: run_workflows(sim, report, FAULTS),
+    "each fault on each request of VMs, volumes and kinds": in_this_process(
+        lambda sim, report: run_declarations(sim, report, FAULTS)
+    ),
     "controllers that are killed in slow stops": lambda sim, report: kill_controllers(sim, report, 12, 10.0, 1),
     "marks, several labels and a person": in_this_process(lambda sim, report: walk_marks(sim, report, 5000, 1)),
     "evacuations and maintenances that are killed": lambda sim, report: kill_hosts(sim, report, 24, 10.0, 1),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from support.scenarios import State
 
 # Dates change with every write; sending a trap changes nothing.
 IGNORED = frozenset(("createDate", "lastOpDate", "lastDetachDate", "traps", "tags"))
+
+UUID = re.compile(r"\b[0-9a-f]{32}\b")
 
 
 def drop_dates(value: Any) -> Any:
@@ -31,6 +36,33 @@ def differ(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) != len(other) or any(map(differ, one, other))
     return True
+
+
+def list_uuids(state: State) -> frozenset[str]:
+    """Return the uuids in a state."""
+    return frozenset(UUID.findall(json.dumps(state)))
+
+
+def replace_unpredictable(state: State, known: Collection[str], chosen: Collection[str] = (), noted: str = "") -> State:
+    """Return a state without dates, with one placeholder for all uuids that are not ``known``.
+
+    ``chosen`` are members for which the service takes another value each time. Whether they are ``noted`` remains.
+    """
+    text = json.dumps(drop_dates(state))
+    for name in chosen:
+        text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: json.dumps(noted in found[0]), text)
+    replaced: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in known else "new", text))
+    return {kind: sorted(records, key=json.dumps) for kind, records in replaced.items()}
+
+
+def compare(wanted: State, found: State) -> str:
+    """Return the first lines in which two states of a service differ, an empty text if they do not."""
+    if wanted == found:
+        return ""
+    before, after = (json.dumps(state, indent=1).splitlines() for state in (wanted, found))
+    lines = difflib.unified_diff(before, after, n=0, lineterm="")
+    differences = [line for line in lines if not line.startswith(("---", "+++"))]
+    return " ".join(differences[:6])
 
 
 def explain_wrong_changed(result: Mapping[str, Any], before: State, after: State, action: bool = False) -> str | None:

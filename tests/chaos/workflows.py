@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,15 +16,13 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_sn
 from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, TLS_FAULTS, Fault, fault_name
 from chaos.report import Report
 from chaos.restores import Restorer, drop_groups
-from chaos.store import drop_dates, explain_wrong_changed
+from chaos.store import compare, explain_wrong_changed, list_uuids, replace_unpredictable
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.backups import BackupRunner, FakeMover
 from support.fast_clock import call_in_time, with_fast_clock
 from support.scenarios import State
 from support.workflow_runner import WorkflowRun, WorkflowRunner, create_play
-
-UUID = re.compile(r"\b[0-9a-f]{32}\b")
 
 HOST = seeded_uuid("host", 1)
 GROUP = seeded_uuid("snapshotgroup", 1)
@@ -151,7 +147,7 @@ class Stage:
             earlier = self.run(work.earlier)
             assert earlier.result.get("failed_count") == 0, earlier.message
         self.before = sim.settle()
-        self._known = {*UUID.findall(json.dumps(self.before))}
+        self._known = list_uuids(self.before)
 
     def run(self, variables: Mapping[str, Any] | None = None, **options: Any) -> WorkflowRun:
         """Run the role once; ``options`` may override those of the connection."""
@@ -177,11 +173,9 @@ class Stage:
 
     def read(self) -> State:
         """Return the state of the service, with one placeholder for all uuids that were new since the start."""
-        text = json.dumps(drop_dates(drop_groups(self.sim.settle()))).replace(str(self._folder), "folder")
-        for name in self.work.chosen:
-            text = re.sub(rf'(?<="{name}": )("[^"]*"|\d+)', lambda found: str(HOST in found[0]).lower(), text)
-        state: State = json.loads(UUID.sub(lambda uuid: uuid[0] if uuid[0] in self._known else "new", text))
-        return {kind: sorted(records, key=json.dumps) for kind, records in state.items()}
+        state = drop_groups(self.sim.settle())
+        without_folder = json.loads(json.dumps(state).replace(str(self._folder), "folder"))
+        return replace_unpredictable(without_folder, self._known, self.work.chosen, HOST)
 
 
 def _maintain(run: Callable[..., WorkflowRun]) -> WorkflowRun:
@@ -312,13 +306,3 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
             yield f"{problem}: {again.message}: {difference}"
     if again.result["changed"] and not cell.work.repeats:
         yield "it changes something each time"
-
-
-def compare(wanted: State, found: State) -> str:
-    """Return the first lines in which two states of a service differ, an empty text if they do not."""
-    if wanted == found:
-        return ""
-    before, after = (json.dumps(state, indent=1).splitlines() for state in (wanted, found))
-    lines = difflib.unified_diff(before, after, n=0, lineterm="")
-    differences = [line for line in lines if not line.startswith(("---", "+++"))]
-    return " ".join(differences[:6])

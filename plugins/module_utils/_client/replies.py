@@ -146,9 +146,11 @@ def _build_starting_error(operation: str, response: Response) -> TransportError:
 def _shows_target(operation: Operation, path: str, reply: Mapping[str, Any]) -> bool:
     """Return whether the reply to a removal shows the object at ``path``: the service ignored the verb, and read it.
 
-    A removal that returns a record returns that of the owner.
+    A removal that returns a record returns that of the owner. The path of an attachment names both of its objects, and
+    no server reads it, so its reply may show either.
     """
-    record = reply.get("inventory") if operation.method == "DELETE" and "inventory" in operation.result else None
+    is_read = operation.method == "DELETE" and "inventory" in operation.result and operation.path.count("{") == 1
+    record = reply.get("inventory") if is_read else None
     return isinstance(record, dict) and record.get("uuid") == extract_last_segment(path.partition("?")[0])
 
 

@@ -15,7 +15,8 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.report imp
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.wish import LOST, Wish, hold
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows import run
 
-from chaos.workflows import WORKS, Stage, Work, compare
+from chaos.store import compare
+from chaos.workflows import WORKS, Stage, Work
 from simulator.launch import Simulator
 from support import workflow_runner
 from support.scenarios import State

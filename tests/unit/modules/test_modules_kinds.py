@@ -338,3 +338,14 @@ def test_check_mode_knows_the_names_of_what_earlier_tasks_would_create(sim: Simu
     assert run("vm_nic", vm="vm-1", l3_network="front")["changed"]
     assert "no L3 network has the name 'back'" in run("vm_nic", vm="vm-1", l3_network="back")["msg"]
     assert [entry for entry in sim.log() if entry["method"] != "GET"] == []
+
+
+def test_removal_of_an_attachment_may_show_the_object_that_its_path_ends_with(
+    run: ModuleRunner, sim: Simulator
+) -> None:
+    """A service that answers in place: the reply is no sign that it has read the object instead."""
+    tasks = KIND_TASKS["storage_attachment"]
+    assert run("resource", tasks.creates).changed
+    sim.configure(sync=True)
+    removed = run.twice("resource", {**tasks.creates, "state": "absent", "force": True})
+    assert removed.calls == ["DetachPrimaryStorageFromCluster"]
