@@ -23,12 +23,14 @@ FACTS: Mapping[str, Fact] = {fact.name: fact for fact in read_facts()}
 class CatalogueServer(StubServer):
     """A server, by its letter in the facts. ``performed`` are the operations that it ran, ``records`` those of queries.
 
-    ``results`` are the replies of operations that have one.
+    ``given`` are the parameters of these operations: a server reads them from the variables of the path, and from the
+    query or the member of the body, as the operation says. ``results`` are the replies of operations that have one.
     """
 
     def __init__(self, server: str) -> None:
         super().__init__(self._answer)
         self.performed: list[str] = []
+        self.given: list[dict[str, Any]] = []
         self.records: dict[str, list[dict[str, Any]]] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self._routes: dict[tuple[str, ...], list[Fact]] = {}
@@ -45,6 +47,7 @@ class CatalogueServer(StubServer):
         if isinstance(found, StubResponse):
             return found
         self.performed.append(found.name)
+        self.given.append(read_parameters(found, request))
         if found.kind == "a":
             job = request.headers.get("X-Job-UUID", uuid4().hex)
             self._jobs[job] = found.name
@@ -80,6 +83,20 @@ class CatalogueServer(StubServer):
             fields = query["fields"][0].split(",")
             page = [{field: record[field] for field in fields if field in record} for record in page]
         return StubResponse(200, {"inventories": page, "total": len(records)})
+
+
+def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
+    """Return the parameters that a server reads for an operation. Those of a query are lists of texts."""
+    segments = request.path.removeprefix(ROOT).strip("/").split("/")
+    path = next(path for path in fact.paths if is_match(split_path(path), tuple(segments)))
+    variables = {
+        name[1:-1]: value for name, value in zip(path.strip("/").split("/"), segments, strict=True) if name[0] == "{"
+    }
+    if fact.method in ("GET", "DELETE"):
+        return {**request.query, **variables}
+    body = json.loads(request.body or b"{}")
+    key = fact.name[0].lower() + fact.name[1:] if fact.method == "PUT" else fact.body_key
+    return {**(body if key == "-" else body.get(key, {})), **variables}
 
 
 def split_path(path: str) -> tuple[str, ...]:

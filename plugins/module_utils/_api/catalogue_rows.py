@@ -51,7 +51,7 @@ AddHostRouteToL3Network zs a POST l3-networks/{l3NetworkUuid}/hostroute prefix! 
 AddHostToHostSchedulingRuleGroup z a POST hostSchedulingRuleGroup/{hostGroupUuid}/host/{hostUuid} @
 AddImage zs a POST images name! description url! mediaType=RootVolumeTemplate|ISO|DataVolumeTemplate guestOsType
  architecture=x86_64|aarch64|mips64el|loongarch64 format platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio
- backupStorageUuids!:[] virtio:bool tagUuids:[]
+ backupStorageUuids!:[] virtio:bool system:bool type tagUuids:[]
 AddImageStoreBackupStorage z a POST backup-storage/image-store hostname! username! password sshPort:int url! name!
  description importImages:bool tagUuids:[]
 AddInstanceToMonitorGroup z a POST zwatch/monitorgroups/{groupUuid}/actions instanceUuid! tagUuids:[]
@@ -113,10 +113,12 @@ AddSharedBlockGroupPrimaryStorage z a POST primary-storage/sharedblockgroup disk
  zoneUuid! tagUuids:[]
 AddSharedBlockToSharedBlockGroup z a POST primary-storage/sharedblockgroup/{uuid}/sharedblocks diskUuid!
 AddSharedMountPointPrimaryStorage zs a POST primary-storage/smp url! name! description zoneUuid! tagUuids:[]
-AddSimulatorBackupStorage zs a POST backup-storage/simulators url! name! description importImages:bool tagUuids:[]
+AddSimulatorBackupStorage zs a POST backup-storage/simulators url! name! description importImages:bool totalCapacity:int
+ availableCapacity:int tagUuids:[]
 AddSimulatorHost zs a POST hosts/simulators memoryCapacity!:int cpuCapacity!:int name! description managementIp!
  clusterUuid! tagUuids:[]
-AddSimulatorPrimaryStorage zs a POST primary-storage/simulators url! name! description zoneUuid! tagUuids:[]
+AddSimulatorPrimaryStorage zs a POST primary-storage/simulators url! name! description zoneUuid! totalCapacity:int
+ availableCapacity:int availablePhysicalCapacity:int totalPhysicalCapacity:int tagUuids:[]
 AddStackTemplate z a POST cloudformation/template name! description type=zstack url templateContent tagUuids:[]
 AddStorageProtocol zs a POST primary-storage/protocols uuid! outputProtocol!
 AddThirdpartyPlatform z a POST zwatch/third-party/platforms name! type! url! template! description tagUuids:[]
@@ -149,7 +151,8 @@ AttachIsoToVmInstance zs a POST vm-instances/{vmInstanceUuid}/iso/{isoUuid} @nul
 AttachL2NetworkToCluster zs a POST l2-networks/{l2NetworkUuid}/clusters/{clusterUuid} @null l2ProviderType hostParams
 AttachL2NetworkToHost z a POST l2-networks/{l2NetworkUuid}/hosts/{hostUuid} l2ProviderType hostParam
 AttachL3NetworkToVm zs a POST vm-instances/{vmInstanceUuid}/l3-networks/{l3NetworkUuid} driverType customMac vmNicParams
-AttachL3NetworkToVmNic zs a POST nics/{vmNicUuid}/l3-networks/{l3NetworkUuid}
+ staticIp
+AttachL3NetworkToVmNic zs a POST nics/{vmNicUuid}/l3-networks/{l3NetworkUuid} staticIp
 AttachL3NetworksToIPsecConnection z a POST ipsec/{uuid}/l3networks l3NetworkUuids!:[] tagUuids:[]
 AttachMdevDeviceToVm z a POST mdev-devices/{mdevDeviceUuid}/vm-instances/{vmInstanceUuid}
 AttachMonitorTriggerActionToTrigger z a POST monitoring/triggers/{triggerUuid}/trigger-actions/{actionUuid}
@@ -181,7 +184,7 @@ BatchCreateBaremetalChassis z a POST baremetal/chassis/from-file baremetalChassi
  tagUuids:[]
 BatchCreateHostKernelInterface z a POST l3-networks/{l3NetworkUuid}/kernel-interfaces structs!:[dict] trafficTypes:[]
 BatchDeleteVolumeSnapshot zs a PUT volume-snapshots/batch-delete uuids!:[]
-BatchQuery zs r GET batch-queries
+BatchQuery zs r GET batch-queries script
 BatchSyncVolumeSize zs w POST volumes/batch-sync-volumes @ clusterUuid!
 BootstrapMiniHost z a POST mini-clusters/hosts local!:dict peer!:dict tagUuids:[]
 CalculateAccountBillingSpending z r PUT billings/accounts/{accountUuid}/actions dateStart:int dateEnd:int resourceUuid
@@ -253,7 +256,7 @@ ChangeSecurityGroupState zs a PUT security-groups/{uuid}/actions stateEvent!=ena
 ChangeVfNicHaState z a PUT vm-instances/nics/{vfNicUuid}/actions haState!=Enabled|Disabled
 ChangeVipState zs a PUT vips/{uuid}/actions stateEvent!=enable|disable
 ChangeVmImage z a PUT vm-instances/{vmInstanceUuid}/actions imageUuid! tagUuids:[]
-ChangeVmNicNetwork zs a POST vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid} vmNicParams
+ChangeVmNicNetwork zs a POST vm-instances/nics/{vmNicUuid}/l3-networks/{destL3NetworkUuid} vmNicParams staticIp
 ChangeVmNicSecurityPolicy zs a PUT security-groups/nics/{vmNicUuid}/security-policy/actions ingressPolicy=DENY|ALLOW
  egressPolicy=DENY|ALLOW
 ChangeVmNicState zs a PUT vm-instances/nics/{vmNicUuid}/actions state!=enable|disable
@@ -357,7 +360,8 @@ CreateDataVolumeTemplateFromVolumeSnapshot zs a POST images/data-volume-template
  name! description backupStorageUuids!:[] tagUuids:[]
 CreateDatabaseBackup z a POST database-backups name! description backupStorageUuid! tagUuids:[]
 CreateDirectory zs a POST create/directory name! parentUuid zoneUuid! type! tagUuids:[]
-CreateDiskOffering zs a POST disk-offerings name! description diskSize!:int type=zstack tagUuids:[]
+CreateDiskOffering zs a POST disk-offerings name! description diskSize!:int type=zstack sortKey:int allocationStrategy
+ tagUuids:[]
 CreateEip zs a POST eips name! description vipUuid! vmNicUuid usedIpUuid tagUuids:[]
 CreateEmailMedia z a POST media/emails smtpServer! smtpPort!:int username password name! description tagUuids:[]
 CreateEmailMonitorTriggerAction z a POST monitoring/trigger-actions/emails email! mediaUuid! name! description
@@ -373,7 +377,7 @@ CreateIPsecConnection z a POST ipsec name! description vipUuid! peerAddress! aut
 |dh-group25|dh-group26 policyMode=tunnel|transport transformProtocol=esp|ah|ah-esp lifeTime:int tagUuids:[]
 CreateImageReplicationGroup z a POST image-replication-groups name! description tagUuids:[]
 CreateInstanceOffering zs a POST instance-offerings name! description cpuNum!:int memorySize!:int reservedMemorySize:int
- tagUuids:[]
+ allocatorStrategy sortKey:int type tagUuids:[]
 CreateKms z a POST key-providers/kms endpoint! port!:int kmipVersion username password name! description tagUuids:[]
 CreateL2HardwareVxlanNetwork s a POST l2-networks/hardware-vxlan vni:int poolUuid! name! description zoneUuid!
  physicalInterface! vSwitchType=LinuxBridge|OvsDpdk|MacVlan isolated:bool pvlan tagUuids:[]
@@ -394,9 +398,9 @@ CreateL2VxlanNetwork zs a POST l2-networks/vxlan vni:int poolUuid! name! descrip
 CreateL2VxlanNetworkPool zs a POST l2-networks/vxlan-pool name! description zoneUuid! physicalInterface! vSwitchType
  tagUuids:[]
 CreateL3Network zs a POST l3-networks name! description l2NetworkUuid! category=Public|Private|System ipVersion:int=4|6
- enableIPAM:bool tagUuids:[]
+ enableIPAM:bool type system:bool dnsDomain tagUuids:[]
 CreateLdapBinding zs a POST ldap/bindings ldapUid! accountUuid! ldapServerUuid
-CreateLoadBalancer zs a POST load-balancers name! description vipUuid! tagUuids:[]
+CreateLoadBalancer zs a POST load-balancers name! description vipUuid! type tagUuids:[]
 CreateLoadBalancerListener zs a POST load-balancers/{loadBalancerUuid}/listeners name! description instancePort:int
  loadBalancerPort!:int protocol certificateUuid healthCheckProtocol healthCheckMethod=GET|HEAD healthCheckURI
  healthCheckHttpCode aclStatus=enable|disable aclUuids:[] aclType=white|black securityPolicyType tagUuids:[]
@@ -417,7 +421,7 @@ CreatePciDeviceOffering z a POST pci-device/pci-device-offerings name descriptio
  subdeviceId ramSize tagUuids:[]
 CreatePolicy s a POST accounts/policies name! description statements!:[dict] tagUuids:[]
 CreatePortForwardingRule zs a POST port-forwarding vipUuid! vipPortStart!:int vipPortEnd:int privatePortStart:int
- privatePortEnd:int protocolType!=TCP|UDP vmNicUuid name! description tagUuids:[]
+ privatePortEnd:int protocolType!=TCP|UDP vmNicUuid name! description allowedCidr tagUuids:[]
 CreatePortGroup z a POST l3-networks/port-group vSwitchUuid! vlanMode vlan!:int vlanRanges name! description
  l2NetworkUuid! category=Public|Private|System ipVersion:int=4|6 enableIPAM:bool tagUuids:[]
 CreatePriceTable z a POST billings/price-tables name! description prices!:[dict] tagUuids:[]
@@ -429,14 +433,16 @@ CreateResourcePrice z a POST billings/prices resourceName!=cpu|memory|rootVolume
  price!:float accountUuid dateInLong:int tableUuid tagUuids:[]
 CreateResourceStack z a POST cloudformation/stack name! description type=zstack rollback:bool templateContent
  templateUuid parameters tagUuids:[]
-CreateRole zs a POST identities/roles name! description policies:[dict] baseOnRole tagUuids:[]
+CreateRole zs a POST identities/roles name! description policies:[dict] baseOnRole statements:[dict] tagUuids:[]
 CreateRootVolumeTemplateFromRootVolume zs a POST images/root-volume-templates/from/volumes/{rootVolumeUuid} name!
- description backupStorageUuids:[] platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio tagUuids:[]
+ description backupStorageUuids:[] platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio guestOsType system:bool
+ architecture virtio:bool tagUuids:[]
 CreateRootVolumeTemplateFromVolumeBackup z a POST images/root-volume-templates/from/volume-template/{backupUuid}
  backupStorageUuid! name! description platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio architecture=x86_64
 |aarch64|mips64el|loongarch64 tagUuids:[]
 CreateRootVolumeTemplateFromVolumeSnapshot zs a POST images/root-volume-templates/from/volume-snapshots/{snapshotUuid}
- name! description backupStorageUuids!:[] platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio tagUuids:[]
+ name! description backupStorageUuids!:[] platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio guestOsType
+ architecture system:bool virtio:bool tagUuids:[]
 CreateSNSDingTalkEndpoint z a POST sns/application-endpoints/ding-talk url! atAll:bool secret atPersonPhoneNumbers:[]
  atPersonList:dict name! description platformUuid tagUuids:[]
 CreateSNSEmailEndpoint z a POST sns/application-endpoints/emails email emails:[] name! description platformUuid
@@ -480,9 +486,9 @@ CreateUserGroup s a POST accounts/groups name! description tagUuids:[]
 CreateUserTag s a POST user-tags resourceType! resourceUuid! tag!
 CreateVRouterOspfArea z a POST routerArea areaId! areaAuth areaType password keyId:int tagUuids:[]
 CreateVRouterRouteTable z a POST vrouter-route-tables name! description tagUuids:[]
-CreateVip zs a POST vips name! description l3NetworkUuid! ipRangeUuid requiredIp tagUuids:[]
+CreateVip zs a POST vips name! description l3NetworkUuid! ipRangeUuid requiredIp allocatorStrategy tagUuids:[]
 CreateVirtualRouterOffering zs a POST instance-offerings/virtual-routers zoneUuid! managementNetworkUuid! imageUuid!
- publicNetworkUuid name! description cpuNum!:int memorySize!:int reservedMemorySize:int tagUuids:[]
+ publicNetworkUuid name! description cpuNum!:int memorySize!:int reservedMemorySize:int isDefault:bool tagUuids:[]
 CreateVmBackup z a POST volumes/{rootVolumeUuid}/vm-backups backupStorageUuid! name! description mode=full
  volumeReadBandwidth:int volumeWriteBandwidth:int networkReadBandwidth:int networkWriteBandwidth:int tagUuids:[]
 CreateVmCdRom zs a POST vm-instances/cdroms name! vmInstanceUuid! isoUuid description tagUuids:[]
@@ -501,7 +507,8 @@ CreateVmInstance zs a POST vm-instances name! instanceOfferingUuid cpuNum:int me
  imageUuid l3NetworkUuids:[] vmNicParams type=UserVm|ApplianceVm rootDiskOfferingUuid rootDiskSize:int
  dataDiskSizes:[int] dataDiskOfferingUuids:[] zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume description
  strategy=InstantStart|JustCreate|CreateStopped sshKeyPairUuids:[] platform=Linux|Windows|Other|Paravirtualization
-|WindowsVirtio guestOsType architecture virtio:bool allocatorStrategy diskAOs:[dict] devices:dict tagUuids:[]
+|WindowsVirtio guestOsType architecture virtio:bool allocatorStrategy diskAOs:[dict] devices:dict defaultL3NetworkUuid
+ tagUuids:[]
 CreateVmInstanceFromOvf z a POST ovf/create-vm-instance xmlBase64! jsonImageInfos! backupStorageUuid! jsonCreateVmParam!
  deleteImageAfterSuccess:bool deleteImageOnFail:bool tagUuids:[]
 CreateVmInstanceFromTemplatedVmInstance z a POST
@@ -512,15 +519,15 @@ CreateVmInstanceFromTemplatedVmInstance z a POST
 CreateVmInstanceFromVolume zs a POST vm-instances/from/volume name! description instanceOfferingUuid cpuNum:int
  memorySize:int reservedMemorySize:int l3NetworkUuids:[] vmNicParams type=UserVm|ApplianceVm volumeUuid! platform=Linux
 |Windows|Other|Paravirtualization|WindowsVirtio zoneUuid clusterUuid hostUuid primaryStorageUuid strategy=InstantStart
-|CreateStopped tagUuids:[]
+|CreateStopped defaultL3NetworkUuid tagUuids:[]
 CreateVmInstanceFromVolumeSnapshot zs a POST vm-instances/from/volume-snapshots/{volumeSnapshotUuid} name! description
  instanceOfferingUuid cpuNum:int memorySize:int reservedMemorySize:int l3NetworkUuids:[] vmNicParams type=UserVm
 |ApplianceVm platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio zoneUuid clusterUuid hostUuid
- primaryStorageUuid strategy=InstantStart|CreateStopped rootVolumeSystemTags:[] tagUuids:[]
+ primaryStorageUuid strategy=InstantStart|CreateStopped rootVolumeSystemTags:[] defaultL3NetworkUuid tagUuids:[]
 CreateVmInstanceFromVolumeSnapshotGroup zs a POST vm-instances/from/volume-snapshots/group/{volumeSnapshotGroupUuid}
  name! description instanceOfferingUuid cpuNum:int memorySize:int reservedMemorySize:int l3NetworkUuids:[] vmNicParams
  type=UserVm|ApplianceVm zoneUuid clusterUuid hostUuid primaryStorageUuidForRootVolume strategy=InstantStart
-|CreateStopped rootVolumeSystemTags:[] dataVolumeSystemTags:dict resetTpm:bool tagUuids:[]
+|CreateStopped rootVolumeSystemTags:[] dataVolumeSystemTags:dict resetTpm:bool defaultL3NetworkUuid tagUuids:[]
 CreateVmNic zs a POST nics l3NetworkUuid! ip tagUuids:[]
 CreateVmSchedulingRule z a POST vmsSchedulingRule rule!=AFFINITY|ANTIAFFINITY mode!=SOFT|HARD vmGroupUuid! hostGroupUuid
  name! description policy=antiSoft|antiHard type=host zoneUuid subType tagUuids:[]
@@ -538,8 +545,8 @@ CreateVpcVRouter z a POST vpc/virtual-routers name! virtualRouterOfferingUuid! d
  primaryStorageUuidForRootVolume rootVolumeSystemTags:[] vmNicParams tagUuids:[]
 CreateVxlanPoolRemoteVtep zs a POST l2-networks/{l2NetworkUuid}/clusters/{clusterUuid}/remote-vtep-ip remoteVtepIp!
  tagUuids:[]
-CreateVxlanVtep zs a POST l2-networks/vxlan/vteps hostUuid! poolUuid! tagUuids:[]
-CreateWebhook zs a POST web-hooks name! description url! type! tagUuids:[]
+CreateVxlanVtep zs a POST l2-networks/vxlan/vteps hostUuid! poolUuid! vtepIp tagUuids:[]
+CreateWebhook zs a POST web-hooks name! description url! type! opaque tagUuids:[]
 CreateZone zs a POST zones name! description type=zstack isDefault:bool tagUuids:[]
 DebugSignal zs a POST debug signals!:[]
 DecodeStackTemplate z r POST cloudformation/stack/preview/resource type=zstack templateContent uuid parameters
@@ -757,7 +764,7 @@ GetAttachableVpcL3Network z r POST vpc/virtual-routers/{uuid}/attachable-vpc-l3s
 GetAuditData z r GET zwatch/audits startTime:int endTime:int limit:int conditions:[] auditType=Login|Resource
 GetAvailableTriggers z r GET scheduler/triggers/available
 GetBackupStorageCandidatesForImageMigration z r GET backup-storage/{srcBackupStorageUuid}/migration-candidates
-GetBackupStorageCapacity zs r GET backup-storage/capacities zoneUuids:[] backupStorageUuids:[]
+GetBackupStorageCapacity zs r GET backup-storage/capacities zoneUuids:[] backupStorageUuids:[] all:bool
 GetBackupStorageTypes zs r GET backup-storage/types
 GetBaremetalChassisPowerStatus z r GET baremetal/chassis/{uuid}/powerstatus
 GetBlockPrimaryStorageMetadata z r POST primary-storage/block/metadata @param vendorName! metadata!
@@ -784,7 +791,8 @@ GetCandidateNetworkBondings z r GET cluster/hosts-network-bondings hostUuids!:[]
 GetCandidateNetworkInterfaces z r GET cluster/hosts-network-interfaces hostUuids!:[] interfaceType=interface|bonding|all
  intersecting:bool
 GetCandidatePrimaryStoragesForCreatingVm zs r GET vm-instances/candidate-storages imageUuid! l3NetworkUuids!:[]
- rootDiskOfferingUuid rootDiskSize:int dataDiskOfferingUuids:[] dataDiskSizes:[int]
+ rootDiskOfferingUuid rootDiskSize:int dataDiskOfferingUuids:[] dataDiskSizes:[int] zoneUuid clusterUuid
+ defaultL3NetworkUuid
 GetCandidateVMForAttachingAffinityGroup z r GET VM/attachingGroup affinityGroupUuid!
 GetCandidateVmForAttachingIso zs r GET images/iso/{isoUuid}/vm-candidates
 GetCandidateVmNicForSecurityGroup zs r GET security-groups/{securityGroupUuid}/vm-instances/candidate-nics
@@ -792,13 +800,14 @@ GetCandidateVmNicsForLoadBalancer zs r GET load-balancers/listeners/{listenerUui
 GetCandidateVmNicsForLoadBalancerServerGroup zs r GET load-balancers/servergroups/candidate-nics servergroupUuid
  loadBalancerUuid
 GetCandidateZonesClustersHostsForCreatingVm zs r GET vm-instances/candidate-destinations instanceOfferingUuid imageUuid!
- l3NetworkUuids!:[] rootDiskOfferingUuid rootDiskSize:int dataDiskOfferingUuids:[] cpuNum:int memorySize:int
+ l3NetworkUuids!:[] rootDiskOfferingUuid rootDiskSize:int dataDiskOfferingUuids:[] cpuNum:int memorySize:int zoneUuid
+ clusterUuid defaultL3NetworkUuid
 GetChainTask zs r GET core/task-details syncSignatures:[]
 GetChronyServers z r GET zops/chrony/servers
 GetClusterDRSStatus z r GET clusters/drs/status drsUuid!
 GetClusterHostNetworkFacts z r GET cluster/hosts-network-facts/{clusterUuid}
 GetCpuMemoryCapacity zs r GET hosts/capacities/cpu-memory zoneUuids:[] clusterUuids:[] hostUuids:[] hypervisorType=KVM
-|ESX
+|ESX all:bool
 GetCurrentTime zs r PUT management-nodes/actions
 GetDataVolumeAttachableVm zs r GET volumes/{volumeUuid}/candidate-vm-instances
 GetDatabaseBackupFromImageStore z r GET database-backups/image-store url! registryPort:int
@@ -814,7 +823,7 @@ GetEventData z r GET zwatch/events startTime:int endTime:int offsetAheadOfCurren
 GetExternalServices zs r GET external/services
 GetFactoryModeState z r GET management-nodes/factory-mode-state
 GetFreeIp zs r GET l3-networks/ip/free,l3-networks/{l3NetworkUuid}/ip/free,l3-networks/ip-ranges/{ipRangeUuid}/ip/free
- l3NetworkUuid ipRangeUuid start ipRangeType=Normal|AddressPool ipVersion:int=4|6
+ l3NetworkUuid ipRangeUuid start ipRangeType=Normal|AddressPool ipVersion:int=4|6 limit:int
 GetGlobalConfigOptions zs r GET global-configurations/{category}/{name}
 GetGuestOsMetadata s r GET guest-os/metadata
 GetHostAllocatorStrategies zs r GET hosts/allocators/strategies
@@ -844,7 +853,7 @@ GetInterdependentL3NetworksImages zs r GET images-l3networks/dependencies zoneUu
  raiseException:bool
 GetInterfaceServiceTypeStatistic z r GET hosts/hosts-network-interfaces/service-type-statistic interfaceUuid vlanId:int
  interfaceType serviceType:[] zoneUuid clusterUuid hostUuid sortBy sortDirection start:int limit:int replyWithCount:bool
-GetIpAddressCapacity zs r GET ip-capacity zoneUuids:[] l3NetworkUuids:[] ipRangeUuids:[]
+GetIpAddressCapacity zs r GET ip-capacity zoneUuids:[] l3NetworkUuids:[] ipRangeUuids:[] all:bool
 GetKmsServerCertFromKms z a PUT key-providers/kms/{uuid}/actions
 GetL2NetworkTypes zs r GET l2-networks/types
 GetL3NetworkDhcpIpAddress zs r GET l3-networks/{l3NetworkUuid}/dhcp-ip
@@ -895,6 +904,7 @@ GetPrimaryStorageCandidatesForVmMigration z r GET vm-instances/{vmInstanceUuid}/
  withDataVolumes:bool migrateStorageOnly:bool
 GetPrimaryStorageCandidatesForVolumeMigration z r GET primary-storage/volumes/{volumeUuid}/migration-candidates
 GetPrimaryStorageCapacity zs r GET primary-storage/capacities zoneUuids:[] clusterUuids:[] primaryStorageUuids:[]
+ all:bool
 GetPrimaryStorageLicenseInfo zs r GET primary-storage/{uuid}/license
 GetPrimaryStorageTypes zs r GET primary-storage/types
 GetPrimaryStorageUsageReport zs r GET primary-storage/{primaryStorageUuid}/usage/report uris:[]
@@ -923,7 +933,7 @@ GetSpiceCertificates zs r GET spice/certificates
 GetSupportAPIs zs r PUT management-nodes/actions
 GetSupportedCloudFormationResources z r GET cloudformation/resources version=v1 type=zstack
 GetSupportedIdentityModels s r GET identity-models
-GetTaskProgress zs r GET task-progresses/{apiId}
+GetTaskProgress zs r GET task-progresses/{apiId} all:bool
 GetTelemetryConsent z r GET telemetry/consent
 GetTelemetrySetting z r GET telemetry/settings
 GetTextTemplateArg z r GET zwatch/textTemplateArg
@@ -1317,7 +1327,7 @@ RecoverBackupFromImageStoreBackupStorage z a PUT volume-backups/{uuid}/actions s
 RecoverBaremetalInstance z a PUT baremetal/instances/{uuid}/actions
 RecoverDataVolume zs a PUT volumes/{uuid}/actions
 RecoverDatabaseFromBackup z a PUT database-backups/actions uuid backupStorageUrl backupInstallPath mysqlRootPassword!
-RecoverImage zs a PUT images/{imageUuid}/actions
+RecoverImage zs a PUT images/{imageUuid}/actions backupStorageUuids:[]
 RecoverVmBackupFromImageStoreBackupStorage z a PUT vm-backups/{groupUuid}/actions srcBackupStorageUuid!
  dstBackupStorageUuid!
 RecoverVmInstance zs a PUT vm-instances/{uuid}/actions
@@ -1401,7 +1411,7 @@ RevertVmFromVmBackup z a PUT vm-backups/{groupUuid}/actions backupStorageUuid st
 RevertVolumeFromSnapshot zs a PUT volume-snapshots/{uuid}/actions
 RevertVolumeFromVolumeBackup z a PUT volume-backups/{uuid}/actions backupStorageUuid
 RevokeMonitorTemplateFromMonitorGroup z a DELETE zwatch/monitortemplates/{templateUuid}/monitorgroups/{groupUuid}
-RevokeResourceSharing zs a PUT accounts/resources/actions resourceUuids!:[] accountUuids:[]
+RevokeResourceSharing zs a PUT accounts/resources/actions resourceUuids!:[] accountUuids:[] toPublic:bool all:bool
 RevokeResourceSharingToGroup z a PUT account-groups/resources/actions resourceUuids!:[] groupUuid!
 RunSchedulerTrigger z a PUT scheduler/triggers/{uuid}/actions jobUuids:[]
 SNSDingTalkTestConnection z a POST sns/application-endpoints/ding-talk/test-connection url atAll:bool
@@ -1434,7 +1444,7 @@ SetServiceTypeOnHostNetworkInterface z a POST hosts/nics/service-types interface
 SetVRouterRouterId z a POST routerArea/{vRouterUuid}/routerid routerId!
 SetVipQos z a PUT vips/{uuid}/actions port:int outboundBandwidth:int inboundBandwidth:int
 SetVmBootMode zs a PUT vm-instances/{uuid}/actions bootMode!
-SetVmBootOrder zs a PUT vm-instances/{uuid}/actions
+SetVmBootOrder zs a PUT vm-instances/{uuid}/actions bootOrder:[]=CdRom|HardDisk|Network
 SetVmBootVolume zs a PUT vm-instances/{vmInstanceUuid}/actions volumeUuid!
 SetVmCleanTraffic z a PUT vm-instances/{uuid}/actions enable!:bool
 SetVmClockTrack zs a PUT vm-instances/{uuid}/actions track!=guest|host syncAfterVMResume:bool intervalInSeconds:int=0|60
@@ -1597,7 +1607,7 @@ UpdateHostname z a PUT hosts/hostname/{uuid}/actions hostname!
 UpdateIPsecConnection z a PUT ipsec/{uuid} name description
 UpdateImage zs a PUT images/{uuid}/actions name description guestOsType mediaType=RootVolumeTemplate|DataVolumeTemplate
 |ISO format=raw|qcow2|iso platform=Linux|Windows|Other|Paravirtualization|WindowsVirtio architecture=x86_64|aarch64
-|mips64el|loongarch64 virtio:bool
+|mips64el|loongarch64 virtio:bool system:bool
 UpdateImagePackage z a PUT image-packages/{uuid} name description
 UpdateImageStoreBackupStorage z a PUT backup-storage/image-store/{uuid}/actions username password hostname sshPort:int
  name description
@@ -1610,6 +1620,7 @@ UpdateKms z a PUT key-providers/kms/{uuid}/actions endpoint port:int kmipVersion
 UpdateL2Network zs a PUT l2-networks/{uuid}/actions name description
 UpdateL2NetworkVirtualNetworkId z a PUT l2-networks/{uuid}/actions virtualNetworkId!:int
 UpdateL3Network zs a PUT l3-networks/{uuid}/actions name description dnsDomain category=Public|Private|System
+ system:bool
 UpdateLdapServer zs a PUT ldap/servers/{ldapServerUuid} name description url base username password encryption
  serverType usernameProperty filter syncCreatedAccountStrategy syncDeletedAccountStrategy
 UpdateLoadBalancer zs a PUT load-balancers/{uuid}/actions name description tagUuids:[]
@@ -1651,7 +1662,7 @@ UpdateResourcePrice z a PUT billings/prices/{uuid}/actions endDateInLong:int set
 UpdateResourceStack z a PUT cloudformation/stack/{uuid}/actions name description rollback:bool templateContent
  parameters
 UpdateRole zs a PUT identities/roles/{uuid}/actions name description createPolicies:[dict]
- clearPoliciesBeforeUpdate:bool deletePolicies:[dict]
+ clearPoliciesBeforeUpdate:bool deletePolicies:[dict] statements:[dict]
 UpdateSNSApplicationEndpoint z a PUT sns/application-endpoints/{uuid}/actions name description platformUuid
 UpdateSNSApplicationPlatform z a PUT sns/application-platforms/{uuid}/actions name description
 UpdateSNSDingTalkEndpoint z a PUT sns/application-endpoints/ding-talk/{uuid}/actions url atAll:bool secret name
@@ -1707,7 +1718,7 @@ UpdateVRouterRouteTable z a PUT vrouter-route-tables/{uuid}/actions name descrip
 UpdateVip zs a PUT vips/{uuid}/actions name description
 UpdateVirtualRouter zs a PUT vm-instances/appliances/virtual-routers/{vmInstanceUuid}/actions defaultRouteL3NetworkUuid
 UpdateVirtualRouterOffering zs a PUT instance-offerings/virtual-routers/{uuid}/actions imageUuid name description
- allocatorStrategy
+ allocatorStrategy isDefault:bool
 UpdateVirtualRouterSoftwareVersion z a POST vpc/virtual-routers/{uuid}/softwareversion softwareName!=IPsec
  targetVersion!=4.5.2|5.9.4|5.8.4
 UpdateVirtualSwitchUplinkBondings z a PUT l2-networks/virtual-switch/{uuid}/uplink-bondings bondingName mode!
@@ -1734,7 +1745,7 @@ UpdateVolume zs a PUT volumes/{uuid}/actions name description
 UpdateVolumeSnapshot zs a PUT volume-snapshots/{uuid}/actions name description
 UpdateVolumeSnapshotGroup zs a PUT volume-snapshots/group/{uuid}/actions name description
 UpdateVpcHaGroup z a PUT vpc/hagroups/{uuid}/actions name description
-UpdateWebhook zs a PUT web-hooks/{uuid} name description url type
+UpdateWebhook zs a PUT web-hooks/{uuid} name description url type opaque
 UpdateXskyBlockVolume z a PUT xsky/block-volumes/{uuid}/actions burstTotalBw:int burstTotalIops:int maxTotalBw:int
  maxTotalIops:int name description
 UpdateZone zs a PUT zones/{uuid}/actions name description isDefault:bool
@@ -1763,6 +1774,6 @@ ValidateSession zs r GET accounts/sessions/{sessionUuid}/valid
 ValidateVmSchedulingRule z r PUT validate/vmSchedulingRule vmGroupUuid! hostGroupUuid rule!=AFFINITY|ANTIAFFINITY
  mode!=SOFT|HARD zoneUuid
 ValidateVolumeSnapshotChain z a PUT volumes/{uuid}/actions
-ZQLQuery zs r GET zql
+ZQLQuery zs r GET zql zql
 ZSha2Demote z a PUT management-nodes/zsha2/demote
 """

@@ -336,12 +336,13 @@ class Operation:
 
     def _build_read(self, path: str, params: dict[str, Any]) -> Request:
         """Build the GET request for a path; the ``uuid`` of a query becomes part of the path, or a condition."""
-        uuid = params.pop("uuid", None)
-        if uuid is not None and self.get_by_uuid and not params and _UUID.fullmatch(uuid):
+        uuid = params.get("uuid")
+        if uuid is None or "q" not in self.parameters:
+            return encode_read(path, params)
+        others = {name: value for name, value in params.items() if name != "uuid"}
+        if self.get_by_uuid and not others and _UUID.fullmatch(uuid):
             return Request("GET", f"{path}/{uuid}")
-        if uuid is not None:
-            params["q"] = [*params.get("q", ()), f"uuid={uuid}"]
-        return encode_read(path, params)
+        return encode_read(path, {**others, "q": [*others.get("q", ()), f"uuid={uuid}"]})
 
     def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type.
@@ -430,9 +431,15 @@ def _root(prefix: str) -> str:
 
 
 def _flatten(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Flatten values for a query string: lists are repeated, booleans are true and false."""
-    pairs = []
+    """Flatten values for a query string: lists are repeated, booleans are true and false.
+
+    A member ``key`` of the mapping ``name`` is the parameter ``name.key``.
+    """
+    pairs: list[tuple[str, str]] = []
     for name, value in values.items():
+        if isinstance(value, Mapping):
+            pairs += _flatten({f"{name}.{key}": item for key, item in value.items()})
+            continue
         for item in value if isinstance(value, (list, tuple)) else [value]:
             pairs.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
     return tuple(pairs)

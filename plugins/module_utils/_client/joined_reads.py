@@ -381,9 +381,9 @@ class JoinedReads:
                 kept = Kept(now, self._read(queue, key, client, value))
             except Unsupported as failure:
                 kept = Kept(now, [], failure)
-            # What is older answers no read any more.
-            self._kept = {k: each for k, each in list(self._kept.items()) if now - each.began < max_age}
-            self._kept[key, value] = kept
+            # What is older answers no read any more. Other threads never see a memory without what this one has read.
+            fresh = {k: each for k, each in list(self._kept.items()) if now - each.began < max_age}
+            self._kept = {**fresh, (key, value): kept}
         if kept.failure:
             raise kept.failure
         return kept.records

@@ -182,6 +182,7 @@ KINDS = (
         update="UpdateDiskOffering",
         delete="DeleteDiskOffering",
         change_state="ChangeDiskOfferingState",
+        fields={"allocationStrategy": "allocatorStrategy"},
         tagged_type="DiskOfferingVO",
     ),
     Kind(
@@ -383,7 +384,7 @@ KINDS = (
         delete="DeleteVip",
         change_state="ChangeVipState",
         parent="l3NetworkUuid",
-        fields={"requiredIp": "ip"},
+        fields={"requiredIp": "ip", "allocatorStrategy": None},
         uses=(
             Use("eip", "QueryEip", "vipUuid"),
             Use("port_forwarding", "QueryPortForwardingRule", "vipUuid"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from support.collection import load_spec
 from support.module_runner import ModuleRun, run_module
 
 UUID = "a0000003000040008000000000000001"
+OTHER = "b" * 32
 VALUES: dict[str, Any] = {
     "str": "text",
     "int": 1,
@@ -41,14 +42,12 @@ COMMON = {"deleteMode", "resourceUuid", "systemTags", "tagUuids", "userTags"}
 # What the facts lack, or what servers have in addition to the book: parameters, and where servers differ from the API
 # document, which the table of operations follows.
 DIFFERENCES = {
-    "AttachL3NetworkToVm": {"staticIp"},
-    "ChangeVmNicNetwork": {"staticIp"},
     "CreateCbtTask": {"taskType", "resourceUuids", "vmInstanceUuid"},
     "CreateSNSWeComEndpoint": {"platformUuid", "atPersonList", "atPersonUserIds"},
     "CloneVmInstance": {"vmCustomSpecification"},
-    "CreateVmInstance": {"defaultL3NetworkUuid", "devices"},
+    "CreateVmInstance": {"devices"},
     "CreateVmInstanceFromTemplatedVmInstance": {"vmCustomSpecification"},
-    "CreateVmInstanceFromVolumeSnapshotGroup": {"vmEncryption", "volumeSnapshotEncryptions", "defaultL3NetworkUuid"},
+    "CreateVmInstanceFromVolumeSnapshotGroup": {"vmEncryption", "volumeSnapshotEncryptions"},
     "DetachL3NetworkFromVm": {"uuid", "vmNicUuid"},
     "GetCandidateNetworkInterfaces": {"limit", "start", "interfaceType"},
     "GetNicQos": {"nicUuid", "uuid", "forceSync"},
@@ -74,6 +73,7 @@ def servers() -> Iterator[dict[str, CatalogueServer]]:
 def _fresh_servers(servers: dict[str, CatalogueServer]) -> None:
     for server in servers.values():
         server.performed.clear()
+        server.given.clear()
         server.requests.clear()
         server.records.clear()
         server.results.clear()
@@ -184,17 +184,34 @@ def choose_of_families() -> Iterator[tuple[str, Fact]]:
                 yield server, fact
 
 
-def test_no_call_runs_another_operation(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
-    """On the routing of the servers, for each family of paths."""
+def as_query(parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return parameters as a query has them: lists of texts."""
+    lists = {name: value if isinstance(value, list) else [value] for name, value in parameters.items()}
+    return {name: [str(item) for item in value] for name, value in lists.items()}
+
+
+def test_each_call_runs_its_operation(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
+    """On the routing of the servers, for each family of paths, with each parameter where the server reads it."""
     chosen = list(choose_of_families())
     assert len({fact.paths[0].split("/")[0] for dummy, fact in chosen}) >= 60
     for letter, fact in chosen:
         server = servers[letter]
         with subtests.test(f"{fact.name} {letter}"):
             server.performed.clear()
-            ran = call(fact.name, server, params=list_required(fact), trust_path=True, wait_interval=0.05)
+            server.given.clear()
+            params = list_required(fact)
+            ran = call(fact.name, server, params=params, trust_path=True, wait_interval=0.05)
             assert not ran.failed, ran.message
             assert server.performed == [fact.name]
+            assert as_query(server.given[0]) == as_query(params)
+
+
+def test_members_of_a_mapping_are_parameters_of_a_query(servers: dict[str, CatalogueServer]) -> None:
+    """The server splits their names at the dot."""
+    params = {"l3NetworkUuid": UUID, "networkServices": {OTHER: ["DHCP", "Userdata"]}}
+    ran = call("DetachNetworkServiceFromL3Network", servers["z"], params=params, wait_interval=0.05)
+    assert ran.changed, ran.message
+    assert servers["z"].given == [{"l3NetworkUuid": UUID, f"networkServices.{OTHER}": ["DHCP", "Userdata"]}]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,10 @@ OFFERING = {"kind": "disk_offering", "name": "data-100"}
     ("properties", "message"),
     [
         ({"disksize": 1}, "properties: kind disk_offering has no property disksize. Did you mean disk_size?"),
-        ({"colour": 1}, "properties: kind disk_offering has no property colour. The properties are description, "),
+        (
+            {"colour": 1},
+            "properties: kind disk_offering has no property colour. The properties are allocation_strategy, ",
+        ),
         ({"disk_size": "ten"}, "properties.disk_size must be a size, such as 16G, not 'ten'"),
         ({"disk_size": [1]}, "properties.disk_size must be a size, such as 16G, not [1]"),
         ({"name": "x"}, "properties: name is no property. Give it as the option name"),
