@@ -12,7 +12,18 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run imp
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import get_row, list_states
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 
-from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, TLS_FAULTS, Fault, fault_name
+from chaos.fault_matrix import (
+    LIMITS,
+    READ_FAULTS,
+    SERVERS,
+    TLS_FAULTS,
+    Fault,
+    Occurrence,
+    choose_patience,
+    end_faults,
+    fault_name,
+    is_delivered_twice,
+)
 from chaos.report import Report
 from chaos.store import compare, explain_wrong_changed, list_uuids, replace_unpredictable
 from simulator.launch import Simulator
@@ -124,32 +135,18 @@ DECLARATIONS = (*_of_vms(), *_of_volumes(), *_of_kinds())
 
 
 @dataclass(frozen=True)
-class Target:
-    """A request of a task: the operation, and how many requests of this operation are before it."""
-
-    operation: str
-    skip: int
-    is_read: bool
-
-
-@dataclass(frozen=True)
 class Cell:
     """A declaration on a kind of server, alone or in a batch, and a fault of one of its requests."""
 
     declaration: Declaration
     server: str
     is_in_batch: bool
-    target: Target
+    target: Occurrence
     fault: Fault
 
     def __str__(self) -> str:
         task = f"{self.declaration} in a batch" if self.is_in_batch else str(self.declaration)
-        return f"{task}, {self.server}: {fault_name(self.fault)} on {self.target.operation} {self.target.skip + 1}"
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether a proxy delivers a call twice to a service that cannot know the second one."""
-        return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server])
+        return f"{task}, {self.server}: {fault_name(self.fault)} on {self.target}"
 
 
 class Stage:
@@ -213,7 +210,7 @@ def _run_clean(sim: Simulator, declaration: Declaration, server: str) -> State:
     return stage.read()
 
 
-def list_targets(sim: Simulator, declaration: Declaration) -> list[Target]:
+def list_targets(sim: Simulator, declaration: Declaration) -> list[Occurrence]:
     """Return each request of a task on a service that has jobs."""
     stage = Stage(sim, declaration, "honours job ids")
     stage.run()
@@ -221,19 +218,19 @@ def list_targets(sim: Simulator, declaration: Declaration) -> list[Target]:
     targets = []
     for entry in sim.log():
         if operation := entry["operation"]:
-            targets.append(Target(operation, seen[operation], entry["method"] == "GET"))
+            targets.append(Occurrence(operation, seen[operation], entry["method"] == "GET"))
             seen[operation] += 1
     return targets
 
 
-def _choose(targets: Sequence[Target], number: int) -> list[Target]:
+def _choose(targets: Sequence[Occurrence], number: int) -> list[Occurrence]:
     """Return the first request of each writing operation, and a read."""
     reads = [target for target in targets if target.is_read]
     return [*(target for target in targets if not (target.is_read or target.skip)), reads[number % len(reads)]]
 
 
 def _check(sim: Simulator, report: Report, cell: Cell, wanted: State) -> None:
-    if cell.may_repeat:
+    if is_delivered_twice(cell.fault, cell.server):
         return
     for problem in call_in_time(lambda: list(play(sim, report, cell, wanted))):
         report.wrong(f"{cell}: {problem}")
@@ -242,9 +239,8 @@ def _check(sim: Simulator, report: Report, cell: Cell, wanted: State) -> None:
 def play(sim: Simulator, report: Report, cell: Cell, wanted: State) -> Iterator[str]:
     """Run a task with a fault, then twice without it; yield what differs from the wanted state, and other errors."""
     stage = Stage(sim, cell.declaration, cell.server, cell.is_in_batch)
-    patience = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
-    sim.fault(**{**cell.fault, "operation": cell.target.operation, "skip": cell.target.skip})
-    result = stage.run(**patience).result
+    sim.fault(**{**cell.fault, **cell.target.selector()})
+    result = stage.run(**choose_patience(cell.fault)).result
     hits = sum(fault["happened"] for fault in sim.faults())
     report.task(result, {cell.fault["fault"]: hits}, len(sim.log()))
     if problem := explain_wrong_changed(result, stage.before, sim.settle()):
@@ -253,8 +249,7 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State) -> Iterator[
         yield f"it succeeded, but not everything was done: {difference}"
     if cell.fault["fault"] == "hang" and hits:
         return
-    sim.clear_faults()
-    sim.configure(session_expired=False, token_expired=False)
+    end_faults(sim)
     for problem in ("it does not converge", "it is not idempotent"):
         result = stage.run().result
         difference = compare(wanted, stage.read())

@@ -134,6 +134,22 @@ class Target:
         return {"operation": "*", "method": "GET", "skip": self.read_index}
 
 
+@dataclass(frozen=True)
+class Occurrence:
+    """One of several requests: the operation, and how many requests of this operation are before it."""
+
+    operation: str
+    skip: int
+    is_read: bool
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.skip + 1}"
+
+    def selector(self) -> dict[str, Any]:
+        """Return the members of a fault that select the request to fail."""
+        return {"operation": self.operation, "skip": self.skip}
+
+
 CALL = Target("the call")
 READS = (Target("the read before", 0), Target("the first poll", 1), Target("the read after", 2))
 POLL = Target("the first poll", is_poll=True)
@@ -160,6 +176,22 @@ def fault_name(fault: Fault) -> str:
     details = " ".join(str(fault[name]) for name in ("fault", "status", "form", "garbage") if name in fault)
     code = fault.get("error", {}).get("code", "")
     return " ".join(filter(None, (details, code, taken)))
+
+
+def is_delivered_twice(fault: Fault, server: str) -> bool:
+    """Return whether a proxy delivers a call twice to a service that cannot know the second one."""
+    return fault["fault"] == "duplicate" and bool(SERVERS[server])
+
+
+def choose_patience(fault: Fault) -> dict[str, Any]:
+    """Return the options of a task that does not wait long for a response that is late, or never sent."""
+    return {"request_timeout": 0.25} if fault["fault"] in ("slow", "hang") else {}
+
+
+def end_faults(sim: Simulator) -> None:
+    """Let the service work again, with valid sessions and tokens."""
+    sim.clear_faults()
+    sim.configure(session_expired=False, token_expired=False)
 
 
 @dataclass(frozen=True)
@@ -198,7 +230,7 @@ class Cell:
         """Whether the service performs the call twice, because a proxy delivers it twice and the job id is ignored."""
         operation = get_operation(self.scenario.operation)
         unique = operation.is_idempotent or operation.duplicate_codes
-        return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server]) and not unique
+        return is_delivered_twice(self.fault, self.server) and not unique
 
     @property
     def never_ends(self) -> bool:
@@ -217,9 +249,8 @@ def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
     """Run the task of a cell on a new service, then again without the fault; yield errors."""
     scenario = cell.scenario
     trial = Trial(sim, scenario, SERVERS[cell.server], cell.is_in_batch)
-    patience = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
     with _faulty(sim, cell) as (connection, happened):
-        ran = trial.run(**{**LIMITS, **connection, **patience})
+        ran = trial.run(**{**LIMITS, **connection, **choose_patience(cell.fault)})
         hits = happened()
     report.task(ran.result, {cell.fault["fault"]: hits}, len(sim.log()))
     after = sim.settle()
@@ -233,8 +264,7 @@ def play(sim: Simulator, report: Report, cell: Cell) -> Iterator[str]:
     if times != 1 and not ran.result.get("failed"):
         yield "it succeeded, but it was not done"
     if not scenario.action and not (cell.never_ends and hits):
-        sim.clear_faults()
-        sim.configure(session_expired=False, token_expired=False)
+        end_faults(sim)
         yield from _convergence(sim, trial)
 
 

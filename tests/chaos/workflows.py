@@ -13,7 +13,18 @@ from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_snapshots import MARK
 
-from chaos.fault_matrix import LIMITS, READ_FAULTS, SERVERS, TLS_FAULTS, Fault, fault_name
+from chaos.fault_matrix import (
+    LIMITS,
+    READ_FAULTS,
+    SERVERS,
+    TLS_FAULTS,
+    Fault,
+    Occurrence,
+    choose_patience,
+    end_faults,
+    fault_name,
+    is_delivered_twice,
+)
 from chaos.report import Report
 from chaos.restores import Restorer, drop_groups
 from chaos.store import compare, explain_wrong_changed, list_uuids, replace_unpredictable
@@ -123,15 +134,6 @@ WORKS = (
 )
 
 
-@dataclass(frozen=True)
-class Target:
-    """A request of a role: the operation, and how many requests of this operation are before it."""
-
-    operation: str
-    skip: int
-    is_read: bool
-
-
 class Stage:
     """A role on a new service, which can run several times."""
 
@@ -226,16 +228,16 @@ def _run_clean(sim: Simulator, work: Work, folder: Path, server: str) -> State:
     return stage.read()
 
 
-def list_targets(sim: Simulator, work: Work, folder: Path) -> list[Target]:
+def list_targets(sim: Simulator, work: Work, folder: Path) -> list[Occurrence]:
     """Return the first and the last request of each operation that a role calls, and its first poll."""
     log = Stage(sim, work, "honours job ids", _new_folder(folder)).run().log
     counts = Counter((entry["operation"], entry["method"] == "GET") for entry in log if entry["operation"])
     targets = [
-        Target(operation, skip, is_read)
+        Occurrence(operation, skip, is_read)
         for (operation, is_read), count in counts.items()
         for skip in sorted({0, count - 1})
     ]
-    return [*targets, Target("poll", 0, True)]
+    return [*targets, Occurrence("poll", 0, True)]
 
 
 @dataclass(frozen=True)
@@ -244,17 +246,11 @@ class Cell:
 
     work: Work
     server: str
-    target: Target
+    target: Occurrence
     fault: Fault
 
     def __str__(self) -> str:
-        number = f"{self.target.operation} {self.target.skip + 1}"
-        return f"{self.work}, {self.server}: {fault_name(self.fault)} on {number}"
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether a proxy delivers a call twice to a service that cannot know the second one."""
-        return self.fault["fault"] == "duplicate" and bool(SERVERS[self.server])
+        return f"{self.work}, {self.server}: {fault_name(self.fault)} on {self.target}"
 
     @property
     def has_only_the_response(self) -> bool:
@@ -264,7 +260,7 @@ class Cell:
 
 
 def _check(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path) -> None:
-    if cell.may_repeat or cell.has_only_the_response:
+    if is_delivered_twice(cell.fault, cell.server) or cell.has_only_the_response:
         return
     for problem in call_in_time(lambda: list(play(sim, report, cell, wanted, folder))):
         report.wrong(f"{cell}: {problem}")
@@ -277,9 +273,8 @@ def _new_folder(folder: Path) -> Path:
 def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path) -> Iterator[str]:
     """Run a role with a fault, then twice without it; yield what differs from the wanted state, and other errors."""
     stage = Stage(sim, cell.work, cell.server, _new_folder(folder))
-    patience: dict[str, Any] = {"request_timeout": 0.25} if cell.fault["fault"] in ("slow", "hang") else {}
-    sim.fault(**{**cell.fault, "operation": cell.target.operation, "skip": cell.target.skip})
-    ran = stage.run(**patience)
+    sim.fault(**{**cell.fault, **cell.target.selector()})
+    ran = stage.run(**choose_patience(cell.fault))
     hits = sum(fault["happened"] for fault in sim.faults())
     report.task(ran.result, {cell.fault["fault"]: hits}, len(ran.log))
     after = sim.settle()
@@ -292,8 +287,7 @@ def play(sim: Simulator, report: Report, cell: Cell, wanted: State, folder: Path
         yield from stage.restorer.find_problems(ran, stage.before, after)
     if cell.fault["fault"] == "hang" and hits:
         return
-    sim.clear_faults()
-    sim.configure(session_expired=False, token_expired=False)
+    end_faults(sim)
     if has_failed:
         stage.repair()
     for problem in ("it does not converge", "it is not idempotent"):

@@ -69,7 +69,7 @@ class CatalogueServer(StubServer):
         if len(same) < 2:
             return same[0] if same else StubResponse(500, b"No query API found for the path")
         body = json.loads(request.body) if request.body else {}
-        named = [fact for fact in same if fact.name[0].lower() + fact.name[1:] in body]
+        named = [fact for fact in same if name_action(fact) in body]
         return named[0] if named else StubResponse(400, b"the body doesn't contain action mapping")
 
     def _list(self, name: str, query: Mapping[str, list[str]]) -> StubResponse:
@@ -85,6 +85,11 @@ class CatalogueServer(StubServer):
         return StubResponse(200, {"inventories": page, "total": len(records)})
 
 
+def name_action(fact: Fact) -> str:
+    """Return the member of a body that says which of several operations runs."""
+    return fact.name[0].lower() + fact.name[1:]
+
+
 def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
     """Return the parameters that a server reads for an operation. Those of a query are lists of texts."""
     segments = request.path.removeprefix(ROOT).strip("/").split("/")
@@ -95,7 +100,7 @@ def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
     if fact.method in ("GET", "DELETE"):
         return {**request.query, **variables}
     body = json.loads(request.body or b"{}")
-    key = fact.name[0].lower() + fact.name[1:] if fact.method == "PUT" else fact.body_key
+    key = name_action(fact) if fact.method == "PUT" else fact.body_key
     return {**(body if key == "-" else body.get(key, {})), **variables}
 
 

@@ -250,19 +250,18 @@ def test_refused_before_anything_is_sent(
 def test_names_of_objects_are_looked_up(servers: dict[str, CatalogueServer]) -> None:
     """Where a parameter ends in Uuid, or is the uuid in the path, and its type is known."""
     server = servers["z"]
-    other = "b" * 32
     server.records["QueryImage"] = [
-        {"uuid": other, "name": "debian", "status": "Deleted"},
+        {"uuid": OTHER, "name": "debian", "status": "Deleted"},
         {"uuid": UUID, "name": "debian", "status": "Ready"},
     ]
-    server.records["QueryL3Network"] = [{"uuid": other, "name": "lab"}, {"uuid": "c" * 32, "name": "web"}]
+    server.records["QueryL3Network"] = [{"uuid": OTHER, "name": "lab"}, {"uuid": "c" * 32, "name": "web"}]
     params = {"name": "web-1", "imageUuid": "debian", "l3NetworkUuids": ["lab", "c" * 32], "cpuNum": 2}
     ran = call("CreateVmInstance", server, params=params, wait_interval=0.05)
     assert not ran.failed, ran.message
     assert ran.changed
     sent = next(request for request in server.requests if request.method == "POST").body.decode()
     assert f'"imageUuid": "{UUID}"' in sent
-    assert f'"l3NetworkUuids": ["{other}", "{"c" * 32}"]' in sent
+    assert f'"l3NetworkUuids": ["{OTHER}", "{"c" * 32}"]' in sent
     assert call("GetImageQga", server, params={"uuid": "debian"})["reply"] == {"value": "GetImageQga"}
     missing = call("GetImageQga", server, params={"uuid": "ubuntu"})
     assert missing.message == "uuid: no image has the name 'ubuntu'. Check the name."
