@@ -47,7 +47,7 @@ options:
   path:
     description:
       - The path of the operation below the path prefix, for example V(v1/volumes/data). It contains the uuids that are
-        part of it, and no query string.
+        part of it, and no query string. A name in place of a uuid is refused.
       - Use it for operations of the service that O(operation) does not know. Their calls are authenticated, sent once,
         awaited and masked in the same way. What they need is not checked before they are sent.
       - Services ignore the method of a path with one operation, so a C(GET) may delete something. A C(GET) is only sent
@@ -67,9 +67,9 @@ options:
     type: str
   trust_path:
     description:
-      - Says that the service has the operation at O(path), although the collection does not know it there, and that a
-        C(GET) of it only reads. In the same way, it permits a read with O(operation) whose path another server uses for
-        a change.
+      - Says that the service has the operation at O(path), although the collection does not know it there, that what
+        O(path) has in place of uuids is right, and that a C(GET) of it only reads. In the same way, it permits a read
+        with O(operation) whose path another server uses for a change.
       - It never permits a C(GET) where all known servers have a change, nor an unknown one in check mode.
     type: bool
     default: false

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .catalogue import describe_use, find_action
+from .catalogue import describe_use, find_action, find_reference, find_uuid_segments
 from .errors import InvalidOptions
 from .operation import Operation
 from .operations import OPERATIONS, choose_operation
+from .references import is_name, unify_uuid
 from .unlisted import parse_unlisted
 
 
@@ -19,7 +20,7 @@ def choose_by_path(
     """Return the operation with this method and path, and with this member of the body for its parameters.
 
     Raise InvalidOptions for a path that is not valid, for an operation that handles sessions, for an action without
-    the name of its member, and for a request that `check_request` refuses.
+    the name of its member, for a request that `check_request` refuses, and for a name in place of a uuid.
     """
     relative = path.strip("/").removeprefix("v1/")
     if any(character.isspace() for character in path):
@@ -35,7 +36,18 @@ def choose_by_path(
         raise InvalidOptions("PUT needs body_key: the name of the operation, with a small first letter")
     # Check mode believes nobody, because a GET that changes something would be a change by check mode.
     check_request(method, relative, f"{method} {path}", is_trusted and not (check_mode and method == "GET"))
+    if not is_trusted:
+        _require_uuids(relative, known)
     return choose_operation(replace(operation, is_write=known.is_write, order=known.order)) if known else operation
+
+
+def _require_uuids(path: str, known: Operation | None) -> None:
+    """Raise InvalidOptions for a segment of a path that is a name, where all servers have a uuid."""
+    for segment, variable in find_uuid_segments(path).items():
+        if is_name(unify_uuid(segment)):
+            takes_name = known and find_reference(known, variable)
+            remedy = f" With operation {known.name}, it can be a name." if known and takes_name else ""
+            raise InvalidOptions(f"{segment!r} in the path {path} must be a uuid (32 hexadecimal digits).{remedy}")
 
 
 def check_request(method: str, path: str, label: str, is_trusted: bool) -> None:

@@ -42,6 +42,8 @@ _OTHER_WORDS = {
     "vm": "VmInstance",
 }
 
+_UUID_VARIABLE = re.compile(r"{(\w+U|u)uid}")
+
 # The operations that handle sessions, which the module ``session`` keeps secret.
 _OF_SESSIONS = re.compile(r"LogIn|LogOut|RenewSession|ValidateSession")
 
@@ -271,9 +273,14 @@ def _list_routes(server: str) -> Mapping[int, Mapping[tuple[str, ...], list[_Row
     routes: dict[int, dict[tuple[str, ...], list[_Row]]] = {}
     for row in _read_rows().values():
         for path in row.paths if server in row.servers else ():
-            segments = tuple(re.sub(r"{\w+}", "{}", path).strip("/").split("/"))
+            segments = _split_path(path)
             routes.setdefault(len(segments), {}).setdefault(segments, []).append(row)
     return routes
+
+
+def _split_path(path: str) -> tuple[str, ...]:
+    """Return the segments of a path, with ``{}`` in place of each variable."""
+    return tuple(re.sub(r"{\w+}", "{}", path).strip("/").split("/"))
 
 
 def find_routes(server: str, path: str) -> list[tuple[tuple[str, ...], list[_Row]]]:
@@ -290,6 +297,15 @@ def find_routes(server: str, path: str) -> list[tuple[tuple[str, ...], list[_Row
 def _is_closer(route: tuple[str, ...], other: tuple[str, ...]) -> bool:
     """Return whether a route has literal segments in place of variables of another one that matches the same path."""
     return route != other and all(part == same or same == "{}" for part, same in zip(route, other, strict=True))
+
+
+def find_uuid_segments(path: str) -> Mapping[str, str]:
+    """Return the segments of a path that all servers that know it take for uuids, and the variables that they are."""
+    routes = [found for server in SERVERS for found in find_routes(server, path)]
+    forms = [form for route, rows in routes for row in rows for form in row.paths if _split_path(form) == route]
+    columns = zip(*(form.strip("/").split("/") for form in forms), strict=True)
+    segments = zip(path.strip("/").split("/"), columns, strict=False)
+    return {segment: parts[0][1:-1] for segment, parts in segments if all(map(_UUID_VARIABLE.fullmatch, parts))}
 
 
 def find_action(method: str, path: str, body_key: str) -> CataloguedOperation | None:

@@ -49,7 +49,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             null = [value for value in params.values() if isinstance(value, NullReference)]
             if unknown := list(filter(holds_unknown_reference, null)):
                 raise InvalidOptions(f"{unknown[0]} of {row.name} must not be null or empty")
-            params = _resolve_names(context.client, row, params)
+            params = _resolve_names(context.client, row, params, context.desired["trustPath"])
             try:
                 return _call(context, row, params, label, is_predicted=bool(null))
             except Unsupported as lack:
@@ -140,7 +140,7 @@ def _name_only_server(row: Operation) -> str:
     return f" Of the known servers, only {server} has it." if server else ""
 
 
-def _resolve_names(client: Client, row: Operation, params: Record) -> Record:
+def _resolve_names(client: Client, row: Operation, params: Record, is_trusted: bool) -> Record:
     """Return the parameters with the uuids of the objects that they name. Raise NotFound or AmbiguousMatch."""
 
     def resolve(parameter: str, value: Any, resource_type: ResourceType) -> Any:
@@ -149,7 +149,7 @@ def _resolve_names(client: Client, row: Operation, params: Record) -> Record:
         if not is_name(value):
             return value
         try:
-            return look_up(client, resource_type, value)
+            return look_up(client, resource_type, value, is_trusted)
         except VirtinfraError as failure:
             raise failure.with_label(parameter) from None
 

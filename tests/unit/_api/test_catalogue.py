@@ -267,6 +267,22 @@ def test_names_of_objects_are_looked_up(servers: dict[str, CatalogueServer]) -> 
     assert missing.message == "uuid: no image has the name 'ubuntu'. Check the name."
 
 
+def test_name_that_no_object_has_changes_nothing(
+    servers: dict[str, CatalogueServer], subtests: pytest.Subtests
+) -> None:
+    """In each path with a uuid: it is looked up, or refused because its type is not known."""
+    for fact in CALLABLE:
+        server, variables = servers[fact.servers[0]], [name for name in list_variables(fact) if name.endswith("uid")]
+        for variable in variables if fact.kind in "aw" else ():
+            with subtests.test(fact.name, variable=variable):
+                params = {**list_required(fact), variable: "no-such"}
+                for check in (True, False):
+                    ran = call(fact.name, server, check, params=params)
+                    assert ran["error"]["code"] in ("NOT_FOUND", "INVALID"), ran.message
+                    assert "'no-such'" in ran.message
+    assert [request.method for request in servers["z"].requests if request.method != "GET"] == []
+
+
 @pytest.mark.parametrize("method", ["by name", "by path"])
 def test_read_that_is_no_get_is_sent_in_check_mode(servers: dict[str, CatalogueServer], method: str) -> None:
     by_path = {"method": "PUT", "path": "v1/management-nodes/actions", "body_key": "getVersion"}
@@ -360,11 +376,13 @@ def test_name_whose_path_another_server_uses_for_a_change(servers: dict[str, Cat
     assert "only ZSvirt has a read at this path, but ZStack has DeletePrimaryStorage" in ran.message
     listed = run("resource_info", servers["s"], resource_type="block_primary_storage")
     assert listed.message.startswith("QueryBlockPrimaryStorage is not sent: only ZSvirt has a read at this path")
+    named = call("UpdateBlockPrimaryStorage", servers["s"], params={"uuid": "block-1"})
+    assert named.message.startswith("uuid: QueryBlockPrimaryStorage for the name 'block-1' is not sent: only ZSvirt")
     assert servers["s"].requests == []
 
 
 READS_THAT_END_IN_A_VARIABLE = [
-    re.sub(r"{\w+}", "some-id", path)
+    re.sub(r"{\w+}", "some-id", re.sub(r"{(\w+U|u)uid}", UUID, path))
     for fact in FACTS.values()
     for path in fact.paths
     if fact.kind == "r" and fact.method == "GET" and path.endswith("}")

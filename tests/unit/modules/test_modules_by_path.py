@@ -106,13 +106,33 @@ def test_known_operation_by_its_path(run: ModuleRunner, sim: Simulator) -> None:
         ({"method": "POST", "path": "v1/volumes/%2e%2e"}, "a path such as"),
         ({"method": "PUT", "path": "v1/volumes", "body_key": 'a": {}'}, "a path such as"),
         ({"method": "GET", "path": "v1/images", "params": {"q": {"a": 1}}}, "must be a scalar or a list of scalars"),
+        ({"method": "DELETE", "path": "v1/vm-instances/vm-1"}, "With operation DestroyVmInstance, it can be a name"),
+        ({"method": "GET", "path": "v1/hosts/host-1"}, "'host-1' in the path hosts/host-1 must be a uuid"),
+        (
+            {"method": "PUT", "path": "v1/hosts/host-1/actions", "body_key": "changeHostState"},
+            "must be a uuid (32 hexadecimal digits). With operation ChangeHostState, it can be a name",
+        ),
+        (
+            {"method": "POST", "path": f"v1/l2-networks/{HOST}/clusters/cluster-1"},
+            "'cluster-1' in the path l2-networks/",
+        ),
     ],
 )
 def test_refused_before_sending(run: ModuleRunner, sim: Simulator, options: dict[str, Any], message: str) -> None:
-    ran = run("api", options)
-    assert ran.failed
-    assert message in ran.message
-    assert ran.log == []
+    for check in (True, False):
+        ran = run("api", options, check)
+        assert ran.failed
+        assert message in ran.message
+        assert ran.log == []
+
+
+def test_name_in_a_path_that_is_trusted_or_unknown_is_sent(run: ModuleRunner, sim: Simulator) -> None:
+    for options in (
+        {"method": "DELETE", "path": "v1/vm-instances/vm-1", "trust_path": True},
+        {"method": "DELETE", "path": "v1/wonders/first"},
+        {"method": "PUT", "path": "v1/global-configurations/vm/numa/actions", "body_key": "updateGlobalConfig"},
+    ):
+        assert [entry["method"] for entry in run("api", options).log][0] == options["method"]
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
