@@ -159,9 +159,10 @@ def move_shared_options(text: str, shared: list[str]) -> str:
 
 
 def shorten_head(text: str) -> str:
-    """Return a page that begins with the short name, without what is the same on all pages: how to install, contents.
+    """Return a page that begins with the short name, without what is the same on all pages.
 
-    The theme shows the contents of the page beside it.
+    These are how to install, that modules run inside the controller, and the contents, which the theme shows beside the
+    page. A role has one entry point, whose heading would repeat that of the page.
     """
     text = re.sub(
         rf"^{COLLECTION}\.(\w+ \w+ -- .*)\n\++$",
@@ -177,7 +178,13 @@ def shorten_head(text: str) -> str:
         count=1,
         flags=re.MULTILINE | re.DOTALL,
     )
-    return re.sub(r"^\.\. contents::\n(?: +:.*\n)+\n", "", text, count=1, flags=re.MULTILINE)
+    for repeated in (
+        r"^\.\. contents::\n(?: +:.*\n)+\n",
+        r"^\.\. note::\n    This module has a corresponding .*\n\n",
+        r"^\.\. Entry point title\n\nEntry point .*\n-+\n\n",
+    ):
+        text = re.sub(repeated, "", text, count=1, flags=re.MULTILINE)
+    return text
 
 
 def move_examples(text: str) -> str:

@@ -20,6 +20,7 @@ from tools.docs_site import (
 
 from support.collection import ALL_MODULES, ROOT
 
+GUIDES = ROOT / "docs" / "docsite" / "rst"
 ROW = """\
   * - .. raw:: html
 
@@ -52,7 +53,7 @@ def test_index_says_where_to_start_and_has_a_section_for_each_type_of_pages(tmp_
     of_roles = re.findall("<(\\w+_role)>$", index, re.MULTILINE)
     pages = {path.stem for path in tmp_path.glob("*.rst") if not path.stem.endswith("_index")}
     assert sorted([*listed, *of_roles]) == sorted(pages)
-    guides = {path.stem for path in (ROOT / "docs" / "docsite" / "rst").glob("*.rst")}
+    guides = {path.stem for path in GUIDES.glob("*.rst")}
     assert set(re.findall("^   docsite/(\\w+)$", index, re.MULTILINE)) == guides
 
 
@@ -96,8 +97,18 @@ virtinfra.manager.host_info module -- List hosts
    :local:
    :depth: 1
 
+.. Entry point title
+
+Entry point ``main`` -- List hosts
+----------------------------------
+
 Synopsis
 --------
+
+.. note::
+    This module has a corresponding :ref:`action plugin <action_plugins>`.
+
+.. Examples
 """
 
 
@@ -105,8 +116,13 @@ def test_a_page_begins_with_the_short_name_and_what_the_plugin_does() -> None:
     assert shorten_head(HEAD) == (
         "host_info module -- List hosts\n++++++++++++++++++++++++++++++\n\n"
         "To use it in a playbook, specify: :code:`virtinfra.manager.host_info`.\n\n"
-        ".. version_added\n\nSynopsis\n--------\n"
+        ".. version_added\n\nSynopsis\n--------\n\n.. Examples\n"
     )
+
+
+def test_no_guide_lists_its_contents() -> None:
+    """The theme shows them beside the page, and shows an error for a list in it."""
+    assert [path.name for path in GUIDES.glob("*.rst") if ".. contents::" in path.read_text(encoding="utf-8")] == []
 
 
 def test_examples_come_before_requirements_and_options() -> None:
