@@ -14,6 +14,9 @@ nitpicky = True
 html_theme = "furo"
 html_theme_options = {
     "light_css_variables": {
+        # A smaller one would make lines longer.
+        "admonition-font-size": "1rem",
+        "admonition-title-font-size": "1rem",
         "antsibull-table-background-header": "#e3eaf2",
         "antsibull-table-background-even": "#f8f9fb",
         "antsibull-narrowtable-background": "#eef2f7",
