@@ -229,7 +229,7 @@ class Cell:
     def may_repeat(self) -> bool:
         """Whether the service performs the call twice, because a proxy delivers it twice and the job id is ignored."""
         operation = get_operation(self.scenario.operation)
-        unique = operation.is_idempotent or operation.duplicate_codes
+        unique = operation.effect.is_idempotent or operation.effect.duplicate_codes
         return is_delivered_twice(self.fault, self.server) and not unique
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.limits import MAX_LENGTHS
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import TAG_PARAMS, Operation
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import TAG_PARAMS, Effect, Operation
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import Parameter as Row
 
 from simulator.description import Operation as Described
@@ -24,7 +25,7 @@ The session ``format`` writes this file from docs/openapi.yaml.
 
 from __future__ import annotations
 
-from .operation import Operation, optional, required
+from .operation import Effect, Operation, optional, required
 '''
 
 FIELDS_HEADER = '''\
@@ -44,38 +45,35 @@ LISTS = ("inventory", "inventories")
 # A query takes the uuid of its object, which becomes part of the path or a condition.
 UUID = Row("uuid")
 
-# Extensions that stand for a field of the row with the same name.
-COPIED = {
+# Extensions that stand for a field of the row, and those for a field of its effect.
+COPIED = {"x-may-be-empty": "may_be_empty", "x-substitute": "substitute"}
+EFFECTS = {
     "x-idempotent": "is_idempotent",
-    "x-may-be-empty": "may_be_empty",
-    "x-substitute": "substitute",
     "x-replaces-values": "replaces_values",
     "x-keeps-names": "keeps_names",
-    "x-always-sent": "always_sent",
-    "x-failure-effect": "failure_effect",
-    "x-target": "target",
+    "x-failure-effect": "of_failure",
 }
 
 
 def build_row(described: Described) -> Operation:
     """Return the row of an operation."""
     node = described.node
+    is_public = described.security is None and not node.get("x-sends-credentials")
     return Operation(
         described.name,
         described.method,
         described.path,
         since=described.since or "",
-        is_write=described.method != "GET",
-        uses_token=described.security == "token",
-        is_public=described.security is None and not node.get("x-sends-credentials"),
-        path_params=tuple(_build_parameters(described, in_path=True)),
-        params=tuple(_build_parameters(described, in_path=False)),
+        credential="token" if described.security == "token" else "none" if is_public else "session",
+        params=(*_build_parameters(described, in_path=True), *_build_parameters(described, in_path=False)),
         result=(*described.results, *node.get("x-more-results", ())),
         record=node.get("x-record", described.record or ""),
-        alternatives=described.alternatives or None,
         get_by_uuid=described.uuid_path is not None,
-        duplicate_codes=tuple(node.get("x-duplicate-codes", ())),
         **{field: node[extension] for extension, field in COPIED.items() if extension in node},
+        effect=Effect(
+            duplicate_codes=tuple(node.get("x-duplicate-codes", ())),
+            **{field: node[extension] for extension, field in EFFECTS.items() if extension in node},
+        ),
     )
 
 
@@ -109,6 +107,9 @@ def _build_parameter(described: Described, parameter: Parameter, alias: str) -> 
         is_compared=name not in node.get("x-not-compared", ()),
         elements="" if parameter.element_type == "str" else parameter.element_type,
         longest=0 if parameter.max_length == MAX_LENGTHS.get(name) else parameter.max_length or 0,
+        default=node.get("x-always-sent", {}).get(name),
+        replaces=described.alternatives.get(name, ()),
+        is_target=name == node.get("x-target"),
     )
 
 
@@ -139,9 +140,20 @@ def _format_row(row: Operation, shared: Mapping[tuple[Row, ...], str]) -> str:
     details = {field: value for field, value in vars(row).items() if value != getattr(default, field)}
     parts = [repr(row.name), repr(row.method), repr(row.path)]
     for field, value in details.items():
-        text = shared.get(value) or _format_parameters(value) if field in ("params", "path_params") else repr(value)
-        parts.append(f"{field}={text}")
+        parts.append(f"{field}={_format_value(field, value, shared)}")
     return f"Operation({', '.join(parts)})"
+
+
+def _format_value(field: str, value: Any, shared: Mapping[tuple[Row, ...], str]) -> str:
+    """Return the text of a field of a row."""
+    if field == "params":
+        return shared.get(value) or _format_parameters(value)
+    return f"Effect({', '.join(_format_details(value, Effect()))})" if field == "effect" else repr(value)
+
+
+def _format_details(value: NamedTuple, default: NamedTuple) -> list[str]:
+    """Return the fields that differ from those of another value, as keyword arguments."""
+    return [f"{field}={item!r}" for field, item in value._asdict().items() if item != getattr(default, field)]
 
 
 def _format_parameters(parameters: Iterable[Row]) -> str:
@@ -153,7 +165,7 @@ def _format_parameters(parameters: Iterable[Row]) -> str:
 def _format_parameter(parameter: Row) -> str:
     default = Row(parameter.name, parameter.type, required=parameter.required)
     kind = [] if parameter.type == "str" else [repr(parameter.type)]
-    details = [f"{field}={value!r}" for field, value in parameter._asdict().items() if value != getattr(default, field)]
+    details = _format_details(parameter, default)
     function = "required" if parameter.required else "optional"
     return f"{function}({', '.join([repr(parameter.name), *kind, *details])})"
 

@@ -59,7 +59,7 @@ def test_paths_of_the_service_are_in_one_file(subtests: pytest.Subtests) -> None
 def paths_of_operations() -> set[str]:
     """Return the relative paths of the operations."""
     rows = import_module(f"{UTILS}._api.operations").OPERATIONS.values()
-    return {row.path for row in rows if not row.uses_token}
+    return {row.path for row in rows if row.credential != "token"}
 
 
 def strings_of(node: ast.AST) -> Iterator[str]:

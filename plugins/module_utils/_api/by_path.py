@@ -30,7 +30,8 @@ def choose_by_path(
         raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
     known = find_action(method, relative, operation.body_key)
-    if (known and known.is_public) or any(row.is_public and row.path == relative for row in OPERATIONS.values()):
+    is_known_public = known is not None and known.credential == "none"
+    if is_known_public or any(row.credential == "none" and row.path == relative for row in OPERATIONS.values()):
         raise InvalidOptions(f"path must not be {path}, which handles a session. Use virtinfra.manager.session")
     if method == "PUT" and not body_key:
         raise InvalidOptions("PUT needs body_key: the name of the operation, with a small first letter")
@@ -84,7 +85,7 @@ def _is_in_table(method: str, path: str, is_literal: bool) -> bool:
     With ``is_literal``, only an operation without a variable counts: servers take a path for the one with fewer
     variables.
     """
-    rows = [row for row in OPERATIONS.values() if row.method == method and not row.uses_token]
+    rows = [row for row in OPERATIONS.values() if row.method == method and row.credential != "token"]
     if is_literal:
         return any(row.path == path for row in rows)
     collection = path.rpartition("/")[0]

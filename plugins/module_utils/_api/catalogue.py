@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from .catalogue_rows import ROWS
-from .operation import Operation, Parameter, Request, optional, required
+from .operation import Effect, Operation, Parameter, Request, list_variables, optional, required
 from .operations import OPERATIONS
 from .records import to_snake_case
 from .resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
@@ -56,6 +56,9 @@ class CataloguedOperation(UnlistedOperation):
     variables are given. ``has_job`` is False if servers answer in place.
     """
 
+    # The URL of a storage has another form than that of a chat.
+    has_limits: ClassVar[bool] = False
+
     servers: str = ""
     paths: tuple[str, ...] = ()
     has_job: bool = True
@@ -67,14 +70,11 @@ class CataloguedOperation(UnlistedOperation):
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request as that of an operation of the table."""
-        path = self._choose_path(params)
-        in_path = [self.parameters[name] for name in _list_variables(path)]
-        others = tuple(parameter for parameter in self.params if parameter not in in_path)
-        return Operation.request(replace(self, path=path, path_params=tuple(in_path), params=others), params, prefix)
+        return Operation.request(replace(self, path=self._choose_path(params)), params, prefix)
 
     def _choose_path(self, params: Mapping[str, Any]) -> str:
         given = {name for name, value in params.items() if value is not None}
-        possible = [path for path in self.paths if given.issuperset(_list_variables(path))]
+        possible = [path for path in self.paths if given.issuperset(list_variables(path))]
         is_query = self.result == ("inventories",)
         return max(possible, key=len) if possible and not is_query else self.path
 
@@ -117,26 +117,24 @@ def _build_operation(row: _Row) -> CataloguedOperation:
     key, marks = _split_key(row)
     path = row.paths[0]
     # A query reads one object with a condition, not with its second path.
-    variables = list(dict.fromkeys(_list_variables(path if row.kind == "q" else " ".join(row.paths))))
+    variables = list(dict.fromkeys(list_variables(path if row.kind == "q" else " ".join(row.paths))))
     parameters = {parameter.name: parameter for parameter in map(_parse_parameter, marks)}
     in_path = [required(name) for name in variables if name not in parameters]
+    others = _QUERY_PARAMETERS if row.kind == "q" else (*parameters.values(), *_list_common(row, parameters))
     return CataloguedOperation(
         row.name,
         row.method,
         path,
         is_write=row.kind in "wa",
-        is_public=_OF_SESSIONS.match(row.name) is not None,
-        path_params=tuple(in_path),
-        params=_QUERY_PARAMETERS if row.kind == "q" else (*parameters.values(), *_list_common(row, parameters)),
+        credential="none" if _OF_SESSIONS.match(row.name) else "session",
+        params=(*in_path, *others),
         result=("inventories",) if row.kind == "q" else (),
-        is_idempotent=False,
+        effect=Effect(is_idempotent=False),
         key=key,
         order="+uuid" if row.kind == "q" and f"{path}/{{uuid}}" in row.paths else None,
         servers=row.servers,
         paths=row.paths,
         has_job=row.kind == "a",
-        # The URL of a storage has another form than that of a chat.
-        has_limits=False,
     )
 
 
@@ -169,14 +167,10 @@ def _list_common(row: _Row, parameters: Mapping[str, Parameter]) -> Iterator[Par
         yield optional("deleteMode", choices=("Permissive", "Enforcing"))
 
 
-def _list_variables(path: str) -> list[str]:
-    return re.findall(r"{(\w+)}", path)
-
-
 def rename_variables(operation: Operation, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters with the table's names of those in the path. Servers may name them otherwise."""
     row = _read_rows().get(operation.name)
-    variables = [_list_variables(path) for path in (row.paths[0] if row else "", operation.path)]
+    variables = [list_variables(path) for path in (row.paths[0] if row else "", operation.path)]
     names = dict(zip(*variables, strict=False))
     return {names.get(name, name) if names.get(name) not in params else name: params[name] for name in params}
 

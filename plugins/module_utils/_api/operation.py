@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from urllib.parse import quote
 
 from ansible.module_utils.common.validation import (
@@ -48,7 +48,9 @@ class Parameter(NamedTuple):
     record's name for the value, if it differs. ``is_compared`` is False if records never show the value: it is only
     sent with calls that are necessary for another reason, as tags are. One of ``choices`` may be spelt in small or
     capital letters; it is sent as ``choices`` has it. ``longest`` is the limit of characters of the operation, if it is
-    not the usual one of the name.
+    not the usual one of the name. ``default`` is sent with a call that has no value. ``replaces`` are the required
+    parameters that need no value if this one has one. ``is_target`` says that the value is the uuid of the object of
+    the call, although it is not in the path.
     """
 
     name: str
@@ -63,6 +65,9 @@ class Parameter(NamedTuple):
     is_compared: bool = True
     longest: int = 0
     elements: str = ""
+    default: str | None = None
+    replaces: tuple[str, ...] = ()
+    is_target: bool = False
 
     def coerce(self, operation: str, value: Any) -> Any:
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
@@ -162,23 +167,34 @@ class Request(NamedTuple):
     body: dict[str, Any] | None = None
 
 
+class Effect(NamedTuple):
+    """What a call does to objects.
+
+    ``is_idempotent`` is False if a second call creates a second object, or has its effect a second time.
+    ``duplicate_codes`` are the codes of the errors with which the service refuses a second call whose effect exists
+    already. ``replaces_values`` is True if the call removes values that it does not name, ``keeps_names`` if a write
+    changes the state of an object only: it creates, renames and removes none. ``of_failure`` says what a call that
+    fails may have changed nevertheless.
+    """
+
+    is_idempotent: bool = True
+    duplicate_codes: tuple[str, ...] = ()
+    replaces_values: bool = False
+    keeps_names: bool = False
+    of_failure: str = ""
+
+
+_USUAL_EFFECT = Effect()
+
+
 @dataclass(frozen=True)
 class Operation:
     """One row of the table.
 
-    ``path`` is relative to the service's prefix. With ``uses_token`` it starts at the origin, and the call needs the
-    token instead of the session. With ``is_public`` the call needs no credentials. ``is_write`` is False if the service
-    answers without a job. ``path_params`` are sent in the path, ``params`` in the query or the body. ``result`` names
-    the members of the reply that contain the result, ``record`` the type of the records in them. ``alternatives`` maps
-    a parameter to the required parameters that it replaces. ``is_idempotent`` is False if a second call creates a
-    second object, or has its effect a second time. ``may_be_empty`` is True if ``{}`` is a reply of success.
-    ``duplicate_codes`` are the codes of the errors with which the service refuses a second call whose effect exists
-    already. ``replaces_values`` is True if the call removes values that it does not name, ``keeps_names`` if a write
-    changes the state of an object only: it creates, renames and removes none. ``always_sent`` has values of parameters
-    for calls that give none. ``failure_effect`` says what a call that fails may have changed nevertheless. ``target``
-    names the parameter with the object of the call, if the object is not in the path.
-
-    ``has_limits`` is False if the limits of its parameters are not known.
+    ``path`` is relative to the service's prefix, unless the operation needs the token: then it starts at the origin.
+    ``credential`` is what the call needs. ``params`` are sent in the path, which has placeholders for them, or else in
+    the query or the body. ``result`` names the members of the reply that contain the result, ``record`` the type of the
+    records in them. ``may_be_empty`` is True if ``{}`` is a reply of success.
 
     ``get_by_uuid`` marks the queries that may be sent as ``GET <collection>/{uuid}``. If a path has only one operation,
     servers ignore the verb, so elsewhere this GET may delete the object; there the uuid is sent as a condition.
@@ -186,39 +202,42 @@ class Operation:
     ``substitute`` is the companion with the same parameters and result that some servers have in its place.
     """
 
+    # Whether the limits of the parameters are known.
+    has_limits: ClassVar[bool] = True
+
     name: str
     method: str
     path: str
     since: str = ""
-    is_write: bool = True
-    uses_token: bool = False
-    is_public: bool = False
-    path_params: tuple[Parameter, ...] = ()
+    credential: Literal["session", "token", "none"] = "session"
     params: tuple[Parameter, ...] = ()
     result: tuple[str, ...] = ()
     record: str = ""
-    alternatives: Mapping[str, tuple[str, ...]] | None = None
-    is_idempotent: bool = True
     get_by_uuid: bool = False
     may_be_empty: bool = False
-    duplicate_codes: tuple[str, ...] = ()
     substitute: str = ""
-    replaces_values: bool = False
-    keeps_names: bool = False
-    always_sent: Mapping[str, str] | None = None
-    failure_effect: str = ""
-    target: str = ""
-    has_limits: bool = True
+    effect: Effect = _USUAL_EFFECT
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the call changes something. The service answers it with a job."""
+        return self.method != "GET"
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """All parameters by their names, path parameters first."""
-        return {parameter.name: parameter for parameter in (*self.path_params, *self.params)}
+        """All parameters by their names."""
+        return {parameter.name: parameter for parameter in self.params}
+
+    @cached_property
+    def path_params(self) -> tuple[Parameter, ...]:
+        """The parameters that are sent in the path, in its order."""
+        return tuple(self.parameters[name] for name in list_variables(self.path))
 
     @property
     def target_params(self) -> tuple[str, ...]:
         """The names of the parameters with the object of the call; none if the call creates it."""
-        return tuple(parameter.name for parameter in self.path_params) or ((self.target,) if self.target else ())
+        targets = self.path_params or [parameter for parameter in self.params if parameter.is_target]
+        return tuple(parameter.name for parameter in targets)
 
     @property
     def order(self) -> str | None:
@@ -273,7 +292,7 @@ class Operation:
 
         With ``shortest``, a parameter that replaces several of them stands for these.
         """
-        alternatives = self.alternatives or {}
+        alternatives = {name: parameter.replaces for name, parameter in self.parameters.items() if parameter.replaces}
         replaced = {name for key, names in alternatives.items() if params.get(key) for name in names}
         missing = [
             name
@@ -308,11 +327,11 @@ class Operation:
     @property
     def is_destructive(self) -> bool:
         """Whether the call removes an object, or values that an object has."""
-        return self.method == "DELETE" or self.replaces_values
+        return self.method == "DELETE" or self.effect.replaces_values
 
     def build_path(self, prefix: str) -> str:
         """Return the path at the origin, with the placeholders of its parameters."""
-        return self.path if self.uses_token else f"{_root(prefix)}/v1/{self.path}"
+        return self.path if self.credential == "token" else f"{_root(prefix)}/v1/{self.path}"
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request for ``params`` (API names to values; None is omitted).
@@ -320,7 +339,8 @@ class Operation:
         Tags are separate members of the body. Raise InvalidOptions when a required parameter is missing, when one is
         unknown or when a value is not allowed.
         """
-        given = {**(self.always_sent or {}), **{name: value for name, value in params.items() if value is not None}}
+        defaults = {parameter.name: parameter.default for parameter in self.params if parameter.default is not None}
+        given = {**defaults, **{name: value for name, value in params.items() if value is not None}}
         values = {name: self._coerce(name, value) for name, value in given.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
@@ -362,6 +382,11 @@ class Operation:
         if self.is_write and self.has_limits:
             parameter.check_bounds(self.name, value)
         return value
+
+
+def list_variables(path: str) -> list[str]:
+    """Return the names of the placeholders of a path."""
+    return re.findall(r"{(\w+)}", path)
 
 
 def encode_read(path: str, params: Mapping[str, Any]) -> Request:

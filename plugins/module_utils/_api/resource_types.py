@@ -90,7 +90,7 @@ ZONE = RESOURCE_TYPES["zone"]
 
 def find_changed_types(operation: Operation) -> set[str]:
     """Return the types of the objects that a call can create, rename or remove."""
-    if not operation.is_write or operation.keeps_names:
+    if not operation.is_write or operation.effect.keeps_names:
         return set()
     if isinstance(operation, UnlistedOperation) and not operation.record:
         return set(RESOURCE_TYPES)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import InvalidOptions
-from .operation import Operation, Request, encode_read, encode_write, is_success
+from .operation import Effect, Operation, Request, encode_read, encode_write, is_success
 from .records import NullReference
 
 METHODS = ("GET", "POST", "PUT", "DELETE")
@@ -26,9 +26,11 @@ class UnlistedOperation(Operation):
     """An operation that is not in the table. Its name is its method and path, and the key of its body if it has one.
 
     It has all parameters that are given. Any reply of success is its result, and nothing is known about what it
-    changes. ``order`` is the order in which the records of a list do not move to other pages, if it is known.
+    changes. ``is_write`` is False if the call only reads, whatever its method is. ``order`` is the order in which the
+    records of a list do not move to other pages, if it is known.
     """
 
+    is_write: bool = True
     key: str = "params"
     order: str | None = None
 
@@ -73,6 +75,7 @@ def parse_unlisted(name: str) -> UnlistedOperation:
         raise InvalidOptions(f"body_key must be a name such as resizeDataVolume, not {key[0]!r}")
     is_read = method == "GET"
     result = ("inventories",) if is_read else ()
+    effect = Effect(is_idempotent=False)
     return UnlistedOperation(
-        name, method, path, is_write=not is_read, result=result, is_idempotent=False, key=key[0] if key else "params"
+        name, method, path, result=result, effect=effect, is_write=not is_read, key=key[0] if key else "params"
     )

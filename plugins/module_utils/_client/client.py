@@ -261,7 +261,7 @@ class Client:
 
     def _read(self, operation: Operation, request: Request, auth: Authorization) -> dict[str, Any]:
         response = _send(self, request, operation.name, auth, is_poll=operation.name == "GetApiJob")
-        kind = "api_token" if operation.uses_token else self.sessions.credential
+        kind = "api_token" if operation.credential == "token" else self.sessions.credential
         reply = extract_reply(operation, request, response, self.connection.path_prefix, self.prefix.is_known, kind)
         self.prefix.note(operation)
         return self.hooks.masker.mask_reply(reply, response.body) if self.options.mask_replies else reply
@@ -414,11 +414,12 @@ def _encode(connection: ConnectionOptions, operation: Operation, params: Mapping
 
 def _choose_auth(client: Client, operation: Operation) -> Authorization:
     """Return what a call is authorized with; None for an operation that needs nothing."""
-    if operation.is_public:
+    if operation.credential == "none":
         return None
-    if auth := _build_bearer(client.connection) if operation.uses_token else client.authorize_call():
+    needs_token = operation.credential == "token"
+    if auth := _build_bearer(client.connection) if needs_token else client.authorize_call():
         return auth
-    raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if operation.uses_token else SESSION_OPTIONS}")
+    raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if needs_token else SESSION_OPTIONS}")
 
 
 def _answers_unknown_ids_like(client: Client, job: Job) -> bool:

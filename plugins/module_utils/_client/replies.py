@@ -244,7 +244,7 @@ def build_unsupported_error(operation: Operation, prefix: str, status: int, is_p
     has_version = operation.since and not operation.since.startswith("0.")
     needed = f", which needs version {operation.since} or newer" if has_version else ""
     reason, remedy = f"the service does not offer {operation.name}{needed}", _CHECK_VERSION
-    doubts_prefix = status in (404, 405) and not (is_prefix_known or operation.uses_token)
+    doubts_prefix = status in (404, 405) and not (is_prefix_known or operation.credential == "token")
     if doubts_prefix:
         reason, remedy = f"{reason}{_DOUBT}", _CHECK_PREFIX
     answer = ", with the reply of a query," if 200 <= status < 300 else ""

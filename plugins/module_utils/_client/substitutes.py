@@ -86,7 +86,7 @@ class PathPrefix:
 
     def note(self, operation: Operation) -> None:
         """Note that an operation was found, which proves the prefix if its path has it."""
-        self.is_known = self.is_known or not operation.uses_token
+        self.is_known = self.is_known or operation.credential != "token"
 
     @contextmanager
     def observe(self, operation: Operation) -> Iterator[None]:
@@ -99,7 +99,7 @@ class PathPrefix:
             if lack.result.get("status") == 404 and not self.is_known:
                 self._refusals.append(lack.reason)
             raise
-        if operation.uses_token and self._refusals and not self._facts.get(_FALLBACK):
+        if operation.credential == "token" and self._refusals and not self._facts.get(_FALLBACK):
             self._facts[_FALLBACK] = operation.name
             self._warnings.append(f"{self._refusals[0]}, so a cursor query was used instead. Check path_prefix.")
 

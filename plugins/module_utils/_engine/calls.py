@@ -112,7 +112,7 @@ def perform(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Re
     outcome = _send(call, is_still_needed)
     if isinstance(outcome, Done) and _is_bare_success(outcome.job):
         outcome = _confirm(call, outcome.job, is_still_needed)
-    attempts = MAX_RESENDS if call.operation.is_idempotent else 1
+    attempts = MAX_RESENDS if call.operation.effect.is_idempotent else 1
     while isinstance(outcome, InDoubt):
         is_needed, read_error = _check(is_still_needed)
         if is_needed is False:
@@ -252,7 +252,7 @@ def _conclude_performed(call: Call, job: Job) -> Done:
 def _try_again(call: Call, doubt: InDoubt) -> Done | InDoubt:
     """Send a call again if two calls have the effect of one, else poll its job for longer, unless that has ended."""
     try:
-        if call.operation.is_idempotent:
+        if call.operation.effect.is_idempotent:
             return Done(_resend(call, doubt.job))
         if not _has_ended(doubt.job) and job_exists(
             call.client, doubt.job, call.deadline, call.client.connection.request_timeout
@@ -374,7 +374,7 @@ def can_answer_second_delivery(error: VirtinfraError) -> bool:
 
 def is_refused_as_duplicate(call: PlannedCall, error: VirtinfraError) -> bool:
     """Return whether the service may have refused a call because its effect already exists."""
-    codes = get_operation(call.operation).duplicate_codes
+    codes = get_operation(call.operation).effect.duplicate_codes
     return any(code in codes for code in list_error_codes(error.error)) and not call.params.get("force")
 
 

@@ -211,7 +211,7 @@ class ObjectReader:
         create = self.resource.create
         if self.state == ABSENT:
             remedy = "Give uuid."
-        elif create and not get_operation(create).is_idempotent:
+        elif create and not get_operation(create).effect.is_idempotent:
             remedy = "Give uuid, or create the object once with the module api."
         else:
             return

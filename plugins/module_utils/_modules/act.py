@@ -197,9 +197,9 @@ def execute_call(
         if changes and (warning := warn_of_second_delivery(planned, label, outcome.error)):
             outcome.error.result["changed"] = True
             context.warnings.append(warning)
-        if call.operation.failure_effect and _was_executed(outcome.error):
+        if call.operation.effect.of_failure and _was_executed(outcome.error):
             outcome.error.result["changed"] = True
-            outcome.error.add_sentence(f" {call.operation.failure_effect}.")
+            outcome.error.add_sentence(f" {call.operation.effect.of_failure}.")
         raise outcome.error
     job = outcome.job
     if job.state == SUCCEEDED and find_error and find_error({**context.desired, **job.result}):

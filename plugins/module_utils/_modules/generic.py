@@ -86,7 +86,7 @@ def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:
     Raise InvalidOptions for what the service would refuse, as far as the tables know it.
     """
     row = _choose_operation(desired, check_mode)
-    if row.is_public:
+    if row.credential == "none":
         raise InvalidOptions(
             f"operation must not be {row.name}, which handles a session. Use virtinfra.manager.session"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from .._api.catalogue import CataloguedOperation, find_catalogued, find_named_type
-from .._api.operation import ABSENT, Operation, Parameter
+from .._api.operation import ABSENT, Effect, Operation, Parameter
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import Record, describe_record, to_snake_case
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
@@ -150,7 +150,7 @@ def _complete(row: Row, operation: CataloguedOperation, record: str) -> Catalogu
         params=tuple(_hide(row, parameter) for parameter in operation.params),
         result=("inventory",),
         record=record if isinstance(row, Kind) else "",
-        is_idempotent=not creates,
+        effect=Effect(is_idempotent=not creates),
     )
 
 

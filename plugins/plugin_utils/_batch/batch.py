@@ -398,7 +398,7 @@ class Batch:
         """Yield the jobs of calls that may still be running, except those of logins."""
         for item in self._items:
             for job in list(item.jobs):
-                if job.state in (RUNNING, UNKNOWN) and not get_operation(job.operation).is_public:
+                if job.state in (RUNNING, UNKNOWN) and get_operation(job.operation).credential != "none":
                     yield job
 
     def _wait_for_threads(self) -> None:

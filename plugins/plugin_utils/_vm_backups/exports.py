@@ -166,5 +166,5 @@ def is_refused(exported: Record) -> bool:
     """
     if not exported["failed"]:
         return False
-    refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").duplicate_codes)
+    refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").effect.duplicate_codes)
     return any(code in refusals for code in list_error_codes(exported["error"]))

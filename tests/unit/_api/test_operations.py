@@ -889,7 +889,7 @@ def test_bounds_of_a_large_range_are_compared_at_once() -> None:
 
 def test_operations_that_are_not_idempotent() -> None:
     """A second call creates a second object, export or trap, or migrates or reboots again, or is refused."""
-    assert {row.name for row in OPERATIONS.values() if not row.is_idempotent} == {
+    assert {row.name for row in OPERATIONS.values() if not row.effect.is_idempotent} == {
         "CreateSNSWeComEndpoint",
         "CreateSNSWorkchatEndpoint",
         "CreateSNSSnmpEndpoint",

@@ -69,10 +69,10 @@ def test_unsupported_operation_has_one_error(name: str, params: dict[str, Any], 
         reply_to(client_of(service), name, params)
     assert len(service.requests) == 1
     row = OPERATIONS[name]
-    path = row.path if row.uses_token else f"/service/v1/{row.path}"
+    path = row.path if row.credential == "token" else f"/service/v1/{row.path}"
     version = f", which needs version {row.since} or newer" if row.since > "1" else ""
     doubt, remedy = "", "the version and edition of the service"
-    if response.status in (404, 405) and not row.uses_token:
+    if response.status in (404, 405) and row.credential != "token":
         doubt, remedy = ", or path_prefix is wrong", "path_prefix"
     assert caught.value.message == (
         f"the service does not offer {name}{version}{doubt} (HTTP status {response.status} for {row.method} {path})."

@@ -71,7 +71,7 @@ def has_unknown_outcome(scenario: Scenario, result: Mapping[str, Any]) -> bool:
 
 
 def test_every_writing_operation_has_a_scenario() -> None:
-    writing = {row.name for row in OPERATIONS.values() if row.is_write and not row.is_public}
+    writing = {row.name for row in OPERATIONS.values() if row.is_write and row.credential != "none"}
     expected = writing - {row.substitute for row in OPERATIONS.values()}
     tried = {scenario.operation for scenario in SCENARIOS}
     assert not expected - tried, f"tests/support/scenarios.py has no scenario of {', '.join(sorted(expected - tried))}"
@@ -198,4 +198,4 @@ def may_be_unknown(scenario: Scenario, server: str, loss: str) -> bool:
         return True
     if LOSSES[loss][0] and (server == "honours the job id" or not scenario.action):
         return False
-    return not get_operation(scenario.operation).is_idempotent
+    return not get_operation(scenario.operation).effect.is_idempotent

@@ -184,7 +184,7 @@ def test_service_that_ignores_job_ids_names_its_own_job(sim: Simulator, scenario
     result, times = play_scenario(sim, scenario)
     assert times == int(not fails)
     assert bool(result.get("failed")) is fails
-    may_have_changed = not fails or bool(get_operation(scenario.operation).failure_effect)
+    may_have_changed = not fails or bool(get_operation(scenario.operation).effect.of_failure)
     assert result["changed"] is (scenario.changes and may_have_changed)
     if fails:
         assert result["error"]["code"] == "SYS.9999"

@@ -105,7 +105,7 @@ def test_a_change_of_the_state_forgets_no_names(sim: Simulator) -> None:
         client.start_job("ChangeHostState", {"uuid": seeded_uuid("host", 1), "stateEvent": "disable"})
         assert store.find("host", ("a",), dict) == ({"a": "1"}, True)
     assert store.find("host", ("a",), dict) == ({"a": "1"}, True)
-    keeping = [row for row in OPERATIONS.values() if row.keeps_names]
+    keeping = [row for row in OPERATIONS.values() if row.effect.keeps_names]
     assert {row.method for row in keeping} == {"PUT"}
     assert not any("name" in row.parameters or row.removes_object for row in keeping)
 
