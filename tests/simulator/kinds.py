@@ -211,6 +211,7 @@ REFERENCES = {
     "clusterUuid": "cluster",
     "l2NetworkUuid": "l2network",
     "l3NetworkUuid": "l3network",
+    "ipRangeUuid": "iprange",
     "backupStorageUuids": "backupstorage",
     "vipUuid": "vip",
     "vmNicUuid": "vmnic",

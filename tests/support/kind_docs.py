@@ -9,6 +9,11 @@ import textwrap
 from collections.abc import Iterator
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations import OPERATIONS
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_properties import (
+    Property,
+    list_properties,
+    name_property,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import (
     ATTACHMENTS,
     KINDS,
@@ -16,13 +21,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_
     Parts,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import (
-    Property,
     list_kinds,
     list_operations,
-    list_properties,
     list_states,
     map_ends,
-    name_property,
 )
 from tools.catalogue import read_facts
 

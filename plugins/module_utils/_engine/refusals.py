@@ -6,7 +6,7 @@ them, and after a refusal, so that it fails with the same message as check mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,26 +86,34 @@ def _examine(
 
 
 def find_unknown_reference(client: Client, call: PlannedCall, record: Record | None) -> NotFound | None:
-    """Return the failure for the first uuid in the parameters of a call that no object has; None if all exist.
+    """Return the failure for the first uuid in the parameters of a call that no object has; None if all exist."""
+    return find_unknown_object(client, _list_references(call), record)
 
-    Those in the record of the object are not read, nor the object itself.
+
+def find_unknown_object(
+    client: Client, references: Iterable[tuple[str, Any, ResourceType]], record: Record | None
+) -> NotFound | None:
+    """Return the failure for the first uuid that no object has; None if all exist.
+
+    ``references`` are options, each with a uuid or a list of uuids, and the type of the objects. Those in the record of
+    the object are not read, nor the object itself.
     """
     known = set(_list_strings((record or {}).values()))
-    for name, uuid, resource_type in _list_references(call):
-        if uuid not in known and not get_by_uuid(client, resource_type.query, uuid, FRESH_SECONDS):
-            return NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {format_option_name(name)}.")
+    for option, value, resource_type in references:
+        for uuid in _list_strings([value]):
+            is_read = not (uuid in known or is_name(uuid))
+            if is_read and not get_by_uuid(client, resource_type.query, uuid, FRESH_SECONDS):
+                return NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {option}.")
     return None
 
 
-def _list_references(call: PlannedCall) -> Iterator[tuple[str, str, ResourceType]]:
-    """Yield the parameters of a call that refer to objects with a query, each with a uuid and the type."""
+def _list_references(call: PlannedCall) -> Iterator[tuple[str, Any, ResourceType]]:
+    """Yield the parameters of a call that refer to objects with a query, each with its value and their type."""
     parameters = get_operation(call.operation).parameters
     for name, value in call.params.items():
         refers_to = parameters[name].refers_to if name in parameters and name != "uuid" else ""
         if refers_to and RESOURCE_TYPES[refers_to].query:
-            for uuid in _list_strings([value]):
-                if not is_name(uuid):
-                    yield name, uuid, RESOURCE_TYPES[refers_to]
+            yield format_option_name(name), value, RESOURCE_TYPES[refers_to]
 
 
 def _list_strings(values: Any) -> Iterator[str]:

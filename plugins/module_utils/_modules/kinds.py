@@ -8,7 +8,6 @@ from typing import Any
 
 from ansible.module_utils.common.validation import check_type_bytes
 
-from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
 from .._api.limits import check_value
 from .._api.operation import ABSENT
@@ -19,19 +18,10 @@ from .._client.names import add_given_names, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
+from .._resources.kind_properties import Property, find_type, list_properties, name_property
+from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row
-from .._resources.kinds import (
-    Property,
-    build_spec,
-    find_type,
-    get_row,
-    list_kinds,
-    list_properties,
-    list_states,
-    map_ends,
-    name_property,
-    name_type,
-)
+from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .spec import ModuleSpec
 
@@ -225,9 +215,9 @@ def _selects_predicted_object(row: Row, desired: Record) -> bool:
 
 def _name_options(row: Row, message: str) -> str:
     """Return a message with the options of the kind in place of the parameters that refer to objects."""
-    options = {parameter: shown for parameter, (shown, dummy) in _list_types(row).items()}
-    for parameter, shown in options.items():
-        message = re.sub(rf"(?<![\w.]){to_snake_case(parameter)}(?!\w)", shown.removeprefix("properties."), message)
+    for parameter, (option, dummy) in list_references(row).items():
+        shown = option.removeprefix("properties.")
+        message = re.sub(rf"(?<![\w.]){to_snake_case(parameter)}(?!\w)", shown, message)
     return message
 
 
@@ -238,7 +228,7 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
     AmbiguousMatch.
     """
     is_absent = desired["state"] == ABSENT
-    types = _list_types(row)
+    references = list_references(row)
 
     def resolve(option: str, resource_type: ResourceType | None, value: Any) -> Any:
         if isinstance(value, list):
@@ -260,26 +250,4 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
         except VirtinfraError as failure:
             raise failure.with_label(option) from None
 
-    return {
-        name: resolve(types[name][0], types[name][1], value) if name in types else value
-        for name, value in desired.items()
-    }
-
-
-def _list_types(row: Row) -> Mapping[str, tuple[str, ResourceType | None]]:
-    """Return the options, and the types of the objects, to which parameters refer."""
-    if isinstance(row, Attachment):
-        return {parameter: (end, _find_type(end, parameter)) for end, parameter in row.ends.items()}
-    found: dict[str, tuple[str, ResourceType | None]] = {
-        each.parameter.name: (f"properties.{each.name}", each.refers_to)
-        for each in list_properties(row).values()
-        if each.is_reference or each.parts
-    }
-    return {**found, row.parent: ("parent", find_type(row.parent))} if row.parent else found
-
-
-def _find_type(end: str, parameter: str) -> ResourceType | None:
-    """Return the type of an object of an attachment: that of the kind of this name, if there is one."""
-    if end in list_kinds():
-        return name_type(find_query_type(get_row(end).query))
-    return find_type(parameter)
+    return {name: resolve(*references[name], value) if name in references else value for name, value in desired.items()}

@@ -1,82 +1,31 @@
-"""The kinds of objects of the module ``resource``: their operations, their properties, and their resource specs."""
+"""The kinds of objects of the module ``resource``: their operations and their resource specs."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
-from .._api.catalogue import CataloguedOperation, find_catalogued, find_named_type
-from .._api.operation import ABSENT, Effect, Operation, Parameter
+from .._api.catalogue import CataloguedOperation
+from .._api.errors import VirtinfraError
+from .._api.operation import ABSENT, Effect, Parameter
 from .._api.operations import OPERATIONS, choose_operation
-from .._api.records import Record, describe_record, to_snake_case
-from .._api.resource_types import RESOURCE_TYPES, ResourceType
-from .._engine.spec import ResourceSpec, StateTransition
+from .._api.records import Record, describe_record
+from .._client.client import Client
+from .._engine.spec import PlannedCall, ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
 from .kind_parts import plan_with_parts
-from .kind_rows import ATTACHMENTS, KINDS, Attachment, Kind, Parts, Row
+from .kind_properties import find_operation, list_properties
+from .kind_references import find_missing_object, list_referenced_types
+from .kind_rows import ATTACHMENTS, KINDS, Attachment, Kind, Row
 from .kind_uses import build_guard
-
-# Parameters that are options of the module, or that follow from its options.
-_OPTIONS = {"uuid", "name", "resourceUuid", "tagUuids", "state", "stateEvent", "deleteMode"}
 
 # The fields of all records that the catalogue's operations return.
 _COMMON = ("uuid", "name", "description", "createDate", "lastOpDate")
 
 # The states that an operation leads to, with its event and the value of the record's field.
 _EVENTS = {"enabled": ("enable", "Enabled"), "disabled": ("disable", "Disabled")}
-
-
-@dataclass(frozen=True)
-class Property:
-    """A property of a kind, and the parameter that sets it.
-
-    ``is_shown`` says whether records have it, ``is_required`` whether no object can be created without it, and
-    ``can_change`` whether it can be changed. ``refers_to`` is the type of the objects that it names. ``parts`` describe
-    the items of a list of parts.
-    """
-
-    name: str
-    parameter: Parameter
-    is_shown: bool
-    is_required: bool
-    can_change: bool
-    refers_to: ResourceType | None = None
-    parts: Parts | None = None
-
-    @property
-    def is_reference(self) -> bool:
-        """Whether the value is a uuid, or a list of uuids, or names in their place."""
-        return _UUIDS.search(self.parameter.name) is not None
-
-    @property
-    def is_size(self) -> bool:
-        """Whether the value is a number of bytes, which may be written with a unit."""
-        return self.parameter.type in ("int", "long") and self.parameter.name.endswith("Size")
-
-
-_UUIDS = re.compile(r"Uuid(s?)$")
-
-
-def name_property(parameter: str) -> str:
-    """Return the property for a parameter: it is named after the object to which it refers."""
-    return to_snake_case(_UUIDS.sub(r"\1", parameter))
-
-
-def find_type(parameter: str) -> ResourceType | None:
-    """Return the type of the objects to which a parameter refers, as far as it is known, with the terms of its kind."""
-    found = find_named_type(parameter)
-    return found and name_type(found)
-
-
-def name_type(found: ResourceType) -> ResourceType:
-    """Return a type of the catalogue with the name and the term of its kind, if it has one."""
-    kind = next((kind for kind in KINDS if kind.query == found.query), None)
-    if kind is None or found.name in RESOURCE_TYPES:
-        return found
-    return found._replace(name=kind.name, noun=kind.noun)
 
 
 @lru_cache(maxsize=1)
@@ -110,13 +59,6 @@ def list_states(row: Row) -> list[str]:
 # Operations
 
 
-def find_operation(name: str) -> Operation:
-    """Return an operation of the table, or else of the catalogue."""
-    if row := OPERATIONS.get(name) or find_catalogued(name):
-        return row
-    raise KeyError(name)
-
-
 def list_operations(row: Row) -> list[str]:
     """Return the names of the operations that change the objects of a kind."""
     if isinstance(row, Attachment):
@@ -128,7 +70,8 @@ def list_operations(row: Row) -> list[str]:
 
 def _choose_operations(row: Row, record: str) -> None:
     """Let the engine find the operations of a kind by their names."""
-    for name in (row.query, *(use.query for use in row.uses)):
+    types = list_referenced_types(row)
+    for name in (row.query, *(use.query for use in row.uses), *(found.query for found in types)):
         operation = find_operation(name)
         if isinstance(operation, CataloguedOperation):
             is_own = name == row.query and isinstance(row, Kind)
@@ -158,35 +101,6 @@ def _hide(row: Row, parameter: Parameter) -> Parameter:
     """Return a parameter, not compared if no record shows it."""
     is_shown = not isinstance(row, Kind) or row.fields.get(parameter.name, "") is not None
     return parameter._replace(is_compared=is_shown)
-
-
-# Properties
-
-
-@lru_cache(maxsize=64)
-def list_properties(kind: Kind) -> Mapping[str, Property]:
-    """Return the properties of a kind by their names."""
-    creations = [find_operation(name).parameters for name in kind.create.values()]
-    updates = find_operation(kind.update).parameters if kind.update else {}
-    skipped = {*_OPTIONS, kind.parent, *(parts.name for parts in kind.parts)}
-    parameters = {name: parameter for row in (*creations, updates) for name, parameter in row.items()}
-    found = [
-        Property(
-            name_property(name),
-            parameter,
-            is_shown=kind.fields.get(name, name) is not None,
-            is_required=bool(creations) and all(name in row and row[name].required for row in creations),
-            can_change=name in updates or name in kind.change,
-            refers_to=find_type(name),
-        )
-        for name, parameter in parameters.items()
-        if name not in skipped
-    ]
-    found += [
-        Property(parts.name, Parameter(parts.name, "list", elements="dict"), True, False, True, parts=parts)
-        for parts in kind.parts
-    ]
-    return {each.name: each for each in sorted(found, key=lambda each: each.name)}
 
 
 # Resource specs
@@ -229,6 +143,7 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         transitions=_build_transitions(kind),
         transitional_values=status,
         tagged_type=kind.tagged_type,
+        find_refusal=partial(find_missing_object, kind),
         guards={ABSENT: [build_guard(kind.uses)]} if kind.uses else {},
         plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
         term=kind.noun,
@@ -272,9 +187,15 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         create=row.attach,
         delete=row.detach,
         keys=tuple(row.ends.values()),
-        find_refusal=partial(find_other_attachment, row) if row.is_exclusive else None,
+        find_refusal=partial(_find_refusal, row),
         guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
         term=row.noun,
         renamed={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters},
     )
+
+
+def _find_refusal(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:
+    """Return the failure with which the service would refuse to attach an object, None if it would not."""
+    missing = find_missing_object(row, client, call, record)
+    return missing or (find_other_attachment(row, client, call, record) if row.is_exclusive else None)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_references import list_references
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import Attachment
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import (
     get_row,
     list_kinds,
@@ -14,9 +17,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds
 
 from simulator import catalogue
 from simulator.launch import Simulator
+from simulator.registry import OPERATIONS
 from support.collection import load_spec
 from support.kind_tasks import KIND_TASKS, identify
-from support.module_runner import ModuleRun, ModuleRunner, run_module
+from support.module_runner import ModuleRun, ModuleRunner, drop_other_remedy, run_module
 
 
 @pytest.fixture
@@ -198,6 +202,40 @@ def test_what_refers_to_an_object_that_is_missing_fails_by_its_name(run: ModuleR
     ran = run("resource", {"kind": "volume_attachment", "volume": "data-of-vm-1", "vm": "gone", "state": "absent"})
     assert not ran.changed
     assert ran.warnings == ["vm: no VM has the name 'gone', so nothing of it is removed."]
+
+
+MISSING = "a000000700004000800000000000abcd"
+
+
+def list_references_to_missing_objects(kind: str) -> Iterator[dict[str, Any]]:
+    """Yield the options of tasks that create an object, each with a uuid that no object has."""
+    row, creates = get_row(kind), KIND_TASKS[kind].creates
+    for parameter, (option, resource_type) in list_references(row).items():
+        if resource_type is None or resource_type.query not in OPERATIONS:
+            continue
+        name = option.removeprefix("properties.")
+        value = [MISSING] if parameter.endswith("s") else MISSING
+        if name == option:
+            yield {**creates, option: value}
+        else:
+            yield {**creates, "properties": {**creates.get("properties", {}), name: value}}
+    if kind == "security_group":
+        yield {**creates, "properties": {"rules": [{"type": "Ingress", "remote_security_group": MISSING}]}}
+
+
+@pytest.mark.parametrize("kind", sorted(KIND_TASKS))
+def test_uuid_that_no_object_has_is_refused_in_check_mode_too(run: ModuleRunner, sim: Simulator, kind: str) -> None:
+    """If its type is known, and the service lists the objects of the type."""
+    prepare(run, kind)
+    for options in list_references_to_missing_objects(kind):
+        checked, ran = run("resource", options, check=True), run("resource", options)
+        assert checked.failed, options
+        assert checked.calls == []
+        assert f"with uuid {MISSING!r}" in ran.message or kind == "quota", ran.message
+        assert drop_other_remedy(checked) == drop_other_remedy(ran)
+        assert not ran["changed"]
+        if isinstance(get_row(kind), Attachment):
+            assert run.idle("resource", {**options, "state": "absent"})
 
 
 def test_tags_are_those_of_the_task(run: ModuleRunner) -> None:

@@ -1,0 +1,67 @@
+"""The objects to which the properties of kinds and the options of attachments refer, from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .._api.catalogue import find_query_type
+from .._api.errors import NotFound
+from .._api.records import Record
+from .._api.resource_types import ResourceType
+from .._client.client import Client
+from .._engine.refusals import find_unknown_object
+from .._engine.spec import PlannedCall
+from .kind_properties import find_type, list_properties, name_type
+from .kind_rows import KINDS, Attachment, Row
+
+
+class Reference(NamedTuple):
+    """The option for a parameter that refers to objects, and their type, if it is known."""
+
+    option: str
+    type: ResourceType | None
+
+
+def list_references(row: Row) -> Mapping[str, Reference]:
+    """Return the parameters of a kind that refer to objects, and those whose parts may refer to some."""
+    if isinstance(row, Attachment):
+        return {parameter: Reference(end, _find_type_of_end(end, parameter)) for end, parameter in row.ends.items()}
+    found = {
+        each.parameter.name: Reference(f"properties.{each.name}", each.refers_to)
+        for each in list_properties(row).values()
+        if each.is_reference or each.parts
+    }
+    return {**found, row.parent: Reference("parent", find_type(row.parent))} if row.parent else found
+
+
+def _find_type_of_end(end: str, parameter: str) -> ResourceType | None:
+    """Return the type of an object of an attachment: that of the kind of this name, if there is one."""
+    kind = next((kind for kind in KINDS if kind.name == end), None)
+    return name_type(find_query_type(kind.query)) if kind else find_type(parameter)
+
+
+def list_referenced_types(row: Row) -> list[ResourceType]:
+    """Return the types of all objects to which parameters of a kind, and members of its parts, refer."""
+    members = [] if isinstance(row, Attachment) else [name for parts in row.parts for name in parts.members]
+    types = [*(reference.type for reference in list_references(row).values()), *map(find_type, members)]
+    return [found for found in types if found]
+
+
+def find_missing_object(row: Row, client: Client, call: PlannedCall, record: Record | None) -> NotFound | None:
+    """Return the failure for the first uuid in the parameters of a call that no object has; None if all exist."""
+    return find_unknown_object(client, _list_values(row, call), record)
+
+
+def _list_values(row: Row, call: PlannedCall) -> Iterator[tuple[str, Any, ResourceType]]:
+    """Yield the options for parameters of a call that refer to objects of known types, with their values."""
+    renamed = row.parameters if isinstance(row, Attachment) else {}
+    references = list_references(row)
+    for name, value in call.params.items():
+        option, resource_type = references.get(renamed.get(name, name), Reference("", None))
+        if resource_type:
+            yield option, value, resource_type
+        for item in value if isinstance(value, list) else ():
+            for member in item if isinstance(item, Mapping) else ():
+                if found := find_type(member):
+                    yield f"{option}.{member}", item[member], found
