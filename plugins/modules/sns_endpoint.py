@@ -210,7 +210,6 @@ SHARED: dict[str, Any] = {
     "delete": "DeleteSNSApplicationEndpoint",
     **describe_endpoints("ChangeSNSApplicationEndpointState"),
     "guards": {"absent": [ENDPOINT_GUARD]},
-    "plan_options": (TOPICS,),
 }
 ENDPOINTS = {
     "workchat": ResourceSpec(
@@ -231,7 +230,7 @@ ENDPOINTS = {
         record_type="SNSApplicationEndpointInventory",
         find=add_topics(find_endpoint_of_type("")),
         plan=plan_subscriptions(plan_endpoint_of_any_type),
-        **{**SHARED, "plan_options": (TOPICS, *ROOM_FIELDS)},
+        **SHARED,
     ),
 }
 MODULE = resource_module(
@@ -252,6 +251,7 @@ MODULE = resource_module(
         **CREATE_OPTIONS,
     },
     by="type",
+    planned={"workchat": (TOPICS,), "snmp": (TOPICS,), "any": (TOPICS, *ROOM_FIELDS)},
     required_one_of=[("uuid", "name")],
 )
 

@@ -337,7 +337,6 @@ VM = ResourceSpec(
     plan=plan_created_vm,
     find_refusal=find_created_vm_refusal,
     find_reply_error=find_failed_clone,
-    hidden_replies=("result",),
     format_result=hide_parts,
 )
 MODULE = resource_module(

@@ -113,7 +113,7 @@ def build_refusal(
     remaining = describe_remaining(resource, reader.state, call, current)
     if remaining and not read_error:
         error.add_sentence(f" {remaining}")
-        error.with_references(list_references(dict.fromkeys(call.must_reach), current.record or {}))
+        error.with_references(list_references(dict.fromkeys(call.settling.must_reach), current.record or {}))
     failure = explain_refusal(resource, reader.client, call, before.record, error)
     if read_error:
         failure.add_sentence(f" The {resource.noun} could not be checked after the call: {read_error.message}")

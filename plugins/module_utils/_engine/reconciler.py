@@ -261,7 +261,7 @@ class Reconciler:
                 self.turn.end()
             call = self.planner.find_next_call(calls)
             fields = self._list_fields_before(call)
-            needs = call.settles_before if call else NO_VALUES
+            needs = call.settling.before if call else NO_VALUES
             if self.reader.is_unstable(current, fields, needs):
                 current = self.reader.wait_until_stable(current, fields, deadline, needs)
             elif call is None:
@@ -304,7 +304,7 @@ class Reconciler:
     def _is_still_needed(self, call: PlannedCall, deadline: float) -> bool | None:
         """Return whether the object still lacks the change that a call makes; None if it cannot be read."""
         fields = self._list_fields_after(call)
-        current = self.reader.wait_until_stable(self.reader.read(), fields, deadline, call.settles_before)
+        current = self.reader.wait_until_stable(self.reader.read(), fields, deadline, call.settling.before)
         if isinstance(current, Unreadable) or not call.is_visible:
             return None
         self._checked = current
@@ -317,7 +317,7 @@ class Reconciler:
         after = self._checked if is_read else self.reader.read_after(call, before, done.job)
         if after.record is not None:
             self.turn.end()
-        after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settles_after)
+        after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settling.after)
         _require_success(self.resource, self.state, call, before, after, self.planner.describe_progress())
         return after
 
@@ -371,7 +371,7 @@ class Reconciler:
         """Return the fields that must be stable before a call, or at the end when no call remains."""
         if call is None:
             return list_settling_fields(self.resource, self.state)
-        return (*list_needed_fields(self.resource, self.state, call.operation), *call.needs)
+        return list_needed_fields(self.resource, self.state, call.operation)
 
     def _list_fields_after(self, call: PlannedCall) -> tuple[str, ...]:
         return list_settling_fields(self.resource, self.state, call.operation)

@@ -53,9 +53,13 @@ def _abbreviate(value: Any) -> str:
 
 
 def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:
-    """Return the members of a reply in addition to the record: further values, and records of another type."""
+    """Return the members of a reply in addition to the record: further values, and records of another type.
+
+    A creation returns the object alone, which the task reads.
+    """
     row = get_operation(operation)
-    extras = {name: reply.get(name, []) for name in row.extra_results if name not in resource.hidden_replies}
+    names = row.extra_results if operation != resource.create else []
+    extras = {name: reply.get(name, []) for name in names}
     record_type, records = row.record, row.get_records(reply)
     if record_type != resource.record_type and isinstance(records, list):
         extras["records"] = [complete_record(record_type, record) for record in records if isinstance(record, dict)]
@@ -128,8 +132,8 @@ def find_unreached_fields(call: PlannedCall, current: Current) -> Record:
     """Return the expected values that the object must have after a call and does not have; none if it is unreadable."""
     if not isinstance(current, Found):
         return {}
-    record, expected = current.record, call.expected or {}
-    return {name: expected[name] for name in call.must_reach if not is_same_value(expected[name], record.get(name))}
+    record, expected, names = current.record, call.expected or {}, call.settling.must_reach
+    return {name: expected[name] for name in names if not is_same_value(expected[name], record.get(name))}
 
 
 def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, current: Current) -> str:
@@ -137,8 +141,9 @@ def describe_remaining(resource: ResourceSpec, state: str, call: PlannedCall, cu
 
     It is empty for other calls.
     """
-    if call.must_reach and isinstance(current, Found):
-        values = record_to_result({name: current.record.get(name) for name in call.must_reach}, resource.record_type)
+    names = call.settling.must_reach
+    if names and isinstance(current, Found):
+        values = record_to_result({name: current.record.get(name) for name in names}, resource.record_type)
         return f"Now {' and '.join(f'{name} is {value!r}' for name, value in values.items())}."
     if state != ABSENT or not isinstance(current, Found) or current.record.get("uuid") not in call.params.values():
         return ""

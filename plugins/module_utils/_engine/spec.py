@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .._api.errors import VirtinfraError
 from .._api.operation import ABSENT, Parameter
@@ -43,6 +43,21 @@ class StateTransition:
     is_visible: bool = True
 
 
+class Settling(NamedTuple):
+    """What a task waits for before and after a call, in addition to what the state transition demands.
+
+    ``before`` and ``after`` are values of the record that change without a call: the task waits until they have
+    changed. ``must_reach`` are fields that must have their expected values after the call: if not, the task fails.
+    """
+
+    before: Values = NO_VALUES
+    after: Values = NO_VALUES
+    must_reach: tuple[str, ...] = ()
+
+
+_USUAL_SETTLING = Settling()
+
+
 @dataclass(frozen=True)
 class PlannedCall:
     """A call to make, the record that is expected after it, and a warning to show.
@@ -51,10 +66,6 @@ class PlannedCall:
     ``is_found_again`` is False if a later task with the same options does not find the object of the call.
     ``is_visible`` is False if no record shows whether the call was made, for example a restart. The task makes such a
     call once if it is in the first plan, and not at all if it is only in a later plan.
-    ``needs`` are fields of the record that must be stable before the call, in addition to those of its state
-    transition. ``must_reach`` are fields that must have their expected values after the call: if not, the task fails.
-    ``settles_before`` and ``settles_after`` are further values of the record that change without a call, before and
-    after this one. The task waits until they have changed.
     """
 
     operation: str
@@ -63,10 +74,7 @@ class PlannedCall:
     warning: str = ""
     is_visible: bool = True
     is_found_again: bool = True
-    needs: tuple[str, ...] = ()
-    must_reach: tuple[str, ...] = ()
-    settles_before: Values = field(default_factory=dict)
-    settles_after: Values = field(default_factory=dict)
+    settling: Settling = _USUAL_SETTLING
 
     def expect(self, values: Record) -> PlannedCall:
         """Return the call with values of fields that the object has after it, if it exists then."""
@@ -81,60 +89,75 @@ def remember_uuid(record: Record) -> Record:
     return {"uuid": record["uuid"]} if record.get("uuid") else {}
 
 
+class Names(NamedTuple):
+    """Names that do not follow from the operations of a type of object.
+
+    ``term`` is the term for the object in messages, ``options`` are the options for parameters, ``fields`` the record's
+    names for parameters.
+    """
+
+    term: str = ""
+    options: Mapping[str, str] = MappingProxyType({})
+    fields: Mapping[str, str] = MappingProxyType({})
+
+
+_USUAL_NAMES = Names()
+
+
 @dataclass(frozen=True)
 class ResourceSpec:
     """The description of one type of object.
 
-    ``record_type`` names its record, ``result_key`` the member of the result. ``find`` returns the record that the
-    options (API names) select, None when there is none. ``transitional_values`` of a record change without a call, so
-    the task waits until they have changed. ``failed_values`` show that an operation failed although it reported
-    success. ``keys`` are the parameters by which ``find`` selects the object: it uses the first one that has a value.
-    ``guards`` are those of the calls that lead to a state and affect other objects, by that state. ``remember`` returns
-    what later reads of an object that shall be absent need from the first record; it is added to the options.
-    ``plan_options`` are options (API names) that only ``plan`` uses. ``tagged_type`` is the type of the object in user
-    tags, empty if the module does not compare them.
+    ``record_type`` names its record, ``result_key`` the member of the result. ``names`` has other names than the usual
+    ones.
+
+    How it is found: ``find`` returns the record that the options (API names) select, None when there is none. ``keys``
+    are the parameters by which it selects the object: it uses the first one that has a value. ``remember`` returns what
+    later reads of an object that shall be absent need from the first record; it is added to the options.
+    ``complete_options`` returns parameters of the creation that follow from the options but have to be read.
+
+    Which calls change it: ``create``, ``update`` and ``delete`` are operations, ``transitions`` lead to values of the
+    option ``state``. ``plan`` replaces `build_default_plan`. ``tagged_type`` is the type of the object in user tags,
+    empty if the module does not compare them.
+
+    What permits a call: ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
     ``find_refusal`` returns the failure with which the service would refuse a planned call, None if it would not. It
-    gets the call without null references, and the record that is expected before the call. ``complete_options`` returns
-    parameters of the creation that follow from the options but have to be read. ``find_reply_error`` returns the error
-    in the reply to a call whose job succeeded, None if there is none. ``plan`` replaces `build_default_plan`.
-    ``format_result`` returns the members of the result for the record that ``find`` returned, if they differ from that
-    record. ``term`` is the term for the object in messages, if it does not follow from ``result_key``.
-    ``renamed`` are the record's names for parameters whose operations do not know them. ``hidden_replies`` are members
-    of replies that the result does not have. ``options`` are the options for parameters that have other names.
+    gets the call without null references, and the record that is expected before the call.
+
+    What shows its effect: ``transitional_values`` of a record change without a call, so the task waits until they have
+    changed. ``failed_values`` show that an operation failed although it reported success. ``find_reply_error`` returns
+    the error in the reply to a call whose job succeeded, None if there is none. ``format_result`` returns the members
+    of the result for the record that ``find`` returned, if they differ from that record.
     """
 
     record_type: str
     result_key: str
     find: Callable[[Any, Record], Record | None]
+    keys: tuple[str, ...] = ("uuid", "name")
+    remember: Callable[[Record], Record] = remember_uuid
+    complete_options: Callable[[Any, Record], Record] | None = None
     create: str | None = None
     update: str | None = None
     delete: str | None = None
     transitions: Mapping[str, StateTransition] = field(default_factory=dict)
-    transitional_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    failed_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    keys: tuple[str, ...] = ("uuid", "name")
-    find_refusal: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None] | None = None
-    complete_options: Callable[[Any, Record], Record] | None = None
-    find_reply_error: Callable[[Record], str | None] | None = None
-    plan_options: tuple[str, ...] = ()
+    plan: Plan | None = None
     tagged_type: str = ""
     guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
-    remember: Callable[[Record], Record] = remember_uuid
-    plan: Plan | None = None
+    find_refusal: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None] | None = None
+    transitional_values: Values = field(default_factory=dict)
+    failed_values: Values = field(default_factory=dict)
+    find_reply_error: Callable[[Record], str | None] | None = None
     format_result: Callable[[Record | None], Record] | None = None
-    term: str = ""
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    hidden_replies: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
+    names: Names = _USUAL_NAMES
 
     def name_option(self, parameter: str) -> str:
         """Return the option for a parameter, for messages."""
-        return self.options.get(parameter) or format_option_name(parameter)
+        return self.names.options.get(parameter) or format_option_name(parameter)
 
     @property
     def noun(self) -> str:
         """The term for the object in messages."""
-        return self.term or self.result_key.replace("_", " ")
+        return self.names.term or self.result_key.replace("_", " ")
 
     def choose_key(self, desired: Record) -> str | None:
         """Return the option, by its API name, by which ``find`` selects the object."""
@@ -165,7 +188,7 @@ class ResourceSpec:
         """The record's names for parameters of the operations, where these differ."""
         rows = map(get_operation, self.operations)
         parameters = [parameter for row in rows for parameter in row.parameters.values()]
-        return {**{parameter.name: parameter.field for parameter in parameters if parameter.field}, **self.renamed}
+        return {**{parameter.name: parameter.field for parameter in parameters if parameter.field}, **self.names.fields}
 
     def rename(self, values: Mapping[str, Any]) -> Record:
         """Return values with the names of parameters replaced by those of the record's fields."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .._api.errors import InvalidOptions
@@ -22,6 +23,7 @@ def resource_module(
     resource: ResourceSpec | Mapping[str, ResourceSpec],
     options: Options,
     by: str | None = None,
+    planned: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     choose: Callable[[ResourceSpec, ModuleContext], ResourceSpec] | None = None,
     selecting_options: tuple[str, ...] = (),
     only_absent: tuple[str, ...] = (),
@@ -30,9 +32,9 @@ def resource_module(
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
 
-    If there are several types of it, ``by`` names the option that selects the type. ``choose`` returns the resource
-    spec for a task, if it depends on what exists. ``selecting_options``, ``only_absent`` and ``never_absent`` are those
-    of `ModuleSpec`.
+    If there are several types of it, ``by`` names the option that selects the type, and ``planned`` are the options
+    (API names) of a type that only its plan uses. ``choose`` returns the resource spec for a task, if it depends on
+    what exists. ``selecting_options``, ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
     permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
@@ -43,7 +45,7 @@ def resource_module(
             return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))
         others = {name: value for name, value in desired.items() if name not in permissions}
-        _reject_foreign_options(resource[kind], others, f"{by} {kind}")
+        _reject_foreign_options(resource[kind], others, planned.get(kind, ()), f"{by} {kind}")
         return Reconciler(resource[kind], context, desired).run()
 
     tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
@@ -66,10 +68,13 @@ def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
     return [guard for kind in kinds for guards in kind.guards.values() for guard in guards]
 
 
-def _reject_foreign_options(resource: ResourceSpec, desired: Record, kind: str) -> None:
-    """Raise InvalidOptions for options that belong to another type of object."""
+def _reject_foreign_options(resource: ResourceSpec, desired: Record, planned: Iterable[str], kind: str) -> None:
+    """Raise InvalidOptions for options that belong to another type of object.
+
+    ``planned`` are options of this type that none of its operations has.
+    """
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
-    known.update((*resource.keys, *resource.plan_options))
+    known.update((*resource.keys, *planned))
     known.update((*TAG_PARAMS, "tags", "tagsMode", "state"))
     if others := [format_option_name(name) for name in desired if name not in known]:
         raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")

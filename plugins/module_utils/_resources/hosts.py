@@ -15,7 +15,7 @@ from .._client.client import Client
 from .._client.lists import list_selected
 from .._engine.current import Current, Found, Unreadable
 from .._engine.plan import build_call, build_default_plan
-from .._engine.spec import PlannedCall, ResourceSpec
+from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .chains import chain_plans
 from .finders import find_by_type
 
@@ -104,7 +104,7 @@ def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Curr
     if power and transition and transition.settles:
         # A host that leaves maintenance may still be booting. The service tries to connect, and again later.
         calls = [
-            replace(call.expect({"status": "Connected"}), settles_after={"status": (DISCONNECTED,)})
+            replace(call.expect({"status": "Connected"}), settling=Settling(after={"status": (DISCONNECTED,)}))
             if call.operation == transition.operation
             else call
             for call in calls
@@ -241,9 +241,11 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
         replace(
             call,
             is_visible=power != "reset",
-            settles_before={_POWER: _SWITCHING},
-            settles_after={_POWER: _SWITCHING, **({"status": (DISCONNECTED,)} if reconnects else {})},
-            must_reach=(_POWER,),
+            settling=Settling(
+                before={_POWER: _SWITCHING},
+                after={_POWER: _SWITCHING, **({"status": (DISCONNECTED,)} if reconnects else {})},
+                must_reach=(_POWER,),
+            ),
         )
     ]
 

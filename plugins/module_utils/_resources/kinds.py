@@ -12,7 +12,7 @@ from .._api.operation import ABSENT, Effect, Parameter
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import Record, describe_record
 from .._client.client import Client
-from .._engine.spec import PlannedCall, ResourceSpec, StateTransition
+from .._engine.spec import Names, PlannedCall, ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
 from .kind_parts import plan_with_parts
@@ -146,9 +146,11 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         find_refusal=partial(find_missing_object, kind),
         guards={ABSENT: [build_guard(kind.uses)]} if kind.uses else {},
         plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
-        term=kind.noun,
-        renamed={name: field for name, field in kind.fields.items() if field},
-        options={**properties, **({kind.parent: "parent"} if kind.parent else {})},
+        names=Names(
+            kind.noun,
+            options={**properties, **({kind.parent: "parent"} if kind.parent else {})},
+            fields={name: field for name, field in kind.fields.items() if field},
+        ),
     )
 
 
@@ -190,8 +192,7 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         find_refusal=partial(_find_refusal, row),
         guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
-        term=row.noun,
-        renamed={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters},
+        names=Names(row.noun, fields={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters}),
     )
 
 

@@ -30,7 +30,7 @@ from .._engine.differences import build_not_found, build_unchangeable
 from .._engine.drift import find_drift
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import build_call, build_default_plan
-from .._engine.spec import PlannedCall, ResourceSpec
+from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .cbt_tasks import list_scratch_volumes, list_vms_of_task
 from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
@@ -319,7 +319,7 @@ def _plan_migration(resource: ResourceSpec, state: str, desired: Record, current
     migrated_state = vm["state"] if vm.get("state") == _PAUSED else _RUNNING
     moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": migrated_state}
     call = build_call(resource, "MigrateVm", {"hostUuid": host}, vm, moved)
-    return [replace(call, needs=("state",), must_reach=("hostUuid", "state"))]
+    return [replace(call, settling=Settling({"state": CHANGING_STATES}, must_reach=("hostUuid", "state")))]
 
 
 def _runs_elsewhere(vm: Record, host: str, is_started: bool) -> bool:

@@ -28,14 +28,19 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.results 
     format_predicted_job,
     format_record,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import PlannedCall, StateTransition
+from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import (
+    PlannedCall,
+    Settling,
+    StateTransition,
+)
 from ansible_collections.virtinfra.manager.plugins.modules.cbt_task import CBT_TASK
 from ansible_collections.virtinfra.manager.plugins.modules.host_nic_service import SERVICES
 from ansible_collections.virtinfra.manager.plugins.modules.kvm_host import KVM_HOST
 
 UUID = "a" * 32
 HOST = {"uuid": UUID, "name": "host-1", "state": "Enabled", "status": "Connected"}
-MIGRATION = PlannedCall("MigrateVm", {"uuid": UUID}, {"uuid": UUID, "hostUuid": "h2"}, must_reach=("hostUuid",))
+MOVED = Settling(must_reach=("hostUuid",))
+MIGRATION = PlannedCall("MigrateVm", {"uuid": UUID}, {"uuid": UUID, "hostUuid": "h2"}, settling=MOVED)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +157,7 @@ DELETION = PlannedCall("DeleteHost", {"uuid": UUID}, None)
         ("present", MIGRATION, Found({"uuid": UUID, "hostUuid": "h1"}), "Now host_uuid is 'h1'."),
         (
             "present",
-            replace(MIGRATION, must_reach=("state", "hostUuid")),
+            replace(MIGRATION, settling=Settling(must_reach=("state", "hostUuid"))),
             Found({"uuid": UUID, "state": "Running"}),
             "Now state is 'Running' and host_uuid is None.",
         ),
