@@ -20,7 +20,7 @@ help:
 	@echo "make setup      create .venv with nox, which runs all other commands"
 	@echo "make test       the checks to run before each commit, two to five minutes; make test SESSIONS='static demo' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
-	@echo "make nightly    all tests with each version of ansible-core, chaos, mutations and benchmarks, about twelve hours"
+	@echo "make nightly    all tests with each version of ansible-core, chaos, nights of backups, mutations and benchmarks, about twelve hours"
 	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
 	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"
 	@echo "make clean      remove everything that these commands created"
@@ -48,6 +48,7 @@ nightly: $(NOX)
 	@failed=; \
 	for core in 2.16 2.19 2.21 2.22; do $(NOX) -s core-$$core -- all || failed="$$failed core-$$core"; done; \
 	$(NOX) -s chaos || failed="$$failed chaos"; \
+	$(NOX) -s nights || failed="$$failed nights"; \
 	$(NOX) -s mutation -- $(MUTATED) || failed="$$failed mutation"; \
 	$(NOX) -s bench -- all || failed="$$failed bench"; \
 	echo "Failed:$${failed:- none}"; test -z "$$failed"

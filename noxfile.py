@@ -473,7 +473,15 @@ core_session(
 def backup(session: nox.Session) -> None:
     """Back up and restore disks with QEMU and libnbd, which packages of the distribution contain."""
     session.install("ansible-core>=2.16,<2.22", *RUNTIME)
-    run_pytest(session, "tests/backup")
+    run_pytest(session, "tests/backup", "-m", "not nights")
+
+
+@nox.session(default=False, python=PLATFORM_PYTHON, venv_params=["--system-site-packages"])
+def nights(session: nox.Session) -> None:
+    """Back up 50 VMs in 35 simulated nights, beside a model, and kill controllers at 20 moments; about 40 minutes."""
+    session.install("ansible-core>=2.16,<2.22", *RUNTIME)
+    # A test takes longer than the tests of all other sessions.
+    run_pytest(session, "tests/backup", "-m", "nights", "-o", "faulthandler_timeout=7200")
 
 
 @nox.session(python=newest_python())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.process import execute
 from ansible_collections.virtinfra.manager.plugins.modules.backup_run import MODULE
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import MoverHost
 
 from support.repositories import make_repository
 from support.workflow_runner import WorkflowRun, WorkflowRunner
@@ -154,10 +155,18 @@ class BackupRun:
         return WorkflowRun({**self.last.result, "changed": self.is_changed}, self.warnings, log)
 
 
+class PlayHost(MoverHost, Protocol):
+    """A data mover as a host of a play. ``check`` is the check mode of its modules."""
+
+    repository: Path
+    name: str
+    check: bool
+
+
 class BackupRunner:
     """Run the role vm_backup as its tasks do: for each of the movers, which are the hosts of the play."""
 
-    def __init__(self, work: WorkflowRunner, *movers: FakeMover) -> None:
+    def __init__(self, work: WorkflowRunner, *movers: PlayHost) -> None:
         self.work, self.movers = work, movers
 
     def __call__(self, check: bool = False, options: Mapping[str, Any] | None = None, **variables: Any) -> BackupRun:
@@ -169,7 +178,7 @@ class BackupRunner:
         lists = dict.fromkeys(("ansible_play_batch", "ansible_play_hosts", "ansible_play_hosts_all"), names)
         done = BackupRun()
 
-        def step(name: str, mover: FakeMover) -> Record:
+        def step(name: str, mover: PlayHost) -> Record:
             self.work.mover, mover.check = mover, check
             play = {"inventory_hostname": mover.name, "hostvars": hostvars, **lists, **given}
             done.ran.append(self.work("vm_backup", play, check, step=name, **(options or {})))

@@ -110,6 +110,21 @@ def test_one_file_sleeps() -> None:
     assert len(found) == 1, found
 
 
+def test_backups_read_the_date_in_one_place() -> None:
+    """One in the controller and one on the mover, so that tests can let nights pass."""
+    rooms = ("module_utils/_backup", "plugin_utils/_site", "plugin_utils/_vm_backups", "plugin_utils/_workflows")
+    found = [
+        named(path)
+        for path in FILES
+        if named(path).startswith(rooms)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Attribute) and node.attr in ("now", "utcnow", "today")
+        if isinstance(node.value, ast.Name) and node.value.id in ("datetime", "date")
+    ]
+    # A window is a time of day of the controller.
+    assert found == ["module_utils/_backup/clock.py", "plugin_utils/_site/window.py"]
+
+
 # The rooms of module_utils and plugin_utils. A file imports from its own room and from the rooms above it; the last
 # three do not import from each other. The code of data movers imports nothing of other rooms, and is imported by its
 # modules only.

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from threading import Event
 from typing import Any
 
+from .clock import Clock
 from .connection import Connection, connect_export, list_data, list_dirty
 from .copying import Counts, compare, copy, copy_differences, list_non_zero
 from .coverage import split_volumes
@@ -164,7 +164,7 @@ def back_up(repository: Repository, task: BackupTask, qemu: QemuImg, predict: bo
     with nullcontext() if predict else folder.locked(patience=task.patience):
         if not predict:
             folder.clean()
-        history = History.read(folder, datetime.now(timezone.utc))
+        history = History.read(folder, Clock.now())
         outcome = BackupOutcome(folder.list_stamps(), [])
         exports, left_out = task.split()
         if (point := _find_copied(history.points, exports)) is None:
@@ -193,7 +193,7 @@ def delete_points(
     with nullcontext() if predict or not folder.path.is_dir() else folder.locked():
         if not predict:
             folder.clean()
-        history = History.read(folder, datetime.now(timezone.utc))
+        history = History.read(folder, Clock.now())
         outcome = BackupOutcome(folder.list_stamps(), [])
         if not names:
             _keep(history, keep, outcome, predict)
@@ -319,13 +319,12 @@ class _Backup:
     ) -> tuple[Future[str], Future[None]]:
         """Copy a volume and verify it. A copy that differs, or whose base cannot be read, is made in another way.
 
-        A comparison that the task asks for also reads the files of its base: it would be right above a damaged one, but
-        nothing could be restored. Return the checksum of the image, and a result that is there when the image is on the
-        disk.
+        A comparison also reads the files of its base: it would be right above a damaged one, but nothing could be
+        restored. Where the host never has a bitmap, no other copy would find the damage. Return the checksum of the
+        image, and a result that is there when the image is on the disk.
         """
-        plan = volume.plan
-        is_asked = self._task.wish.mode == plan.mode == COMPARED
-        if is_asked and (damage := self._history.find_damage(str(plan.base), volume.export.volume_uuid, meter)):
+        plan, uuid = volume.plan, volume.export.volume_uuid
+        if plan.mode == COMPARED and (damage := self._history.find_damage(str(plan.base), uuid, meter)):
             self._plan_full(volume, damage)
         while True:
             try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import datetime, timezone
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from .clock import Clock
 from .files import hash_file, sum_sizes
 from .history import History
 from .images import QemuImg
@@ -27,7 +27,7 @@ def list_points(
     ``vm_uuids`` selects VMs; those without a folder have no points. With ``qemu``, all files are read and checked.
     ``has_records`` adds the record of the VM to each point.
     """
-    now = datetime.now(timezone.utc)
+    now = Clock.now()
     uuids = repository.list_vms() if vm_uuids is None else list(dict.fromkeys(vm_uuids))
     points: list[dict[str, Any]] = []
     checkpoints: list[dict[str, Any]] = []

@@ -8,10 +8,10 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from .clock import Clock
 from .files import replace_private_file
 
 FILE = ".progress.json"
@@ -81,7 +81,7 @@ class Meter:
             "seconds_left": (self._total - self._done) // rate if rate else None,
             "host": socket.gethostname(),
             "process": os.getpid(),
-            "updated": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "updated": Clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
 
 

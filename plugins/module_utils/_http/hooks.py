@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from .._masking.masker import Masker
@@ -15,11 +16,16 @@ from .adapter import AdapterPool
 
 
 class Clock:
-    """Time, in seconds of the monotonic clock, and random numbers, so that tests can replace them."""
+    """Time, in seconds of the monotonic clock, the date, and random numbers, so that tests can replace them."""
 
     monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(time.sleep)
     random = staticmethod(random.random)
+
+    @staticmethod
+    def now() -> datetime:
+        """Return the date and time, in UTC."""
+        return datetime.now(timezone.utc)
 
     @staticmethod
     def wait(condition: threading.Condition | threading.Event, seconds: float | None) -> bool:
@@ -64,7 +70,7 @@ class StoppableClock:
     """The clock of several threads, whose sleep ends with their requests."""
 
     def __init__(self, clock: Any, stop: Stop) -> None:
-        self.monotonic, self.random, self.wait = clock.monotonic, clock.random, clock.wait
+        self.monotonic, self.random, self.wait, self.now = clock.monotonic, clock.random, clock.wait, clock.now
         self._clock, self._stop = clock, stop
 
     def sleep(self, seconds: float) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -108,6 +109,11 @@ class Site:
     def get_time(self) -> float:
         """Return the time in seconds, which no change of the clock affects."""
         return float(self._hooks.clock.monotonic())
+
+    def get_date(self) -> datetime:
+        """Return the date and time of the controller, in UTC."""
+        now: datetime = self._hooks.clock.now()
+        return now
 
     @property
     def mover(self) -> MoverHost:

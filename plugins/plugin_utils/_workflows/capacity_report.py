@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
@@ -77,7 +77,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     if settings.backup_repository:
         vms = _read(site, "vm_info", "vms", query=settings.backup_query)
         parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(given["points"]))
-    now = datetime.now(timezone.utc)
+    now = site.get_date()
     rows = build_rows(parts, given["points"], settings, now)
     totals = build_totals(parts, rows)
     overdue = totals["backups"]["vms"] if settings.backup_fail and totals["backups"] else []

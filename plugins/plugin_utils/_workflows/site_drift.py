@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -54,16 +54,16 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     return Report(
         "objects",
         entries,
-        next={"file": write_page(rows, repair, settings)},
+        next={"file": write_page(rows, repair, settings, site.get_date())},
         summary=summarize(rows, settings.fail),
     )
 
 
-def write_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSettings) -> Record | None:
+def write_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSettings, now: datetime) -> Record | None:
     """Return the file of the page, None if it has no path, or nothing could be read."""
     if not settings.path or all(row["outcome"] == "failed" for row in rows):
         return None
-    page = build_drift_page(rows, repair.describe, datetime.now(timezone.utc))
+    page = build_drift_page(rows, repair.describe, now)
     return plan_file(page, complete_path(settings.path), settings.file_mode)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from posixpath import normpath
 from typing import Any
 from uuid import uuid4
@@ -286,7 +286,7 @@ def end(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         items = _watch(site, [_start(site, item, settings) for item in items], settings)
         items, left = _clean(site, items, settings)
         entries += left
-    proofs = [] if site.check_mode else [proof for item in items if (proof := build_proof(item))]
+    proofs = [] if site.check_mode else [proof for item in items if (proof := build_proof(item, site.get_date()))]
     entries += [build_members(item) for item in items]
     return Report("VMs", [_build_entry(each) for each in entries], next={"entries": entries, "proofs": proofs})
 
@@ -395,12 +395,12 @@ def _clean(site: Site, items: Sequence[Record], settings: Settings) -> tuple[lis
     return [{**item, "remains": problems.get(str(item["uuid"]))} for item in items], left
 
 
-def build_proof(item: Record) -> Record | None:
+def build_proof(item: Record, now: datetime) -> Record | None:
     """Return what is noted in the repository about a point, None if nothing is proved."""
     if item["problem"]:
         return None
     proof = {name: item[name] for name in ("restore_seconds", "watched_seconds") if name in item}
-    proof |= {"level": find_level(item), "time": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")}
+    proof |= {"level": find_level(item), "time": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
     return {"vm_uuid": item["vm_uuid"], "point": item["point"], "proof": proof}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -54,7 +54,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     ``points`` are the results of the movers. Raise VirtinfraError if the VMs cannot be read: without them, nobody knows
     what is to be protected.
     """
-    settings, now = Settings(**options), datetime.now(timezone.utc)
+    settings, now = Settings(**options), site.get_date()
     every = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
     chosen = select_vms(site, settings, every)
     unread = find_unread(given["points"])

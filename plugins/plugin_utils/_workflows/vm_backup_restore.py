@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
 from typing import Any
 from uuid import uuid4
 
@@ -770,7 +769,7 @@ def _require_unchanged(site: Site, vm: Record, targets: Sequence[Record], accept
 
 def _take_snapshots(site: Site, vm: Record, settings: Settings) -> str:
     """Take a snapshot group of the VM, and return its name."""
-    name = f"before-restore-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}"
+    name = f"before-restore-{site.get_date():%Y%m%dT%H%M%SZ}"
     group = {"vm": vm["uuid"], "name": name, "description": MARK}
     failure = f"The snapshot group {name} could not be taken"
     taken = _do(site, failure, "vm_snapshot_group", group, wait_timeout=settings.timeout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from itertools import count, zip_longest
 from typing import Any
 
@@ -126,7 +126,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Take the snapshot groups, remove the old ones, and return what became of each VM."""
     settings = Settings(**options)
     settings.check()
-    names = Names.build(settings, datetime.now(timezone.utc))
+    names = Names.build(settings, site.get_date())
     selection = site.select_vms(settings.query, settings.vms)
     if not (selection.objects or selection.missing or settings.allow_empty):
         query = ", ".join(settings.query)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import OperationError, invalid_argument, operation_refused
-from ..registry import Call, Reply, operation
+from ..registry import Call, Reply, catalogued, operation
 from ..state import records as record_builders
 from ..state.store import Record, Store
 from . import creation
@@ -154,6 +154,14 @@ def update_vm(call: Call) -> Reply:
         "allocatorStrategy",
     )
     return {"inventory": call.store.change("vm", vm["uuid"], **members)}
+
+
+@catalogued("GetVmGuestToolsInfo")
+def get_guest_tools_info(call: Call) -> Reply:
+    """Return whether the guest tools of a VM answer."""
+    vm = call.store["vm"].get(call.path["uuid"])
+    does_answer = call.switches.guest_tools and vm["state"] == "Running"
+    return {"version": "1.0" if does_answer else None, "status": "Running" if does_answer else "NotConnected"}
 
 
 @operation("GetResourceConfig")

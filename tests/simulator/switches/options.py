@@ -94,6 +94,9 @@ class Switches:
         bool, OptionInfo("no two virtual machines can have the same name (the setting vm/uniqueVmName)")
     ] = False
     hot_plug: Annotated[bool, OptionInfo("CPUs and memory of a running virtual machine can grow")] = False
+    guest_tools: Annotated[
+        bool, OptionInfo("the guest tools of running virtual machines answer, and the service shows them as Running")
+    ] = False
     failing_destructions: Annotated[
         list[str], OptionInfo("uuids of virtual machines that are not destroyed although the job succeeds")
     ] = dataclasses.field(default_factory=list)
