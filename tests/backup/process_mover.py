@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
@@ -41,9 +41,17 @@ class ProcessMover:
 
     def start(self, module: str, arguments: Mapping[str, Any], timeout: int, folder: str) -> Record:
         """Start a copy."""
+        return self.submit(self.run, module, arguments)
+
+    def submit(self, run: Callable[[str, Mapping[str, Any]], Record], *given: Any) -> Record:
+        """Start a function, and return its job."""
         job = f"j{len(self._jobs)}"
-        self._jobs[job] = self._threads.submit(self.run, module, arguments)
+        self._jobs[job] = self._threads.submit(run, *given)
         return {"ansible_job_id": job, "started": 1}
+
+    def is_idle(self) -> bool:
+        """Return whether no copy works."""
+        return all(job.done() for job in self._jobs.values())
 
     def look(self, job: str, folder: str) -> Record:
         """Return the result of a copy, nothing while it works."""
