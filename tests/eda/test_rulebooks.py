@@ -129,7 +129,7 @@ def test_failed_jobs_from_the_installed_collection(sim: Simulator, installed_col
             assert deliver(sim, url, "f" * 32, success=False, body=FAILURE) == 204
             wait_until(lambda: "failed=1" in rules.output)
             assert "These failed jobs were not reported: host-21. Status code was 403 and not [" in rules.output
-            assert "HTTP Error 403: Forbidden. no team has ***, *** or ***" in rules.output
+            assert "HTTP Error 403: Forbidden. no team has ********, ******** or ********" in rules.output
             assert not re.search("a-secret|other-secret", rules.output)
 
 

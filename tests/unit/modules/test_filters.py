@@ -1,4 +1,4 @@
-"""The filters that the roles use to build lists."""
+"""The filters that roles and playbooks use to build lists and messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from ansible_collections.virtinfra.manager.plugins.filter.chat_refusal import explain_refusal
 from ansible_collections.virtinfra.manager.plugins.filter.columns_to_rows import build_rows
+from ansible_collections.virtinfra.manager.plugins.filter.failed_jobs import list_failed_jobs
+from ansible_collections.virtinfra.manager.plugins.filter.lost_hosts import list_lost_hosts
+from ansible_collections.virtinfra.manager.plugins.filter.new_host_refusal import refuse_new_host
+from ansible_collections.virtinfra.manager.plugins.filter.overdue_vms import list_overdue_vms
+
+UUID = "a0000003000040008000000000000001"
 
 
 def test_columns_become_rows() -> None:
@@ -33,3 +40,72 @@ def test_columns_become_rows() -> None:
 def test_columns_without_a_common_length_are_refused(columns: Any, message: str) -> None:
     with pytest.raises(AnsibleFilterError, match=message):
         build_rows(columns)
+
+
+def test_failed_jobs_of_one_event_of_many_and_of_several_conditions() -> None:
+    job = {"job": {"uuid": "job-1"}, "msg": "it failed"}
+    about = {**job, "about": "host-1", "msg": "x" * 2000}
+    assert list_failed_jobs({"event": job}) == [{**job, "name": "job-1", "text": "job-1: it failed"}]
+    both = list_failed_jobs({"event": {"jobs": [job, about]}})
+    assert [entry["name"] for entry in both] == ["job-1", "host-1"]
+    assert both[1]["text"] == f"host-1: {'x' * 1000} ..."
+    assert list_failed_jobs({"events": {"m_0": job, "m_1": {"jobs": [about]}}}) == both
+
+
+def test_only_hosts_that_an_event_names_are_lost() -> None:
+    hosts = [{"uuid": str(number), "name": f"host-{number}", "management_ip": "192.0.2.1"} for number in range(3)]
+    changes = [{"change": {"uuid": str(number)}} for number in (1, 2, 7)]
+    vms = [{"name": name, "host_uuid": uuid} for name, uuid in (("a", "1"), ("b", "1"), ("c", "0"), ("d", None))]
+    assert [host["text"] for host in list_lost_hosts(hosts, changes, vms)] == [
+        "host-1 (192.0.2.1) is down. Its VMs: a, b",
+        "host-2 (192.0.2.1) is down. It has no VMs.",
+    ]
+    many = [{"name": "v" * 600, "host_uuid": "1"}] * 2
+    assert list_lost_hosts(hosts, changes, many)[0]["text"].endswith("vvv ...")
+
+
+def test_vms_that_are_not_protected_are_overdue() -> None:
+    vms = [
+        {"vm": "a", "outcome": "protected", "error": None},
+        {"vm": "b", "outcome": "overdue", "error": "Its newest point is of Monday."},
+    ]
+    (entry,) = list_overdue_vms({"vms": vms})
+    assert (entry["name"], entry["text"]) == ("b", "b is overdue: Its newest point is of Monday.")
+
+
+def test_a_refusal_of_a_chat_names_what_was_not_reported_and_masks_the_address() -> None:
+    url = "https://user:pass-word@chat.example.com/services/a-key%2Fb?token=other-key"
+    sent = [[{"name": "a"}], [{"name": "b"}, {"name": "c"}]]
+    results = [
+        {"chat_batch": sent[0], "status": 200},
+        {
+            "chat_batch": sent[1],
+            "failed": True,
+            "msg": "Status 403",
+            "content": "a-key/b pass-word other-key no" + "x" * 500,
+        },
+    ]
+    shown = explain_refusal({"results": results, "failed": True}, [*sent[0], *sent[1]], url)
+    assert shown.startswith("b, c. Status 403. ******** ******** ******** nox")
+    assert len(shown) < 250
+    unsent = {"failed": True, "msg": "the template is wrong"}
+    assert explain_refusal(unsent, sent[0], url) == "a. the template is wrong."
+
+
+@pytest.mark.parametrize(
+    ("host", "groups", "reason"),
+    [
+        ({}, {}, ""),
+        ({"uuid": "localhost"}, {}, "its uuid is invalid"),
+        ({"uuid": f"{UUID}\n"}, {}, "its uuid is invalid"),
+        ({}, {"all": [UUID]}, "the inventory already has a host or group with this name"),
+        ({}, {UUID: []}, "the inventory already has a host or group with this name"),
+        ({}, {"repair": ["other"]}, "the group repair of the inventory already has hosts"),
+        ({"management_ip": "127.1"}, {}, "its management_ip 127.1 is not the address of another machine"),
+        ({"management_ip": "a\x1b"}, {}, "its management_ip a\\x1b is not the address of another machine"),
+        ({"management_ip": None}, {}, "its management_ip None is not the address of another machine"),
+    ],
+)
+def test_a_host_of_the_service_takes_the_place_of_no_inventory_host(host: Any, groups: Any, reason: str) -> None:
+    record = {"uuid": UUID, "management_ip": "192.0.2.1", **host}
+    assert refuse_new_host(record, {"all": [], **groups}, "repair") == reason
