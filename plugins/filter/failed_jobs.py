@@ -16,8 +16,8 @@ positional: _input
 options:
   _input:
     description:
-      - The variable C(ansible_eda), which a rulebook sets for its playbook. An event has one result of a job, or several
-        in C(jobs). A rule with several conditions has several events.
+      - The variable C(ansible_eda), which a rulebook sets for its playbook. An event has one result of a job, or
+        several in C(jobs). A rule with several conditions has several events.
     type: dict
     required: true
 """

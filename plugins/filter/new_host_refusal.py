@@ -11,8 +11,8 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns an empty string for a host that M(ansible.builtin.add_host) can add with its C(uuid) as name and its
-    C(management_ip) as C(ansible_host). Otherwise the service, or whoever writes its records, would choose on which host
-    of the inventory tasks run. The playbook C(repair_host) uses it.
+    C(management_ip) as C(ansible_host). Otherwise the service, or whoever writes its records, would choose on which
+    host of the inventory tasks run. The playbook C(repair_host) uses it.
 positional: _input
 options:
   _input:

@@ -26,6 +26,10 @@ from tools.catalogue import Fact, list_variables, read_facts
 from tools.catalogue import Parameter as FactParameter
 
 from simulator.description import Operation, Parameter, description, operations
+from simulator.switches import options as switches
+from simulator.switches.command_line import ARGUMENTS
+from simulator.switches.faults import FAULTS
+from simulator.switches.parsing import Option, list_options
 from support.collection import ROOT
 from support.kind_docs import list_attachment_cells, list_kind_cells, list_property_cells
 from support.query_fields import describe_fields
@@ -226,7 +230,65 @@ def _list_added() -> Iterator[tuple[str, AddedValues]]:
         yield path.stem, module.InventoryModule.ADDED
 
 
+def build_arguments() -> str:
+    """Return the table of the arguments of the simulator that are neither seed options nor switches."""
+    rows = [
+        (
+            f"``{' '.join(filter(None, (name, settings.get('metavar'))))}``",
+            str(settings.get("default", "")),
+            _format_help(settings["help"]),
+        )
+        for name, settings in ARGUMENTS.items()
+    ]
+    return _format_table(("Argument", "Default", "Meaning"), rows)
+
+
+def build_options(title: str, group: type[Any]) -> str:
+    """Return the table of a group of options of the simulator. Some differ in the mode that follows the document."""
+    found = list_options(group)
+    has_literal = any(option.info.literal is not None for option in found)
+    header = (title, "Default", *(["Literal"] if has_literal else []), "Meaning")
+    return _format_table(header, [_list_option_cells(option, has_literal) for option in found])
+
+
+def build_faults() -> str:
+    """Return the table of the faults of the simulator."""
+    return _format_table(
+        ("Fault", "What happens"), [(f"``{name}``", _format_help(text)) for name, text in FAULTS.items()]
+    )
+
+
+def _list_option_cells(option: Option, has_literal: bool) -> list[str]:
+    name, default, info = option
+    literal = [] if not has_literal else [""] if info.literal is None else [_format_value(info.literal)]
+    return [f"``{name}``", _format_value(default), *literal, _format_help(info.help)]
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}" if value < 1 else f"{value:.0f}"
+    return value or "empty" if isinstance(value, str) else json.dumps(value)
+
+
+def _format_help(text: str) -> str:
+    """Return a help text as a sentence of the guide; a name in lower case, such as uuids, remains so."""
+    begin = text if text.startswith(("`", "uuids")) else text[0].upper() + text[1:]
+    return begin.replace("`", "``")
+
+
+SWITCHES = {
+    "access": switches.AccessSwitches,
+    "jobs": switches.JobSwitches,
+    "replies": switches.ReplySwitches,
+    "operations": switches.OperationSwitches,
+    "cursors": switches.CursorSwitches,
+}
+
 TABLES: dict[str, Callable[[], str]] = {
+    "simulator arguments": build_arguments,
+    "faults": build_faults,
+    "seed options": partial(build_options, "Seed option", switches.Seed),
+    **{f"switches of {name}": partial(build_options, "Switch", group) for name, group in SWITCHES.items()},
     "added variables": build_added_variables,
     **{f"fields of {name}": partial(build_fields, name) for name in RECORDS},
     "fields of queries": build_query_fields,

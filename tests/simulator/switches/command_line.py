@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..app import create_app
 from ..disks.disks import Disks, DisksUnavailable
@@ -90,32 +91,6 @@ def _removing(disks: Disks | None) -> Iterator[None]:
             disks.clear()
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m simulator",
-        usage="%(prog)s [--port PORT] [--hosts NUMBER] [OPTION ...], or --help for all options",
-        description="A simulated management service.",
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-    parser.add_argument("--port", type=_port, default=8080, help="port to listen on; 0: any free port")
-    parser.add_argument("--port-file", type=Path, help="file to write the port to when the server listens")
-    parser.add_argument(
-        "--parent",
-        type=int,
-        help="PID of the process whose end stops the simulator; default: the one that starts it; 0: none",
-    )
-    parser.add_argument("--detach", action="store_true", help="run in the background, print the port; needs --parent")
-    parser.add_argument("--tls-cert", help="certificate chain, PEM")
-    parser.add_argument("--tls-key", help="private key, PEM")
-    parser.add_argument("--tls-client-ca", help="CA of the certificates that clients must present, PEM")
-    parser.add_argument(
-        "--disks", type=Path, metavar="DIR", help="empty folder for real disks, backup sessions and exports, with QEMU"
-    )
-    parser.add_argument("--disk-size", type=_size, default="16M", help="size of each disk, such as 16M or 1G")
-    option_parsing.add_arguments(parser)
-    return parser
-
-
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, not {text!r}")
@@ -129,6 +104,49 @@ def _size(text: str) -> int:
     if size <= 0 or size % BLOCK:
         raise argparse.ArgumentTypeError(f"a size is a multiple of 64K such as 16M or 1G, not {text!r}")
     return size
+
+
+# The arguments that are neither seed options nor switches, for the parser and for the guide.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "--host": {"default": "127.0.0.1", "metavar": "ADDRESS", "help": "address to listen on"},
+    "--port": {"type": _port, "default": 8080, "metavar": "PORT", "help": "port to listen on; 0: any free port"},
+    "--port-file": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "file that the port is written to, atomically, when the simulator listens; removed when it stops",
+    },
+    "--parent": {
+        "type": int,
+        "metavar": "PID",
+        "help": "the simulator stops when this process ends; default: the process that started it; 0: none",
+    },
+    "--detach": {
+        "action": "store_true",
+        "help": "run in the background, and print the port once it listens; needs `--parent`, with 0 it runs until it"
+        " is stopped",
+    },
+    "--tls-cert": {"metavar": "FILE", "help": "certificate chain, PEM"},
+    "--tls-key": {"metavar": "FILE", "help": "private key, PEM"},
+    "--tls-client-ca": {"metavar": "FILE", "help": "CA of the certificates that clients must present, PEM"},
+    "--disks": {
+        "type": Path,
+        "metavar": "DIR",
+        "help": "real disks in an empty folder, for backup sessions and exports with QEMU",
+    },
+    "--disk-size": {"type": _size, "default": "16M", "metavar": "SIZE", "help": "size of each disk, such as 16M or 1G"},
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m simulator",
+        usage="%(prog)s [--port PORT] [--hosts NUMBER] [OPTION ...], or --help for all options",
+        description="A simulated management service.",
+    )
+    for name, settings in ARGUMENTS.items():
+        parser.add_argument(name, **settings)
+    option_parsing.add_arguments(parser)
+    return parser
 
 
 def _banner(service: Service, options: ServerOptions, port: int) -> str:

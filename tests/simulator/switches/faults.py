@@ -8,27 +8,44 @@ from collections.abc import Container
 from typing import Any
 
 FAULTS = {
-    "drop_before": "The connection is reset before the request is executed.",
+    "drop_before": "The connection is reset (TCP RST) before the request is executed.",
     "drop_after": "The request is executed, then the connection is reset without a response.",
     "truncate": "Half of the response is sent, then the connection is closed.",
-    "slow": "The response is delayed.",
-    "status": "The response has another status, and no result.",
-    "html": "The response is the HTML login page of a portal.",
-    "garbage": "The body of the response is unusable.",
-    "redirect": "The response is a redirect.",
-    "empty": "The response has status 200 and no body.",
+    "slow": "The response is delayed, by `seconds` (1).",
+    "status": (
+        "The response has the `status` (502), and no result: below 500 in plain text, from 500 as the HTML "
+        "page of a proxy, or in the `form` `plain`, `html`, `json`, `container` (the page of a servlet "
+        "container in which the service does not run yet) or `error` (an error of the service: `error`). "
+        "`retry_after` is its header."
+    ),
+    "html": "The response is 200 with the HTML login page of a portal.",
+    "garbage": (
+        "The body of the response is unusable, by `garbage`: `json` (broken), `utf8` (invalid), `types` "
+        '(wrong), `missing` (members), `login` (200, `{"status": "login required"}`), `deep` (nesting of '
+        "100,000), `huge` (10 MiB) or `bomb` (256 MiB in 1 MiB of gzip)."
+    ),
+    "redirect": "The response is a redirect to `url`, with 302 or the `status`.",
+    "empty": "The response is 200, or the `status`, without a body.",
     "close": "The connection is closed without a response.",
     "duplicate": "The request is executed twice, and the second response is the one that arrives.",
     "interim": "The response 103 Early Hints precedes the response.",
-    "hang": "The job stays pending for ever; a read gets no response.",
+    "hang": "The job stays pending for ever; a poll returns pending; a read gets no response.",
     "expire": "The poll of the job is 404, although the operation is executed.",
-    "other_job": "The 202 has the address of the job of another call, which failed.",
-    "other_response": "The response is that to another request: a failure, or the `reply`.",
-    "fail": "The job, the read or the poll fails with an error of the service; with `taken`, the job is executed.",
+    "other_job": (
+        "The request is executed, and the 202 has the address of the job of another call, which failed with `error`."
+    ),
+    "other_response": (
+        "The request is executed, and the response is that to another request: the failure `error`, or the "
+        "JSON object `reply`."
+    ),
+    "fail": (
+        "The job, the read or the poll fails with `error`: `code`, `details`, optionally `cause` or a list "
+        "`causes`, of the same form. With `taken`, the job is executed."
+    ),
     "session_expiry": "All sessions and the token are invalid, starting with this call.",
     "duplicate_webhook": "The result of the job is delivered twice.",
     "drop_webhook": "The result of the job is never delivered.",
-    "late_webhook": "The delivery of the result is delayed.",
+    "late_webhook": "The delivery of the result is delayed, by `seconds`.",
 }
 """What happens, by the name of the fault."""
 GARBAGE = ("json", "utf8", "types", "missing", "login", "deep", "huge", "bomb")
