@@ -103,7 +103,7 @@ options:
   exclude_volumes:
     description:
       - Volumes that are not copied, by their names or uuids, or patterns of them such as V(scratch-*). The point names
-        them in RV(point.left_out).
+        them in C(left_out) of RV(point).
     type: list
     elements: str
   compression:
@@ -217,102 +217,21 @@ EXAMPLES = r"""
 
 RETURN = r"""
 point:
-  description: The new point, or that which was made of the session before. Null with O(state=absent) and
-    O(state=proved).
+  description:
+    - The new point, or that which was made of the session before. Null with O(state=absent) and O(state=proved).
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(file_bytes) is in bytes.
   returned: success
   type: dict
-  contains:
-    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
-    vm_name: {description: "The name that the VM had, null if its record has none.", type: str, sample: vm-1}
-    point:
-      description: "The name of the point: its time in UTC."
-      type: str
-      sample: 20261127T021500Z
-    created: {description: The time of the point., type: str, sample: "2026-11-27T02:15:00Z"}
-    mode:
-      description: "How its volumes were copied: V(full), V(incremental), V(compared), or V(mixed) if they differ."
-      type: str
-      sample: incremental
-    file_bytes: {description: "The size of its files in bytes, 0 in check mode.", type: int, sample: 1048576}
-    volumes:
-      description: Its volumes.
-      type: list
-      elements: dict
-      contains:
-        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000001}
-        device_id:
-          description: "The place of the volume in the VM, null if the service has not said it."
-          type: int
-          sample: 0
-        size: {description: The size of the volume in bytes., type: int, sample: 10737418240}
-        mode:
-          description:
-            - "How it was copied. V(full): all data. V(incremental): what a bitmap marks as changed. V(compared): what
-              differs from the base; this needs no bitmap."
-          type: str
-          sample: incremental
-        reason:
-          description:
-            - Why it was copied so. An increment uses V(the bitmap of the export) or V(the bitmap of the reply).
-            - "A full copy is made because V(the repository has no whole point with the volume), V(the task asks for
-              it), the volume shrank, or a file that the copy would be based on is damaged."
-            - "A comparison is made because V(the task asks for it), V(the service offers no increment), V(the session
-              offers no bitmap), V(the volume was restored after its newest point), no whole point has the checkpoint
-              from which the increment counts, or the increment differed from the volume."
-          type: str
-          sample: the bitmap of the export
-        base:
-          description: The name of the point that has what this copy lacks, null for a full copy.
-          type: str
-          sample: 20261126T021500Z
-        checkpoint:
-          description: The name of the bitmap from which the next increment can count, null if the session had none.
-          type: str
-          sample: bitmap-00000009
-        compression: {description: "The compression of the file, V(none) or V(zstd).", type: str, sample: none}
-        bytes_read:
-          description:
-            - The bytes of the volume that were read for the copy, without those of the verification. In check mode, how
-              many would be read at most.
-          type: int
-          sample: 1048576
-        bytes_written:
-          description: The bytes that were written to the file, 0 in check mode.
-          type: int
-          sample: 983040
-        bytes_zeroed: {description: "The bytes that were written as zeros, 0 in check mode.", type: int, sample: 65536}
-        file_bytes: {description: "The size of the file in bytes, null in check mode.", type: int, sample: 1048576}
-        sha256:
-          description: "The SHA-256 of the file in hexadecimal digits, null in check mode."
-          type: str
-          sample: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-        verified:
-          description:
-            - Whether the copy was compared with the volume while the session was open, where it was written or
-              everywhere, as O(virtinfra.manager.backup_point#module:verify) says.
-          type: bool
-          sample: true
-        bytes_verified:
-          description: The bytes of the volume that were read again for the verification.
-          type: int
-          sample: 1048576
-        encrypted:
-          description:
-            - Whether the service encrypts the volume, null if its record does not say it.
-            - The copy is in plain text, so protect the repository.
-          type: bool
-          sample: false
-    left_out:
-      description: The volumes of the VM that the point does not have on purpose.
-      type: list
-      elements: dict
-      contains:
-        volume_uuid: {description: The uuid of the volume., type: str, sample: a0000007000040008000000000000002}
-        name: {description: "Its name, null if its record has none.", type: str, sample: scratch-1}
-        reason:
-          description: "Why it is left out: it is excluded, shareable, not ready, or of a type that sessions lack."
-          type: str
-          sample: it is shareable
+  sample: >-
+    {vm_uuid: a0000004000040008000000000000001, vm_name: vm-1, point: 20261127T021500Z, created: '2026-11-27T02:15:00Z',
+     mode: incremental, file_bytes: 1048576,
+     volumes:
+       [{device_id: 0, size: 10737418240, mode: incremental, reason: the bitmap of the export, base: 20261126T021500Z,
+         checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576, bytes_written: 983040,
+         bytes_zeroed: 65536, file_bytes: 1048576,
+         sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
+         bytes_verified: 1048576, encrypted: false}], left_out: [{name: scratch-1, reason: it is shareable}]}
 problems:
   description:
     - What a person should look at. It is also shown as warnings.

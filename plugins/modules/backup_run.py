@@ -96,19 +96,15 @@ taken:
   elements: str
   sample: [a0000004000040008000000000000001]
 others:
-  description: The other runs that have some of the VMs.
+  description:
+    - The other runs that have some of the VMs.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
   returned: success
   type: list
   elements: dict
-  contains:
-    run: {description: The uuid of the run., type: str, sample: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d}
-    owner: {description: What it says about itself., type: dict, sample: {host: controller-1}}
-    vm_uuids:
-      description: The uuids of all VMs that it has.
-      type: list
-      elements: str
-      sample: [a0000004000040008000000000000001]
-    silent_seconds: {description: How long ago it has taken them for the last time., type: int, sample: 12}
+  sample:
+    [{run: 5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d, owner: {host: controller-1},
+      vm_uuids: [a0000004000040008000000000000001], silent_seconds: 12}]
 jobs:
   description:
     - The folder for the files of async jobs of the run, for the variable C(ansible_async_dir) of its tasks. Only the
@@ -117,26 +113,17 @@ jobs:
   type: str
   sample: /srv/backups/.runs/5f0c3a52-7d3e-4c1b-9a58-0e5a3f1b2c4d.jobs
 running:
-  description: The tasks that copy or restore volumes of the VMs now.
+  description:
+    - The tasks that copy or restore volumes of the VMs now.
+    - R(Fields of results, ansible_collections.virtinfra.manager.docsite.guide_records) describes the fields.
+      C(bytes_done), C(bytes_total) and C(bytes_per_second) are in bytes.
   returned: success
   type: list
   elements: dict
-  contains:
-    vm_uuid: {description: The uuid of the VM., type: str, sample: a0000004000040008000000000000001}
-    point: {description: The point., type: str, sample: 20261127T021500Z}
-    volume_uuid: {description: The volume that is read or written., type: str, sample: a0000007000040008000000000000001}
-    step:
-      description: "What is done: V(full), V(incremental), V(compared), V(restore),
-        V(check) of the files before a restore, or V(verify)."
-      type: str
-      sample: incremental
-    bytes_done: {description: How many bytes of the step are done., type: int, sample: 524288}
-    bytes_total: {description: How many bytes the step has., type: int, sample: 1048576}
-    bytes_per_second: {description: How many bytes were done in a second., type: int, sample: 524288}
-    seconds_left: {description: "How many seconds are left, null if it has just begun.", type: int, sample: 1}
-    host: {description: The name of the data mover., type: str, sample: mover-1}
-    process: {description: The process id., type: int, sample: 4711}
-    updated: {description: When the task wrote this., type: str, sample: "2026-11-27T02:15:01Z"}
+  sample:
+    [{vm_uuid: a0000004000040008000000000000001, point: 20261127T021500Z,
+      volume_uuid: a0000007000040008000000000000001, step: incremental, bytes_done: 524288, bytes_total: 1048576,
+      bytes_per_second: 524288, seconds_left: 1, host: mover-1, process: 4711, updated: '2026-11-27T02:15:01Z'}]
 results:
   description:
     - The results of the tasks of M(virtinfra.manager.backup_point) with this O(run) that have ended, each with the

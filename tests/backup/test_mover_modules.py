@@ -31,6 +31,7 @@ from support.collection import COMMON_MEMBERS, ROOT, module, shape_differences
 from support.kvm_host import MIB, run_command, wait_until
 from support.playbook_runner import PlaybookRunner, Run
 from support.repositories import make_repository
+from support.return_docs import load_returns
 
 # What runs with the Python of a data mover: its modules, and the rooms that they import.
 MOVER_CODE = [
@@ -80,7 +81,7 @@ class Mover:
 
 def check_result(name: str, result: Mapping[str, Any]) -> None:
     """Fail if a result is not as documented."""
-    returns = module(name).returns
+    returns = load_returns(name)
     own = {member: value for member, value in result.items() if member not in COMMON_MEMBERS | {"ansible_facts"}}
     assert own.keys() == returns.keys()
     for member, value in own.items():

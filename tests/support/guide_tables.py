@@ -33,7 +33,7 @@ from simulator.switches.parsing import Option, list_options
 from support.collection import ROOT
 from support.kind_docs import list_attachment_cells, list_kind_cells, list_property_cells
 from support.query_fields import describe_fields
-from support.return_docs import contains, describe_job
+from support.return_docs import contains, describe_job, describe_mover_record
 
 GUIDES = ROOT / "docs" / "docsite" / "rst"
 BEGIN = ".. The session format writes this table: {}.\n\n"
@@ -209,6 +209,13 @@ RECORDS: dict[str, Callable[[], Mapping[str, Any]]] = {
         )
     },
     "job": describe_job,
+    **{
+        record: partial(describe_mover_record, record)
+        for record in (
+            *("Point", "PointState", "VolumeCopy", "LeftOutVolume", "Proof", "Checkpoint", "Leftover"),
+            *("RunningTask", "BackupRun", "RepositorySpace", "RestoredVolume"),
+        )
+    },
 }
 """The records whose fields the guide "Fields of results" describes."""
 
@@ -243,7 +250,7 @@ def build_arguments() -> str:
     return _format_table(("Argument", "Default", "Meaning"), rows)
 
 
-def build_options(title: str, group: type[Any]) -> str:
+def build_options(title: str, group: type[switches.Seed | switches.Switches]) -> str:
     """Return the table of a group of options of the simulator. Some differ in the mode that follows the document."""
     found = list_options(group)
     has_literal = any(option.info.literal is not None for option in found)

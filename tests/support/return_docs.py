@@ -1,4 +1,4 @@
-"""Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names.
+"""Documents the records that modules return: the fields of docs/openapi.yaml, with Ansible's names, and of data movers.
 
 The session ``format`` writes a sample of each record into the modules, and the descriptions of the fields into the
 guide "Fields of results", because the pages of modules would have hundreds of lines with them. A server may omit
@@ -157,6 +157,16 @@ def contains(schema: str) -> Fields:
     return {**inherited, **own}
 
 
+@cache
+def describe_mover_record(record: str) -> Fields:
+    """Return the fields of a record that modules of data movers return, which point_fields.yml describes."""
+    text = (ROOT / "tests" / "support" / "point_fields.yml").read_text(encoding="utf-8")
+    return {
+        name: {**field, "contains": describe_mover_record(field["contains"])} if "contains" in field else field
+        for name, field in yaml.safe_load(text)[record].items()
+    }
+
+
 def _field(entry: Mapping[str, Any]) -> Field:
     resolved = resolve(entry)
     types = resolved["type"] if isinstance(resolved["type"], list) else [resolved["type"]]
@@ -248,7 +258,7 @@ def documented_records() -> dict[str, dict[str, Fields]]:
         if "include_tags" in load_spec(name).all_options:
             path = next(iter(paths))
             paths[path] = {**paths[path], "tags": {**TAGS, "returned": "when O(include_tags) is true"}}
-    return {
+    documented = {
         name: {
             **{
                 path: fields if "." in path else _with_names(name, fields)
@@ -257,6 +267,25 @@ def documented_records() -> dict[str, dict[str, Fields]]:
             **({"job": describe_job()} if name in JOBS else {}),
         }
         for name in sorted({*records, *JOBS})
+    }
+    return {**documented, **_list_mover_records()}
+
+
+def _list_mover_records() -> dict[str, dict[str, Fields]]:
+    """Return the fields of the records in the results of each module of data movers."""
+    point = describe_mover_record("Point")
+    return {
+        "backup_point": {"point": point},
+        "backup_point_info": {
+            "points": {**point, **describe_mover_record("PointState")},
+            "checkpoints": describe_mover_record("Checkpoint"),
+            "leftovers": describe_mover_record("Leftover"),
+            "running": describe_mover_record("RunningTask"),
+            "runs": describe_mover_record("BackupRun"),
+            "space": describe_mover_record("RepositorySpace"),
+        },
+        "backup_restore": {"point": point, "volumes": describe_mover_record("RestoredVolume")},
+        "backup_run": {"others": describe_mover_record("BackupRun"), "running": describe_mover_record("RunningTask")},
     }
 
 
