@@ -250,7 +250,7 @@ def build_arguments() -> str:
     return _format_table(("Argument", "Default", "Meaning"), rows)
 
 
-def build_options(title: str, group: type[switches.Seed | switches.Switches]) -> str:
+def build_options(title: str, group: Callable[[], Any]) -> str:
     """Return the table of a group of options of the simulator. Some differ in the mode that follows the document."""
     found = list_options(group)
     has_literal = any(option.info.literal is not None for option in found)

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import functools
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple, get_type_hints
 
 from ..registry import OPERATIONS
@@ -25,8 +26,8 @@ class Option(NamedTuple):
 
 
 @functools.cache
-def list_options(options: type[Seed] | type[Switches]) -> tuple[Option, ...]:
-    """Return the options of a class."""
+def list_options(options: Callable[[], Any]) -> tuple[Option, ...]:
+    """Return the options of a class: the seed, all switches, or a group of them."""
     defaults, hints = dataclasses.asdict(options()), get_type_hints(options, include_extras=True)
     return tuple(Option(name, defaults[name], hints[name].__metadata__[0]) for name in defaults)
 
