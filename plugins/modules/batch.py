@@ -27,6 +27,7 @@ options:
     description:
       - Options of the module that all objects have, unless an object replaces them. Values of secret options, such as
         C(password) and C(url), are masked in all output, also those of O(objects).
+      - A name of another object, such as that of a cluster, is looked up once for all objects of the task.
     type: dict
   objects:
     description:

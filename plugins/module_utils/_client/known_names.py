@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -46,12 +45,16 @@ class KnownNames:
         """Count a lookup of names of a type, and return how many there were before; 0 if none are remembered."""
         return self._store.count_lookup(resource_type.name)
 
-    def note_seen(self, key: tuple[str, ...]) -> None:
-        """Note that the service has just shown whose name it is. ``key`` has the type, the name and the uuid.
+    def renew_list(self, resource_type: ResourceType, look_up: Callable[[], Uuids]) -> Uuids | None:
+        """Return the uuids of all objects of a type by their names, as they were just now; None without their list."""
+        return self._store.renew_list(resource_type.name, self._clock.monotonic() - FRESH_SECONDS, look_up)
+
+    def note_seen(self, *keys: tuple[str, ...]) -> None:
+        """Note that the service has just shown whose names these are. A key has the type, the name and the uuid.
 
         All objects of a task share what was seen.
         """
-        self._store.seen[key] = self._clock.monotonic()
+        self._store.seen.update(dict.fromkeys(keys, self._clock.monotonic()))
 
     def rely_on(self, key: tuple[str, ...], is_current: Callable[[], bool]) -> None:
         """Note that the task uses a uuid, which is ``seen`` by the same key, and what checks it."""
@@ -69,11 +72,17 @@ class KnownNames:
     def _is_current(self, check: _Check) -> bool:
         """Return whether a name is still that of its object, as the task has seen just now or sees when it asks."""
         began = self._clock.monotonic()
-        if began - self._store.seen.get(check.key, -math.inf) < FRESH_SECONDS:
+        if self._was_seen(check.key, began):
             return True
-        if is_current := check.is_current():
+        is_current = check.is_current()
+        if is_current and not self._was_seen(check.key, began):
             self._store.seen[check.key] = began
         return is_current
+
+    def _was_seen(self, key: tuple[str, ...], now: float) -> bool:
+        """Return whether it was seen just now, or ever for a lasting name, that a name is that of its object."""
+        seen = self._store.seen.get(key)
+        return seen is not None and (now - seen < FRESH_SECONDS or key[:2] in self._store.lasting)
 
     def forget(self) -> None:
         """Forget all names, so that the task can begin again."""

@@ -27,7 +27,6 @@ from .._api.records import (
     is_same_value,
 )
 from .client import Client, Reads
-from .known_names import FRESH_SECONDS
 
 PAGE_SIZE = 1000
 
@@ -36,6 +35,9 @@ MAX_LIST_ATTEMPTS = 5
 
 # The maximum number of requests for one list: 20 million records in pages of 1000. A larger total counts as an error.
 MAX_PAGES = 20_000
+
+# For how many seconds the threads of a batch use a list of objects that are few and seldom change, such as templates.
+SHORT_LIST_SECONDS = 10.0
 
 # After how many seconds a line of progress is shown, each time.
 PROGRESS_INTERVAL = 5.0
@@ -401,9 +403,9 @@ def get_by_uuid(client: Client, name: str, uuid: str, max_age: float = 0.0) -> l
 def find_in_short_list(client: Client, name: str, uuid: str) -> list[Record]:
     """Return a list with the record of this uuid, or an empty list, of objects that are few and seldom change.
 
-    The threads of a batch read all of them once in FRESH_SECONDS.
+    The threads of a batch read all of them once in SHORT_LIST_SECONDS.
     """
-    records = _choose_reads(client).find_in_short_list(client, name, uuid, FRESH_SECONDS)
+    records = _choose_reads(client).find_in_short_list(client, name, uuid, SHORT_LIST_SECONDS)
     return [record for record in records if record.get("uuid") == uuid]
 
 

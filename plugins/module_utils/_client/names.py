@@ -187,6 +187,8 @@ def _list_uuids(client: Client, resource_type: ResourceType, max_pages: int) -> 
     for key, record in zip(keys, named, strict=True):
         if counts[key] == 1:
             groups.setdefault(key[0], {})[key[1]] = str(record["uuid"])
+    if not owner:
+        client.names.note_seen(*((resource_type.name, *pair) for pair in groups.get("", {}).items()))
     return {uuid: json.dumps(names) for uuid, names in groups.items()} if owner else groups.get("", {})
 
 
@@ -215,6 +217,9 @@ def _index_names(client: Client, resource_type: ResourceType, owner: Record) -> 
 
 def _is_current(client: Client, resource_type: ResourceType, name: str, owner: Record, uuid: str) -> bool:
     """Return whether the object with this uuid still has the name, and no other object has it."""
+    uuids = client.names.renew_list(resource_type, lambda: _list_uuids(client, resource_type, max_pages=1))
+    if uuids and name in uuids:
+        return uuids[name] == uuid
     try:
         return find_uuid(client, resource_type, name, owner) == uuid
     except (NotFound, AmbiguousMatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -33,11 +33,19 @@ class NameStore(Protocol):
 
     # When this process has last seen that a name is that of its object, by type, name and uuid.
     seen: dict[tuple[str, ...], float]
+    # The types and names that are not looked up again after they were seen.
+    lasting: Container[tuple[str, ...]]
 
     def find(self, resource_type: str, key: tuple[str, ...], look_up: Callable[[], Uuids]) -> tuple[Uuids, bool]:
         """Return the uuids that are stored for a key, or else those of ``look_up``, and whether they were stored.
 
         Of several clients that need them at the same time, one looks them up. Raise the error of ``look_up``.
+        """
+
+    def renew_list(self, resource_type: str, since: float, look_up: Callable[[], Uuids]) -> Uuids | None:
+        """Return the uuids of all objects of a type by their names, None if the store has no list of them.
+
+        A list that was read before ``since``, in seconds of `time.monotonic`, is read again.
         """
 
     def count_lookup(self, resource_type: str) -> int:
@@ -55,6 +63,8 @@ class NameStore(Protocol):
 
 class TaskNames:
     """Remembers the names that one task has looked up, for all threads of the task."""
+
+    lasting: Container[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -77,6 +87,9 @@ class TaskNames:
             except BaseException as error:
                 future.set_exception(error)
         return future.result(), False
+
+    def renew_list(self, dummy_type: str, dummy_since: float, dummy_look_up: Callable[[], Uuids]) -> None:
+        """Return None: a task for one object uses few names, and looks up each of them again."""
 
     def count_lookup(self, resource_type: str) -> int:
         """Count a lookup of names of a type, and return how many the task has counted before."""

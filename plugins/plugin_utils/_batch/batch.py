@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,11 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
 from ...module_utils._api.operations import get_operation
+from ...module_utils._api.references import list_names
+from ...module_utils._api.resource_types import REFERS_TO
 from ...module_utils._client.client import Hooks
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
+from ...module_utils._client.joined_names import JoinedStore
 from ...module_utils._client.joined_reads import JoinedReads, Turnout
 from ...module_utils._client.joined_waits import JobPoller, JoinedWaits
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
@@ -155,7 +158,8 @@ def run_objects(
     items = _build_items(context, name, spec, complete)
     for number, new_job_uuid in (job_uuids or {}).items():
         items[number].new_job_uuid = new_job_uuid
-    batch = Batch(context, items, shows_diff, may_begin, meanwhile)
+    names = frozenset(_list_common_names(spec, items, common))
+    batch = Batch(context, items, names, shows_diff, may_begin, meanwhile)
     try:
         batch.run()
     except BaseException as stop:
@@ -274,6 +278,17 @@ def _build_items(
     return items
 
 
+def _list_common_names(
+    spec: ModuleSpec, items: Sequence[BatchItem], common: Mapping[str, Any]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the types and names of the references that objects do not give themselves."""
+    types = {option: REFERS_TO[name] for option, name in spec.references.items() if name in REFERS_TO}
+    for item in items:
+        for option in types.keys() & common.keys() - item.given.keys():
+            for name in list_names(item.task.params.get(option)) if item.task else ():
+                yield types[option].name, name
+
+
 def _require_other_target(spec: ModuleSpec, task: Task, number: int, targets: dict[Any, int]) -> None:
     """Raise InvalidOptions if an earlier object has the same target: they would run at the same time.
 
@@ -340,6 +355,7 @@ def _end_sentence(text: str) -> str:
 class Batch:
     """Runs the objects: as many at the same time as the option ``concurrency`` says.
 
+    ``common_names`` are the types and names of objects that all objects refer to; the batch looks up each once.
     Unless the task shows differences, the results have none: they would be two thirds of what Ansible copies and visits
     several times.
     """
@@ -348,6 +364,7 @@ class Batch:
         self,
         context: ModuleContext,
         items: list[BatchItem],
+        common_names: Container[tuple[str, ...]],
         shows_diff: bool,
         may_begin: Callable[[], bool],
         meanwhile: Callable[[], None],
@@ -369,7 +386,7 @@ class Batch:
             on_progress=None,
             before_send=self._stop.check,
             connections=hooks.connections or AdapterPool(),
-            new_store=lru_cache(maxsize=None)(hooks.new_store),
+            new_store=lru_cache(maxsize=None)(partial(JoinedStore, hooks.new_store, common_names)),
             waits=JoinedWaits(self._poller, self._turnout),
             reads=JoinedReads(self._turnout),
         )

@@ -11,7 +11,7 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -37,6 +37,8 @@ def _locate_suspension() -> Path:
 
 class FileNames:
     """Remembers uuids by the names of objects in files, for all processes of this run."""
+
+    lasting: Container[tuple[str, ...]] = ()
 
     def __init__(self, connection: ConnectionOptions) -> None:
         self._service = connection.origin, connection.path_prefix
@@ -74,6 +76,9 @@ class FileNames:
                     raise
                 return stored["uuids"], False
         return look_up(), False
+
+    def renew_list(self, dummy_type: str, dummy_since: float, dummy_look_up: Callable[[], Uuids]) -> None:
+        """Return None: a task for one object uses few names, and looks up each of them again."""
 
     def count_lookup(self, resource_type: str) -> int:
         """Count a lookup of names of a type, and return how many the run has counted since the last change.

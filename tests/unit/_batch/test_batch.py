@@ -115,9 +115,7 @@ def test_user_tags_of_the_task_do_not_replace_those_of_objects(sim: Simulator) -
     assert sim.records("usertag") == before
 
 
-def test_names_and_polls_are_shared(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    # On a busy machine, calls follow so late that each checks again whose name it is.
-    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 60.0)
+def test_names_and_polls_are_shared(sim: Simulator) -> None:
     sim.reset(latency=0.5, latency_spread=0.2)
     ran = run_batch(sim, new_hosts(60), concurrency=60)
     assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
@@ -129,13 +127,58 @@ def test_names_and_polls_are_shared(sim: Simulator, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_common_name_is_checked_once_for_all_objects(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The names of a run are in a file, from which the objects remember what another one has looked up."""
-    # On a busy machine, calls follow so late that each checks again whose name it is.
-    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 60.0)
+    """So is one that an earlier task has looked up, however long ago; the objects refer to the same cluster."""
+    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 0.0)
     store = FileStore(ConnectionOptions(sim.url, session_id=sim.session))
-    ran = run_batch(sim, new_hosts(60), concurrency=20, store=store)
+    for first in (0, 60):
+        ran = run_batch(sim, new_hosts(120)[first : first + 60], concurrency=20, store=store)
+        assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
+        assert count_operations(sim)["QueryCluster"] == 1
+        sim.clear_log()
+
+
+def test_a_name_of_an_object_is_checked_before_each_call(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user gives the name host-9 to another host after the batch has read the list of all."""
+    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 0.0)
+    sim.reset(hosts=10)
+    objects = [{"host": f"host-{number}", "interfaces": ["eth1"]} for number in range(1, 10)]
+    renamed: list[str] = []
+
+    def rename_after_calls() -> None:
+        # The third name is looked up in the list of all hosts.
+        if not renamed and sum(entry["method"] == "POST" for entry in sim.log()) == 4:
+            renamed.append("host-9")
+            sim.change("host", seeded_uuid("host", 9), name="host-old")
+            sim.change("host", seeded_uuid("host", 10), name="host-9")
+
+    ran = run_batch(
+        sim,
+        objects,
+        module="host_nic_service",
+        common={"service_types": ["BackupNetwork"]},
+        concurrency=1,
+        before_send=rename_after_calls,
+    )
+    assert ran.result["counts"]["changed"] == 9, ran.result["msg"]
+    sent = str([entry["body"] for entry in sim.log() if entry["method"] == "POST"])
+    of_host_9, of_host_10 = (seeded_uuid("hostnic", 4 * (number - 1) + 2) for number in (9, 10))
+    assert (of_host_9 in sent, of_host_10 in sent) == (False, True)
+
+
+def test_names_of_many_objects_cost_a_constant(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of the hosts is read again when it is a second old, for all names in it."""
+    # On a busy machine, a batch takes several seconds.
+    monkeypatch.setattr(_known_names, "FRESH_SECONDS", 60.0)
+    sim.reset(hosts=60)
+    store = FileStore(ConnectionOptions(sim.url, session_id=sim.session))
+    objects = [{"host": f"host-{number}", "interfaces": ["eth1"]} for number in range(1, 61)]
+    common = {"service_types": ["BackupNetwork"]}
+    ran = run_batch(sim, objects, module="host_nic_service", common=common, concurrency=20, store=store)
     assert ran.result["counts"]["changed"] == 60, ran.result["msg"]
-    assert count_operations(sim)["QueryCluster"] == 1
+    counts = count_operations(sim)
+    # Two names are looked up alone, and then a list.
+    assert counts["QueryHost"] == 3
+    assert counts["QueryHostNetworkInterface"] <= 2 + 1
 
 
 @pytest.mark.parametrize("lacks_templates", [False, True])
@@ -143,7 +186,7 @@ def test_templates_are_read_once_for_all_vms(
     sim: Simulator, monkeypatch: pytest.MonkeyPatch, lacks_templates: bool
 ) -> None:
     """They are few and seldom change, and nothing else shows that a VM is a template."""
-    monkeypatch.setattr(_lists, "FRESH_SECONDS", 60.0)
+    monkeypatch.setattr(_lists, "SHORT_LIST_SECONDS", 60.0)
     sim.reset(vms=60, templates=1)
     if lacks_templates:
         sim.fault("status", "QueryTemplatedVmInstance", status=404, count=None)
