@@ -14,7 +14,7 @@ class ModuleDocFragment:
 options:
   kind:
     description:
-      - The kind of object, or of an attachment of two objects.
+      - The kind of object, of an attachment of two objects, or of a setting of a VM.
       - V(tag) is a tag pattern. The user tags of an object of any kind are those of O(tags).
     type: str
     required: true
@@ -49,6 +49,8 @@ options:
       - storage_attachment
       - tag
       - vip
+      - vm_boot_order
+      - vm_ha
       - volume
       - volume_attachment
       - zone
@@ -59,7 +61,8 @@ options:
     aliases: [affinity_group_uuid]
   vm:
     description:
-      - The VM, by name or uuid, for O(kind) V(affinity_group_member), V(iso_attachment) and V(volume_attachment).
+      - The VM, by name or uuid, for O(kind) V(affinity_group_member), V(iso_attachment), V(volume_attachment),
+        V(vm_boot_order) and V(vm_ha).
     type: str
     aliases: [vm_instance_uuid]
   eip:

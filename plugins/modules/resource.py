@@ -9,7 +9,7 @@ version_added: 1.0.0
 author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Creates, changes, enables, disables and removes images, offerings, networks, groups, accounts, schedules and other
-    objects, and attaches two objects to each other.
+    objects, attaches two objects to each other, and sets the HA level and the boot order of a VM.
   - "Create an offering for data volumes - C(virtinfra.manager.resource: {kind: disk_offering, name: data-100,
     properties: {disk_size: 100G}})"
   - The guide R(Kinds of objects, ansible_collections.virtinfra.manager.docsite.guide_kinds) has the properties of each
@@ -41,9 +41,11 @@ attributes:
 options:
   state:
     description:
-      - V(present) creates the object if it does not exist, and changes it if it differs. It attaches two objects.
+      - V(present) creates the object if it does not exist, and changes it if it differs. It attaches two objects, and
+        sets the value of a setting.
       - V(enabled) and V(disabled) also change the state of the object. Not all kinds have these states.
-      - V(absent) removes the object, or detaches the two objects. If others are lost, or use it, O(force) is required.
+      - V(absent) removes the object, detaches the two objects, or leaves the default of a setting. If others are lost,
+        or use the object, O(force) is required.
     type: str
     choices: [present, absent, enabled, disabled]
     default: present
@@ -112,6 +114,13 @@ EXAMPLES = r"""
     volume: data-of-vm-1
     vm: vm-2
 
+- name: Start a VM again when its host fails
+  virtinfra.manager.resource:
+    kind: vm_ha
+    vm: vm-1
+    properties:
+      level: NeverStop
+
 - name: Remove a network and all that belongs to it
   virtinfra.manager.resource:
     kind: l3_network
@@ -124,7 +133,7 @@ RETURN = r"""
 resource:
   description:
     - The object; null when it is absent. In check mode and with O(wait=false), the predicted one. Of an attachment, the
-      uuids of its objects.
+      uuids of its objects. Of a setting, the uuid of its object, and its value.
     - It has the fields of its kind, in snake case.
   returned: success
   type: dict

@@ -31,7 +31,7 @@ from simulator.switches.command_line import ARGUMENTS
 from simulator.switches.faults import FAULTS
 from simulator.switches.parsing import Option, list_options
 from support.collection import ROOT
-from support.kind_docs import list_attachment_cells, list_kind_cells, list_property_cells
+from support.kind_docs import list_attachment_cells, list_kind_cells, list_property_cells, list_setting_cells
 from support.query_fields import describe_fields
 from support.return_docs import contains, describe_job, describe_mover_record
 
@@ -306,6 +306,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "kinds": partial(_build_kinds, ("Kind", "Belongs to", "States", "A removal affects"), list_kind_cells),
     "properties of kinds": partial(_build_kinds, ("Kind", "Property", "Type", "Remarks"), list_property_cells),
     "attachments": partial(_build_kinds, ("Kind", "Objects", "Operations", "Remarks"), list_attachment_cells),
+    "settings": partial(_build_kinds, ("Kind", "Object", "Property", "Without it"), list_setting_cells),
     "operations and versions": build_operations,
 }
 

@@ -17,12 +17,13 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import (
     ATTACHMENTS,
     KINDS,
+    SETTINGS,
     Kind,
     Parts,
+    Setting,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import (
     list_kinds,
-    list_operations,
     list_states,
     map_ends,
 )
@@ -72,7 +73,7 @@ def format_fragment() -> str:
 def _format_kinds() -> Iterator[str]:
     yield "  kind:"
     yield "    description:"
-    yield "      - The kind of object, or of an attachment of two objects."
+    yield "      - The kind of object, of an attachment of two objects, or of a setting of a VM."
     yield "      - V(tag) is a tag pattern. The user tags of an object of any kind are those of O(tags)."
     yield "    type: str"
     yield "    required: true"
@@ -82,7 +83,7 @@ def _format_kinds() -> Iterator[str]:
 
 def _format_ends() -> Iterator[str]:
     for end, parameter in map_ends().items():
-        kinds = [row.name for row in ATTACHMENTS if end in row.ends]
+        kinds = [row.name for row in (*ATTACHMENTS, *SETTINGS) if end in row.ends]
         used = " and ".join(filter(None, [", ".join(f"V({name})" for name in kinds[:-1]), f"V({kinds[-1]})"]))
         how = "by uuid" if end == "nic" else "by name or uuid"
         yield f"  {end}:"
@@ -106,11 +107,13 @@ def list_kind_cells() -> Iterator[tuple[str, ...]]:
         yield f"{kind.name}{_name_server(kind)}", "account" if parent == "identity" else parent, states, uses
 
 
-def _name_server(kind: Kind) -> str:
+def _name_server(row: Kind | Setting) -> str:
     """Return the only server that has all operations of a kind, in parentheses, empty if both have them."""
     servers = {fact.name: fact.servers for fact in read_facts()}
-    names = [name for name in (kind.query, *list_operations(kind)) if name not in OPERATIONS]
-    return " (ZSvirt)" if any(servers[name] == "z" for name in names if name in kind.create.values()) else ""
+    names = [
+        name for name in (row.create.values() if isinstance(row, Kind) else [row.change]) if name not in OPERATIONS
+    ]
+    return " (ZSvirt)" if any(servers[name] == "z" for name in names) else ""
 
 
 def list_property_cells() -> Iterator[tuple[str, ...]]:
@@ -159,6 +162,15 @@ def list_attachment_cells() -> Iterator[tuple[str, ...]]:
         ends = " and ".join(f"``{end}``" for end in row.ends)
         single = "The first can have one at a time." if row.is_exclusive else "--"
         yield row.name, ends, f"{row.attach}, {row.detach}", single
+
+
+def list_setting_cells() -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the table of settings: the kind, its option, its property, and what remains without it."""
+    for row in SETTINGS:
+        ends = " and ".join(f"``{end}``" for end in row.ends)
+        (value,) = list_properties(row).values()
+        default = ", ".join(f"``{item}``" for item in row.default or ()) or "none"
+        yield f"{row.name}{_name_server(row)}", ends, f"``{value.name}``: {_describe_type(value)}", default
 
 
 def main() -> None:

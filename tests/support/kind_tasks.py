@@ -133,6 +133,14 @@ KIND_TASKS: dict[str, KindTasks] = {
         refused={"type": "simple"},
     ),
     "vip": KindTasks(VIP, {"properties": {"description": "of the web"}}, refused={"required_ip": "10.101.9.9"}),
+    "vm_boot_order": KindTasks(
+        {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": ["CdRom", "HardDisk"]}},
+        {"properties": {"boot_order": ["HardDisk", "CdRom"]}},
+    ),
+    "vm_ha": KindTasks(
+        {"kind": "vm_ha", "vm": "vm-1", "properties": {"level": "NeverStop"}},
+        {"properties": {"level": "OnHostFailure"}},
+    ),
     "volume": KindTasks(VOLUME, {"properties": {"disk_size": "20G"}}, refused={"primary_storage": "ps-2"}),
     "volume_attachment": KindTasks({"kind": "volume_attachment", "volume": "data-1", "vm": "vm-1"}, before=(VOLUME,)),
     "zone": KindTasks(

@@ -20,7 +20,7 @@ from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
 from .._resources.kind_properties import Property, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
-from .._resources.kind_rows import Attachment, Kind, Parts, Row
+from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .spec import ModuleSpec
@@ -32,7 +32,7 @@ _OF_OBJECTS = ("uuid", "name", PARENT, "properties", "tags", "resourceUuid", "ta
 
 
 def kind_module(options: Options, **rules: Any) -> ModuleSpec:
-    """Return the module that changes an object, or an attachment of two objects, of the kind that an option names."""
+    """Return the module that changes an object, an attachment of two, or a setting: an option names the kind."""
     ends = {end: reference(parameter) for end, parameter in map_ends().items()}
     own: Options = {
         "kind": {"type": "str", "required": True, "choices": list_kinds()},
@@ -84,14 +84,25 @@ def _prepare(given: Record, check_mode: bool) -> tuple[Row, Record]:
     if isinstance(row, Attachment):
         _check_ends(row, {**desired, **({"properties": properties} if properties else {})})
         return row, desired
+    if isinstance(row, Setting):
+        _check_ends(row, desired)
+        return row, {**desired, **_read_setting(row, desired["state"], properties, check_mode)}
     _check_options(row, desired)
     if row.parent and PARENT in desired:
         desired[row.parent] = desired.pop(PARENT)
     return row, {**desired, **_read_properties(row, properties, check_mode)}
 
 
-def _check_ends(row: Attachment, desired: Record) -> None:
-    """Raise InvalidOptions unless the options of an attachment are its two objects."""
+def _read_setting(row: Setting, state: str, properties: Mapping[str, Any], check_mode: bool) -> Record:
+    """Return the value of a setting by the API's name. Raise InvalidOptions if there is none to set."""
+    values = _read_properties(row, properties, check_mode)
+    if not (values.get(row.value) or state == ABSENT):
+        raise InvalidOptions(f"kind {row.name} needs properties.{name_property(row.value)}, or state absent")
+    return values
+
+
+def _check_ends(row: Attachment | Setting, desired: Record) -> None:
+    """Raise InvalidOptions unless the options of an attachment or a setting are its objects."""
     if missing := [end for end, parameter in row.ends.items() if parameter not in desired]:
         raise InvalidOptions(f"kind {row.name} needs {' and '.join(missing)}")
     foreign = {**dict(zip(map_ends().values(), map_ends(), strict=True)), **{name: name for name in _OF_OBJECTS}}
@@ -117,7 +128,7 @@ def _refuse_foreign(row: Row, names: list[str]) -> None:
 # Properties
 
 
-def _read_properties(kind: Kind, given: Mapping[str, Any], check_mode: bool) -> Record:
+def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode: bool) -> Record:
     """Return the values of properties by the API's names. Raise InvalidOptions for any that the kind cannot have."""
     known = list_properties(kind)
     aliases = {_format_alias(each): each for each in known.values() if each.is_reference}
@@ -138,15 +149,16 @@ def _format_alias(each: Property) -> str:
     return f"{each.name.removesuffix('s') if plural else each.name}_uuid{'s' if plural else ''}"
 
 
-def _describe_unknown(kind: Kind, name: str, known: Mapping[str, Property]) -> str:
-    if name in ("name", "uuid", "state", "tags") or (kind.parent and name == name_property(kind.parent)):
-        option = name if name in ("name", "uuid", "state", "tags") else "parent"
+def _describe_unknown(kind: Kind | Setting, name: str, known: Mapping[str, Property]) -> str:
+    parent = name_property(kind.parent) if isinstance(kind, Kind) and kind.parent else ""
+    if name in ("name", "uuid", "state", "tags", parent):
+        option = "parent" if name == parent else name
         return f"properties: {name} is no property. Give it as the option {option}"
     hint = suggest_name(name, known) or f" The properties are {', '.join(known) or 'none'}."
     return f"properties: kind {kind.name} has no property {name}.{hint}"
 
 
-def _convert(kind: Kind, found: Property, value: Any) -> Any:
+def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
     """Return the value of a property in the type of its parameter."""
     label = f"properties.{found.name}"
     if found.parts:
@@ -209,7 +221,7 @@ def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
 
 def _selects_predicted_object(row: Row, desired: Record) -> bool:
     """Return whether an object is within, or attached to, one that an earlier task would have created."""
-    selecting = row.ends.values() if isinstance(row, Attachment) else [] if "uuid" in desired else [row.parent]
+    selecting = ([] if "uuid" in desired else [row.parent]) if isinstance(row, Kind) else row.ends.values()
     return any(isinstance(desired.get(name), PredictedReference) for name in selecting)
 
 

@@ -12,7 +12,7 @@ from .._api.operation import Operation, Parameter
 from .._api.operations import OPERATIONS
 from .._api.records import to_snake_case
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
-from .kind_rows import KINDS, Kind, Parts
+from .kind_rows import KINDS, Kind, Parts, Setting
 
 # Parameters that are options of the module, or that follow from its options.
 _OPTIONS = {"uuid", "name", "resourceUuid", "tagUuids", "state", "stateEvent", "deleteMode"}
@@ -76,8 +76,15 @@ def find_operation(name: str) -> Operation:
 
 
 @lru_cache(maxsize=64)
-def list_properties(kind: Kind) -> Mapping[str, Property]:
-    """Return the properties of a kind by their names."""
+def list_properties(row: Kind | Setting) -> Mapping[str, Property]:
+    """Return the properties of a kind by their names. A setting has one, its value."""
+    if isinstance(row, Kind):
+        return _list_properties(row)
+    name = name_property(row.value)
+    return {name: Property(name, find_operation(row.change).parameters[row.value], True, True, True)}
+
+
+def _list_properties(kind: Kind) -> Mapping[str, Property]:
     creations = [find_operation(name).parameters for name in kind.create.values()]
     updates = find_operation(kind.update).parameters if kind.update else {}
     skipped = {*_OPTIONS, kind.parent, *(parts.name for parts in kind.parts)}

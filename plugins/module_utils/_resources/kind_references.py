@@ -1,4 +1,4 @@
-"""The objects to which the properties of kinds and the options of attachments refer, from their rows."""
+"""The objects to which the properties of kinds and the options of attachments and settings refer, from their rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._client.client import Client
 from .._engine.refusals import find_unknown_object
 from .._engine.spec import PlannedCall
 from .kind_properties import find_type, list_properties, name_type
-from .kind_rows import KINDS, Attachment, Row
+from .kind_rows import KINDS, Kind, Row
 
 
 class Reference(NamedTuple):
@@ -25,7 +25,7 @@ class Reference(NamedTuple):
 
 def list_references(row: Row) -> Mapping[str, Reference]:
     """Return the parameters of a kind that refer to objects, and those whose parts may refer to some."""
-    if isinstance(row, Attachment):
+    if not isinstance(row, Kind):
         return {parameter: Reference(end, _find_type_of_end(end, parameter)) for end, parameter in row.ends.items()}
     found = {
         each.parameter.name: Reference(f"properties.{each.name}", each.refers_to)
@@ -43,7 +43,7 @@ def _find_type_of_end(end: str, parameter: str) -> ResourceType | None:
 
 def list_referenced_types(row: Row) -> list[ResourceType]:
     """Return the types of all objects to which parameters of a kind, and members of its parts, refer."""
-    members = [] if isinstance(row, Attachment) else [name for parts in row.parts for name in parts.members]
+    members = [name for parts in row.parts for name in parts.members] if isinstance(row, Kind) else []
     types = [*(reference.type for reference in list_references(row).values()), *map(find_type, members)]
     return [found for found in types if found]
 
@@ -55,7 +55,7 @@ def find_missing_object(row: Row, client: Client, call: PlannedCall, record: Rec
 
 def _list_values(row: Row, call: PlannedCall) -> Iterator[tuple[str, Any, ResourceType]]:
     """Yield the options for parameters of a call that refer to objects of known types, with their values."""
-    renamed = row.parameters if isinstance(row, Attachment) else {}
+    renamed = {} if isinstance(row, Kind) else row.parameters
     references = list_references(row)
     for name, value in call.params.items():
         option, resource_type = references.get(renamed.get(name, name), Reference("", None))

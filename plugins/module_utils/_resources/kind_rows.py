@@ -1,4 +1,4 @@
-"""The kinds of objects of the module ``resource``: a row for each, and for each attachment of two objects.
+"""The kinds of objects of the module ``resource``: a row for each, each attachment of two objects, and each setting.
 
 The operations, their parameters, types and choices are those of the catalogue. A row has what it does not know.
 """
@@ -106,8 +106,29 @@ class Attachment:
     uses: tuple[Use, ...] = ()
 
 
-# The rows of both forms.
-Row: TypeAlias = "Kind | Attachment"
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A value of an object that the record of the object does not show.
+
+    ``ends`` is the option with the object, with the parameter for it. ``read`` is the operation that returns the value
+    as ``member`` of its reply, ``change`` the one that sets it with the parameter ``value``, and ``reset`` the one that
+    leaves ``default``. ``parameters`` maps a parameter of the operations to that of the object, as for an attachment.
+    """
+
+    name: str
+    noun: str
+    read: str
+    change: str
+    reset: str
+    value: str
+    member: str
+    ends: Mapping[str, str]
+    parameters: Mapping[str, str]
+    default: Any = None
+
+
+# The rows of all forms.
+Row: TypeAlias = "Kind | Attachment | Setting"
 
 _VMS_OF_IMAGE = Use("vm", "QueryVmInstance", "imageUuid", BEREFT, "its root volume was made from the image")
 _RULE = {
@@ -537,5 +558,31 @@ ATTACHMENTS = (
         "vmInstanceUuid",
         is_exclusive=True,
         parameters={"uuid": "volumeUuid", "vmUuid": "vmInstanceUuid"},
+    ),
+)
+
+SETTINGS = (
+    Setting(
+        "vm_boot_order",
+        "boot order",
+        "GetVmBootOrder",
+        "SetVmBootOrder",
+        "SetVmBootOrder",
+        "bootOrder",
+        "orders",
+        {"vm": "vmInstanceUuid"},
+        {"uuid": "vmInstanceUuid"},
+        default=["HardDisk"],
+    ),
+    Setting(
+        "vm_ha",
+        "HA level",
+        "GetVmInstanceHaLevel",
+        "SetVmInstanceHaLevel",
+        "DeleteVmInstanceHaLevel",
+        "level",
+        "level",
+        {"vm": "vmInstanceUuid"},
+        {"uuid": "vmInstanceUuid"},
     ),
 )

@@ -16,9 +16,10 @@ from .._engine.spec import Names, PlannedCall, ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
 from .kind_parts import plan_with_parts
-from .kind_properties import find_operation, list_properties
+from .kind_properties import find_operation, list_properties, name_property
 from .kind_references import find_missing_object, list_referenced_types
-from .kind_rows import ATTACHMENTS, KINDS, Attachment, Kind, Row
+from .kind_rows import ATTACHMENTS, KINDS, SETTINGS, Attachment, Kind, Row, Setting
+from .kind_settings import find_setting, plan_setting
 from .kind_uses import build_guard
 
 # The fields of all records that the catalogue's operations return.
@@ -30,29 +31,29 @@ _EVENTS = {"enabled": ("enable", "Enabled"), "disabled": ("disable", "Disabled")
 
 @lru_cache(maxsize=1)
 def _rows_by_name() -> Mapping[str, Row]:
-    rows: list[Row] = [*KINDS, *ATTACHMENTS]
+    rows: list[Row] = [*KINDS, *ATTACHMENTS, *SETTINGS]
     return {row.name: row for row in sorted(rows, key=lambda row: row.name)}
 
 
 def list_kinds() -> list[str]:
-    """Return the names of all kinds and attachments."""
+    """Return the names of all kinds, attachments and settings."""
     return list(_rows_by_name())
 
 
 def get_row(name: str) -> Row:
-    """Return the row of a kind or an attachment."""
+    """Return the row of a kind, an attachment or a setting."""
     return _rows_by_name()[name]
 
 
 def map_ends() -> dict[str, str]:
-    """Return the parameters of the objects of attachments, by the options for them."""
-    return {end: parameter for row in ATTACHMENTS for end, parameter in row.ends.items()}
+    """Return the parameters of the objects of attachments and settings, by the options for them."""
+    return {end: parameter for row in (*ATTACHMENTS, *SETTINGS) for end, parameter in row.ends.items()}
 
 
 def list_states(row: Row) -> list[str]:
     """Return the values that the option ``state`` has for a kind."""
     changes = [*_EVENTS] if isinstance(row, Kind) and row.change_state else []
-    can_be_removed = isinstance(row, Attachment) or row.delete
+    can_be_removed = not isinstance(row, Kind) or row.delete
     return ["present", *changes, *([ABSENT] if can_be_removed else [])]
 
 
@@ -63,6 +64,8 @@ def list_operations(row: Row) -> list[str]:
     """Return the names of the operations that change the objects of a kind."""
     if isinstance(row, Attachment):
         return [row.attach, row.detach]
+    if isinstance(row, Setting):
+        return list(dict.fromkeys((row.change, row.reset)))
     parts = (name for each in row.parts for name in (each.add, each.remove))
     names = (*row.create.values(), row.update, row.delete, row.change_state, *row.change.values(), *parts)
     return list(dict.fromkeys(name for name in names if name))
@@ -70,11 +73,11 @@ def list_operations(row: Row) -> list[str]:
 
 def _choose_operations(row: Row, record: str) -> None:
     """Let the engine find the operations of a kind by their names."""
-    types = list_referenced_types(row)
-    for name in (row.query, *(use.query for use in row.uses), *(found.query for found in types)):
+    reads = [row.read] if isinstance(row, Setting) else [row.query, *(use.query for use in row.uses)]
+    for name in (*reads, *(found.query for found in list_referenced_types(row))):
         operation = find_operation(name)
         if isinstance(operation, CataloguedOperation):
-            is_own = name == row.query and isinstance(row, Kind)
+            is_own = isinstance(row, Kind) and name == row.query
             choose_operation(replace(operation, record=record if is_own else ""))
     for name in list_operations(row):
         operation = find_operation(name)
@@ -87,13 +90,13 @@ def _complete(row: Row, operation: CataloguedOperation, record: str) -> Catalogu
 
     What is created or attached must be known not to exist: a service may create two objects.
     """
-    creates = operation.name in ([row.attach] if isinstance(row, Attachment) else row.create.values())
+    creations = row.create.values() if isinstance(row, Kind) else [row.attach] if isinstance(row, Attachment) else ()
     return replace(
         operation,
         params=tuple(_hide(row, parameter) for parameter in operation.params),
         result=("inventory",),
         record=record if isinstance(row, Kind) else "",
-        effect=Effect(is_idempotent=not creates),
+        effect=Effect(is_idempotent=operation.name not in creations),
     )
 
 
@@ -110,6 +113,8 @@ def build_spec(row: Row, desired: Record) -> ResourceSpec:
     """Return the resource spec of a kind, for these desired values by the API's names for them."""
     record = _describe_records(row)
     _choose_operations(row, record)
+    if isinstance(row, Setting):
+        return _build_setting(row, record, desired)
     return _build_attachment(row, record) if isinstance(row, Attachment) else _build_kind(row, record, desired)
 
 
@@ -119,8 +124,8 @@ def _describe_records(row: Row) -> str:
     if known:
         return known.record
     record = f"{row.name} of the catalogue"
-    if isinstance(row, Attachment):
-        fields: list[str] = list(row.ends.values())
+    if not isinstance(row, Kind):
+        fields: list[str] = [*row.ends.values(), *([row.value] if isinstance(row, Setting) else [])]
     else:
         shown = [each for each in list_properties(row).values() if each.is_shown]
         fields = [str(row.fields.get(each.parameter.name, each.parameter.name)) for each in shown]
@@ -193,6 +198,25 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
         names=Names(row.noun, fields={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters}),
+    )
+
+
+def _build_setting(row: Setting, record: str, desired: Record) -> ResourceSpec:
+    (end,) = row.ends.values()
+    return ResourceSpec(
+        record,
+        row.name,
+        partial(find_setting, row, desired["state"] == ABSENT),
+        create=row.change,
+        update=row.change,
+        delete=row.reset,
+        keys=(end,),
+        find_refusal=partial(find_missing_object, row),
+        plan=partial(plan_setting, row),
+        format_result=lambda found: {row.name: found and {name: found[name] for name in (end, row.value)}},
+        term=row.noun,
+        renamed={end: end, **row.parameters},
+        options={row.value: f"properties.{name_property(row.value)}"},
     )
 
 

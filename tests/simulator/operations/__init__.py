@@ -24,6 +24,7 @@ from . import (
     vm_creation,
     vm_power,
     vm_removal,
+    vm_settings,
     vms,
     volumes,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "vm_creation",
     "vm_power",
     "vm_removal",
+    "vm_settings",
     "vms",
     "volumes",
 ]

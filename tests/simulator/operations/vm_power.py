@@ -11,6 +11,7 @@ from ..registry import Call, Reply, Steps, operation
 from ..state.backup_sessions import lose_checkpoints
 from ..state.store import Record, Store
 from .nics import restore_addresses
+from .vm_settings import find_ha_level
 
 STARTABLE = ("Created", "Stopped", "Crashed")
 STOPPABLE = ("Running", "Paused", "Unknown", "NoState", "Crashed")
@@ -111,7 +112,7 @@ def stop_vm(call: Call) -> Steps:
             return {"inventory": vm}
         _require_state(vm, STOPPABLE, "stop")
         stopped = stop(call, vm)
-    if vm["uuid"] in call.switches.never_stopped_vms and call.get("stopHA") != "true":
+    if find_ha_level(call.switches, vm) == "NeverStop" and call.get("stopHA") != "true":
         call.service.jobs.schedule(call.switches.boot, lambda: _start_again(call.store, vm))
     return {"inventory": stopped}
 

@@ -123,6 +123,16 @@ def test_wrong_property_is_refused(run: ModuleRunner, properties: dict[str, Any]
             {"kind": "volume_attachment", "vm": "vm-1", "volume": "data-1", "name": "x"},
             "name cannot be used with kind volume_attachment",
         ),
+        ({"kind": "vm_ha", "vm": "vm-1"}, "kind vm_ha needs properties.level, or state absent"),
+        ({"kind": "vm_ha", "properties": {"level": "NeverStop"}}, "kind vm_ha needs vm"),
+        (
+            {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": []}},
+            "kind vm_boot_order needs properties.boot_order, or state absent",
+        ),
+        (
+            {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": ["Floppy"]}},
+            "properties.boot_order of kind vm_boot_order must be one of CdRom, HardDisk, Network, not 'Floppy'",
+        ),
         (
             {"kind": "affinity_group", "name": "web", "properties": {"policy": "antihard2"}},
             "properties.policy of kind affinity_group must be one of antiSoft, antiHard, not 'antihard2'",
@@ -250,6 +260,45 @@ def test_check_mode_predicts_what_belongs_to_a_predicted_object(run: ModuleRunne
     assert run("resource", network, check=True, predicted=["zone"]).changed
     image = {"kind": "iso_attachment", "vm": "vm-1", "iso": None}
     assert run("resource", image, check=True, predicted=["zone"]).changed
+
+
+# ------------------------------------------------------------------------------------------------- settings
+
+
+def test_boot_order_is_compared_in_its_order(run: ModuleRunner) -> None:
+    order = {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": ["CdRom", "HardDisk"]}}
+    other = {**order, "properties": {"boot_order": ["HardDisk", "CdRom"]}}
+    assert run.twice("resource", order)["diff"]["before"] == {}
+    assert run.twice("resource", other)["diff"]["before"]["boot_order"] == ["CdRom", "HardDisk"]
+    message = run.refused("resource", {**order, "state": "absent"})
+    assert "boot_order (is ['HardDisk', 'CdRom'], should be ['CdRom', 'HardDisk'])" in message
+    removed = run.twice("resource", {**other, "state": "absent"})
+    assert (removed.calls, removed.sent("SetVmBootOrder")) == (["SetVmBootOrder"], {})
+
+
+def test_default_of_a_setting_is_present_and_absent(run: ModuleRunner) -> None:
+    default = {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": ["HardDisk"]}}
+    assert run.idle("resource", default)["resource"]["boot_order"] == ["HardDisk"]
+    assert run.idle("resource", {**default, "state": "absent"})["resource"] is None
+
+
+def test_ha_level_starts_a_vm_again(run: ModuleRunner, sim: Simulator) -> None:
+    level = {"kind": "vm_ha", "vm": "vm-1", "properties": {"level": "NeverStop"}}
+    vm = run.twice("resource", level)["resource"]["vm_instance_uuid"]
+    assert run("api", {"operation": "StopVmInstance", "params": {"uuid": vm, "stopHA": False}}).changed
+    assert next(each for each in sim.settle()["vm"] if each["uuid"] == vm)["state"] == "Running"
+    refused = run.refused("resource", {**level, "properties": {"level": "OnHostFailure"}, "state": "absent"})
+    assert "the options differ from the existing HA level: level (is 'NeverStop', should be 'OnHostFailure')" in refused
+
+
+def test_setting_of_a_server_that_lacks_it_is_named(run: ModuleRunner, sim: Simulator) -> None:
+    sim.configure(missing_operations=["GetVmInstanceHaLevel", *list_operations(get_row("vm_ha"))])
+    for options in (KIND_TASKS["vm_ha"].creates, {"kind": "vm_ha", "vm": "vm-1", "state": "absent"}):
+        assert "does not offer GetVmInstanceHaLevel" in run.refused("resource", options)
+
+
+def test_check_mode_sets_what_belongs_to_a_predicted_vm(run: ModuleRunner) -> None:
+    assert run("resource", {**KIND_TASKS["vm_ha"].creates, "vm": None}, check=True, predicted=["vm"]).changed
 
 
 # ------------------------------------------------------------------------------------------------- what destroys
