@@ -665,7 +665,7 @@ def make_repository_to_release(folder: Path) -> None:
 @nox.session(name="format", default=False)
 def format_code(session: nox.Session) -> None:
     """Format the Python files, and write what follows from docs/openapi.yaml and the specifications of the roles."""
-    session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22")
+    session.install("ruff>=0.9,<1", "ansible-core>=2.19,<2.22", *RUNTIME)
     for name in WRITERS:
         session.run("python", "-m", f"support.{name}", env=linked_collection())
     for name in ("addresses", "catalogue"):

@@ -214,9 +214,11 @@ def _build_setting(row: Setting, record: str, desired: Record) -> ResourceSpec:
         find_refusal=partial(find_missing_object, row),
         plan=partial(plan_setting, row),
         format_result=lambda found: {row.name: found and {name: found[name] for name in (end, row.value)}},
-        term=row.noun,
-        renamed={end: end, **row.parameters},
-        options={row.value: f"properties.{name_property(row.value)}"},
+        names=Names(
+            row.noun,
+            options={row.value: f"properties.{name_property(row.value)}"},
+            fields={end: end, **row.parameters},
+        ),
     )
 
 
