@@ -1,4 +1,4 @@
-"""A task for each writing operation, and a function that counts from the state how often it was performed."""
+"""A task for each writing operation, with a function that counts how often it was performed, and requests of writes."""
 
 from __future__ import annotations
 
@@ -904,3 +904,249 @@ REMOVALS = (
     ),
     *_CHAINS,
 )
+
+# The chats whose endpoints mention persons, their part of the paths, and the parameter of a person.
+_CHATS = (("FeiShu", "feishu", "userId"), ("WeCom", "we-com", "userId"), ("DingTalk", "ding-talk", "phoneNumber"))
+
+# The request of each write that the API document lacks: parameters, the method and the path below the prefix, and the
+# body. They are written by hand, so that the table of operations is not compared with itself.
+WIRE: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
+    "UnexportNbdVolumes": (
+        {"volumeUuids": ["v"], "vmInstanceUuid": "u"},
+        "POST cbt-task/unexportvolume",
+        {"params": {"volumeUuids": ["v"], "vmInstanceUuid": "u"}},
+    ),
+    "DeleteSNSApplicationEndpoint": ({"uuid": "u"}, "DELETE sns/application-endpoints/u", {}),
+    "ChangeSNSApplicationEndpointState": (
+        {"uuid": "u", "stateEvent": "enable"},
+        "PUT sns/application-endpoints/u/actions",
+        {"changeSNSApplicationEndpointState": {"stateEvent": "enable"}},
+    ),
+    "DeleteSNSApplicationPlatform": ({"uuid": "u"}, "DELETE sns/application-platforms/u", {}),
+    "UpdateSNSApplicationPlatform": (
+        {"uuid": "u", "name": "n"},
+        "PUT sns/application-platforms/u/actions",
+        {"updateSNSApplicationPlatform": {"name": "n"}},
+    ),
+    "ChangeSNSApplicationPlatformState": (
+        {"uuid": "u", "stateEvent": "disable"},
+        "PUT sns/application-platforms/u/actions",
+        {"changeSNSApplicationPlatformState": {"stateEvent": "disable"}},
+    ),
+    "CreateSNSSnmpPlatform": (
+        {"name": "n", "snmpAddress": "192.0.2.1", "snmpPort": 162},
+        "POST sns/application-platforms/snmp",
+        {"params": {"name": "n", "snmpAddress": "192.0.2.1", "snmpPort": 162}},
+    ),
+    "SubscribeSNSTopic": ({"topicUuid": "t", "endpointUuid": "e"}, "POST sns/topics/t/endpoints/e", {"params": {}}),
+    "UnsubscribeSNSTopic": ({"topicUuid": "t", "endpointUuid": "e"}, "DELETE sns/topics/t/endpoints/e", {}),
+    "DestroyVmInstance": (
+        {"uuid": "u", "deleteMode": "Enforcing"},
+        "DELETE vm-instances/u?deleteMode=Enforcing",
+        {"deleteMode": "Enforcing"},
+    ),
+    "StartVmInstance": (
+        {"uuid": "u", "hostUuid": "h"},
+        "PUT vm-instances/u/actions",
+        {"startVmInstance": {"hostUuid": "h"}},
+    ),
+    "StopVmInstance": (
+        {"uuid": "u", "type": "cold", "stopHA": "true"},
+        "PUT vm-instances/u/actions",
+        {"stopVmInstance": {"type": "cold", "stopHA": "true"}},
+    ),
+    "MigrateVm": ({"uuid": "u", "hostUuid": "h"}, "PUT vm-instances/u/actions", {"migrateVm": {"hostUuid": "h"}}),
+    "RebootVmInstance": ({"uuid": "u"}, "PUT vm-instances/u/actions", {"rebootVmInstance": {}}),
+    "PauseVmInstance": ({"uuid": "u"}, "PUT vm-instances/u/actions", {"pauseVmInstance": {}}),
+    "ResumeVmInstance": ({"uuid": "u"}, "PUT vm-instances/u/actions", {"resumeVmInstance": {}}),
+    "ExpungeVmInstance": ({"uuid": "u"}, "PUT vm-instances/u/actions", {"expungeVmInstance": {}}),
+    "RecoverVmInstance": ({"uuid": "u"}, "PUT vm-instances/u/actions", {"recoverVmInstance": {}}),
+    "UpdateVmInstance": (
+        {"uuid": "u", "cpuNum": 2, "memorySize": 2**40},
+        "PUT vm-instances/u/actions",
+        {"updateVmInstance": {"cpuNum": 2, "memorySize": 2**40}},
+    ),
+    "SetNicQos": (
+        {"uuid": "u", "outboundBandwidth": 2**20},
+        "PUT vm-instances/u/actions",
+        {"setNicQos": {"outboundBandwidth": 2**20}},
+    ),
+    "DetachL3NetworkFromVm": ({"uuid": "u"}, "DELETE vm-instances/nics/u", {}),
+    "ReconnectHost": ({"uuid": "u"}, "PUT hosts/u/actions", {"reconnectHost": {}}),
+    "UpdateHost": ({"uuid": "u", "name": "n"}, "PUT hosts/u/actions", {"updateHost": {"name": "n"}}),
+    "UpdateKVMHost": (
+        {"uuid": "u", "username": "root", "password": "p", "sshPort": 2222},
+        "PUT hosts/kvm/u/actions",
+        {"updateKVMHost": {"username": "root", "password": "p", "sshPort": 2222}},
+    ),
+    "UpdateHostIpmi": (
+        {"uuid": "u", "ipmiAddress": "192.0.2.3", "ipmiPort": 623},
+        "PUT hosts/ipmi/u/actions",
+        {"updateHostIpmi": {"ipmiAddress": "192.0.2.3", "ipmiPort": 623}},
+    ),
+    "PowerOnHost": ({"uuid": "u"}, "PUT hosts/power/u/actions", {"powerOnHost": {}}),
+    "ShutdownHost": (
+        {"uuid": "u", "force": True, "method": "IPMI"},
+        "PUT hosts/power/u/actions",
+        {"shutdownHost": {"force": True, "method": "IPMI"}},
+    ),
+    "PowerResetHost": (
+        {"uuid": "u", "method": "AUTO"},
+        "PUT hosts/power/u/actions",
+        {"powerResetHost": {"method": "AUTO"}},
+    ),
+    "DeleteHost": ({"uuid": "u"}, "DELETE hosts/u", {}),
+    "CreateSNSWeComEndpoint": (
+        {"url": "https://chat.example.com/", "atAll": True, "name": "n"},
+        "POST sns/application-endpoints/we-com",
+        {"params": {"url": "https://chat.example.com/", "atAll": True, "atALL": True, "name": "n"}},
+    ),
+    **{
+        f"UpdateSNS{kind}Endpoint": (
+            {"uuid": "u", "url": "https://chat.example.com/"},
+            f"PUT sns/application-endpoints/{path}/u/actions",
+            {f"updateSNS{kind}Endpoint": {"url": "https://chat.example.com/"}},
+        )
+        for kind, path in {
+            "WeCom": "we-com",
+            "FeiShu": "feishu",
+            "DingTalk": "ding-talk",
+            "Http": "http",
+            "MicrosoftTeams": "microsoft-teams",
+        }.items()
+    },
+    "UpdateAtPersonOfAtFeiShuEndpoint": (
+        {"uuid": "u", "endpointUuid": "e", "remark": "r"},
+        "PUT sns/application-endpoints/feishu/at-persons/u/actions",
+        {"updateAtPersonOfAtFeiShuEndpoint": {"endpointUuid": "e", "remark": "r"}},
+    ),
+    **{
+        f"AddSNS{kind}AtPerson": (
+            {key: "p", "endpointUuid": "e"},
+            f"POST sns/application-endpoints/{path}/at-persons",
+            {"params": {key: "p", "endpointUuid": "e"}},
+        )
+        for kind, path, key in _CHATS
+    },
+    **{
+        f"RemoveSNS{kind}AtPerson": (
+            {key: "p", "endpointUuid": "e"},
+            f"DELETE sns/application-endpoints/{path}/e/at-persons/p",
+            {},
+        )
+        for kind, path, key in _CHATS
+    },
+    "LogInByAccount": (
+        {"accountName": "a", "password": "p"},
+        "PUT accounts/login",
+        {"logInByAccount": {"accountName": "a", "password": "p"}},
+    ),
+    "LogOut": ({"sessionUuid": "s"}, "DELETE accounts/sessions/s", {}),
+    "CreateUserTag": (
+        {"resourceType": "HostVO", "resourceUuid": "u", "tag": "t"},
+        "POST user-tags",
+        {"params": {"resourceType": "HostVO", "resourceUuid": "u", "tag": "t"}},
+    ),
+    "DeleteTag": ({"uuid": "u"}, "DELETE tags/u", {}),
+    "CreateTag": (
+        {"name": "n", "value": "v", "type": "simple"},
+        "POST tags",
+        {"params": {"name": "n", "value": "v", "type": "simple"}},
+    ),
+    "AttachTagToResources": (
+        {"tagUuid": "t", "resourceUuids": ["a", "b"]},
+        "POST tags/t/resources",
+        {"params": {"resourceUuids": ["a", "b"]}},
+    ),
+    "DetachTagFromResources": (
+        {"tagUuid": "t", "resourceUuids": ["a", "b"]},
+        "DELETE tags/t/resources?resourceUuids=a&resourceUuids=b",
+        {"resourceUuids": ["a", "b"]},
+    ),
+    "CreateVmInstance": (
+        {
+            "name": "n",
+            "rootDiskSize": 1 << 30,
+            "strategy": "CreateStopped",
+            "dataDiskSizes": [1 << 31],
+            "systemTags": ["a"],
+        },
+        "POST vm-instances",
+        {
+            "params": {"name": "n", "rootDiskSize": 1 << 30, "strategy": "CreateStopped", "dataDiskSizes": [1 << 31]},
+            "systemTags": ["a"],
+        },
+    ),
+    "CloneVmInstance": (
+        {"vmInstanceUuid": "v", "names": ["n"]},
+        "PUT vm-instances/v/actions",
+        {"cloneVmInstance": {"names": ["n"]}},
+    ),
+    "CreateVmInstanceFromTemplatedVmInstance": (
+        {"templatedVmInstanceUuid": "v", "names": ["n"], "cpuNum": 2},
+        "POST vm-instances/v/create-vmInstance-from-templated-vmInstance",
+        {"params": {"names": ["n"], "cpuNum": 2}},
+    ),
+    "CreateDataVolume": (
+        {"name": "n", "diskSize": 1 << 30},
+        "POST volumes/data",
+        {"params": {"name": "n", "diskSize": 1 << 30}},
+    ),
+    "ResizeDataVolume": (
+        {"uuid": "u", "size": 2},
+        "PUT volumes/data/resize/u/actions",
+        {"resizeDataVolume": {"size": 2}},
+    ),
+    "ResizeRootVolume": (
+        {"uuid": "u", "vmInstanceUuid": "v", "size": 2},
+        "PUT volumes/resize/u/actions",
+        {"resizeRootVolume": {"vmInstanceUuid": "v", "size": 2}},
+    ),
+    "AttachDataVolumeToVm": (
+        {"volumeUuid": "u", "vmInstanceUuid": "v"},
+        "POST volumes/u/vm-instances/v",
+        {"params": {}},
+    ),
+    "DetachDataVolumeFromVm": (
+        {"uuid": "u", "vmUuid": "v"},
+        "DELETE volumes/u/vm-instances?vmUuid=v",
+        {"vmUuid": "v"},
+    ),
+    "UpdateVolume": ({"uuid": "u", "name": "n"}, "PUT volumes/u/actions", {"updateVolume": {"name": "n"}}),
+    "DeleteDataVolume": ({"uuid": "u"}, "DELETE volumes/u", {}),
+    "RecoverDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"recoverDataVolume": {}}),
+    "ExpungeDataVolume": ({"uuid": "u"}, "PUT volumes/u/actions", {"expungeDataVolume": {}}),
+    "CreateVolumeSnapshotGroup": (
+        {"rootVolumeUuid": "v", "name": "n", "withMemory": False},
+        "POST volume-snapshots/group",
+        {"params": {"rootVolumeUuid": "v", "name": "n", "withMemory": False}},
+    ),
+    "DeleteVolumeSnapshotGroup": (
+        {"uuid": "u", "scope": "single"},
+        "DELETE volume-snapshots/group/u?scope=single",
+        {"scope": "single"},
+    ),
+    "RevertVmFromSnapshotGroup": (
+        {"uuid": "u"},
+        "PUT volume-snapshots/group/u/actions",
+        {"revertVmFromSnapshotGroup": {}},
+    ),
+    "UpdateVolumeSnapshotGroup": (
+        {"uuid": "u", "description": "d"},
+        "PUT volume-snapshots/group/u/actions",
+        {"updateVolumeSnapshotGroup": {"description": "d"}},
+    ),
+    "UngroupVolumeSnapshotGroup": ({"uuid": "u"}, "DELETE volume-snapshots/ungroup/u", {}),
+    "CreateSNSTopic": (
+        {"name": "n", "locale": "en_US"},
+        "POST sns/topics",
+        {"params": {"name": "n", "locale": "en_US"}},
+    ),
+    "DeleteSNSTopic": ({"uuid": "u"}, "DELETE sns/topics/u", {}),
+    "UpdateSNSTopic": ({"uuid": "u", "name": "n"}, "PUT sns/topics/u/actions", {"updateSNSTopic": {"name": "n"}}),
+    "ChangeSNSTopicState": (
+        {"uuid": "u", "stateEvent": "enable"},
+        "PUT zwatch/topics/u/actions",
+        {"changeSNSTopicState": {"stateEvent": "enable"}},
+    ),
+}
