@@ -18,10 +18,10 @@ help:
 	@echo "make demo-backup  a full backup, an increment and a restore, with QEMU and libnbd"
 	@echo "make simulator  the simulator on port 8080, with a page to watch it; also ARGS='--port 8081 --hosts 50'"
 	@echo "make setup      create .venv with nox, which runs all other commands"
-	@echo "make test       the checks to run before each commit, two to five minutes; make test SESSIONS='static demo' runs those"
+	@echo "make test       the checks to run before each commit; make test SESSIONS='static demo' runs those"
 	@echo "make gate       every check, without those of make test that have passed with the same files"
-	@echo "make nightly    all tests with each version of ansible-core, chaos, nights of backups, mutations and benchmarks, about twelve hours"
-	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits, ten minutes"
+	@echo "make nightly    all tests with each version of ansible-core, chaos, nights of backups, mutations and benchmarks"
+	@echo "make bench      what tasks, waits, inventories and roles cost, with goals and recorded limits"
 	@echo "make release VERSION=1.1.0  write the changelog, commit, tag and build a release; docs/development.md says how"
 	@echo "make clean      remove everything that these commands created"
 
