@@ -583,11 +583,13 @@ def archive(session: nox.Session) -> None:
         session.run("python", "-m", "venv", str(bare.parent))
         required = ("ansible-core>=2.19,<2.22", "-r", "requirements.txt")
         session.run(str(bare / "python"), "-m", "pip", "install", "--quiet", "--no-compile", *required, external=True)
-        environment = {"ANSIBLE_COLLECTIONS_PATH": place, "PYTHONPATH": str(ROOT / "tests")}
+        complete = Path(place, "complete")
+        environment = {"ANSIBLE_COLLECTIONS_PATH": place, "PYTHONPATH": str(complete / "tests")}
         session.run("ansible-galaxy", "collection", "install", str(second), "-p", place, env=environment, silent=True)
         if "requests>=2.28" not in str(session.run("ansible-builder", "introspect", place, silent=True)):
             session.error("ansible-builder does not find the requirements of the collection")
-        # The simulator runs in this session's environment, the playbook in the other one.
+        # The simulator of the archive runs in this session's environment, the playbook in the other one.
+        shutil.copytree(Path(place, FOLDER), complete)
         simulating = (str(Path(session.bin, "python")), str(ROOT / "tests" / "tools" / "demo.py"))
         demo_command = ("env", f"PATH={bare}{os.pathsep}{os.defpath}", *simulating)
         # The session eda plays the collection with all of its files.
