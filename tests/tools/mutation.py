@@ -547,6 +547,8 @@ def main() -> int:
     parser.add_argument("--output", type=Path, required=True, help="a folder for the results")
     parser.add_argument("room", choices=ROOMS)
     options = parser.parse_args()
+    # With it, Ansible would import the collection from another folder, whose files are unchanged.
+    os.environ.pop("ANSIBLE_COLLECTIONS_PATH", None)
     output = options.output.resolve()
     results = Results(options.room, output / f"{options.room}.jsonl")
     tests = write_settings(options.room)
