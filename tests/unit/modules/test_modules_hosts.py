@@ -262,11 +262,6 @@ def test_hosts_are_queried_concurrently(run: ModuleRunner, sim: Simulator) -> No
     assert [host["host_uuid"] for host in ran["hosts"]] == hosts
 
 
-def test_tags_are_sent(run: ModuleRunner, hosts: list[str]) -> None:
-    ran = run("host_network_info", {"hosts": hosts[:1], "system_tags": ["a::1", "b"], "user_tags": ["c"]})
-    assert ran.queries("GetHostNetworkFacts") == [{"systemTags": ["a::1", "b"], "userTags": ["c"]}]
-
-
 def test_host_that_cannot_be_queried_is_reported(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:
     sim.change("host", hosts[1], status="Disconnected")
     ran = run("host_network_info", {"hosts": [*hosts[:2], NOWHERE]})
@@ -312,23 +307,6 @@ def test_candidates_of_all_hosts(run: ModuleRunner, hosts: list[str]) -> None:
     assert {nic["host_uuid"] for nic in ran["candidate_nics"]} == set(hosts)
     assert sorted({nic["interface_name"] for nic in ran["candidate_nics"]}) == ran["slave_names"]
     assert {"gateway", "call_back_ip", "offload_status", "description"} & ran["candidate_nics"][0].keys()
-
-
-def test_every_option_for_candidates_is_sent(run: ModuleRunner, hosts: list[str]) -> None:
-    options = {"hosts": hosts[:2], "interface_type": "all", "intersecting": False, "limit": 1, "start": 1}
-    ran = run("host_nic_candidate_info", {**options, "system_tags": ["a"], "user_tags": ["b"]})
-    assert ran.queries("GetCandidateNetworkInterfaces") == [
-        {
-            "hostUuids": hosts[:2],
-            "interfaceType": ["all"],
-            "intersecting": ["false"],
-            "limit": ["1"],
-            "start": ["1"],
-            "systemTags": ["a"],
-            "userTags": ["b"],
-        }
-    ]
-    assert len(ran["candidate_nics"]) == 1
 
 
 def test_no_candidates(run: ModuleRunner, sim: Simulator, hosts: list[str]) -> None:

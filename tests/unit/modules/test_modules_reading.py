@@ -491,24 +491,6 @@ def test_cursor_is_read_to_its_end(run: ModuleRunner, sim: Simulator, page_size:
     assert len(ran.log) == -(-7 // page_size)
 
 
-def test_every_option_of_a_cursor_is_sent(run: ModuleRunner) -> None:
-    options = {"resource_type": "vm", "sort": "name", "order": "desc", "filters": ["state=Running", "cpuNum>0"]}
-    ran = run("resource_info", {**options, "page_size": 2})
-    assert ran.queries("CursorQuery") == [
-        {
-            "resourceType": ["vm"],
-            "sort": ["name"],
-            "order": ["desc"],
-            "filter": ["state=Running", "cpuNum>0"],
-            "pageSize": ["2"],
-        }
-    ]
-    assert {query["pageSize"][0] for query in ran.queries("CursorNext")} == {"2"}
-    names = [record["name"] for record in ran["resources"]]
-    assert names == sorted(names, reverse=True)
-    assert {record["state"] for record in ran["resources"]} == {"Running"}
-
-
 def test_cursor_with_a_limit(run: ModuleRunner) -> None:
     ran = run("resource_info", {"resource_type": "host", "page_size": 2, "limit": 3}, session_id=None)
     assert len(check_records(ran, "resources", 3)) == 3

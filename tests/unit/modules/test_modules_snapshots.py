@@ -23,15 +23,6 @@ def group_names(sim: Simulator) -> list[str]:
     return [group["name"] for group in sim.records("snapshotgroup")]
 
 
-def test_group_is_taken_once(run: ModuleRunner, sim: Simulator) -> None:
-    ran = run.twice(MODULE, {**LATER, "with_memory": True})
-    assert ran.calls == ["CreateVolumeSnapshotGroup"]
-    sent = ran.sent("CreateVolumeSnapshotGroup")
-    assert sent == {"rootVolumeUuid": sim.records("vm")[0]["rootVolumeUuid"], "withMemory": True, **sent}
-    assert ran["snapshot_group"]["vm_instance_uuid"] == sim.records("vm")[0]["uuid"]
-    assert run.twice(MODULE, {**LATER, "vm": "vm-2"}).calls == ["CreateVolumeSnapshotGroup"]
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

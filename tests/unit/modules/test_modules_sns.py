@@ -45,13 +45,6 @@ def endpoints(sim: Simulator, name: str) -> list[dict[str, Any]]:
 # --------------------------------------------------------------------------------------------------- workchat endpoints
 
 
-def test_workchat_endpoint_is_created_once(run: ModuleRunner, sim: Simulator) -> None:
-    ran = run.twice("sns_endpoint", CHAT)
-    assert ran.calls == ["CreateSNSWorkchatEndpoint"]
-    assert ran["endpoint"]["type"] == "WorkChat"
-    assert len(endpoints(sim, "operators")) == 1
-
-
 def test_persons_are_sent_in_both_forms(run: ModuleRunner) -> None:
     ran = run("sns_endpoint", CHAT)
     sent = ran.sent("CreateSNSWorkchatEndpoint")
@@ -179,14 +172,6 @@ def test_url_that_differs_in_what_is_masked(run: ModuleRunner) -> None:
     assert "url (is 'https://chat.example.com/********', a masked part differs)" in message
 
 
-def test_description_is_updated_and_nothing_else_sent(run: ModuleRunner) -> None:
-    run("sns_endpoint", CHAT)
-    ran = run.twice("sns_endpoint", {**CHAT, "description": "moved"})
-    assert ran.calls == ["UpdateSNSApplicationEndpoint"]
-    assert ran.sent("UpdateSNSApplicationEndpoint") == {"description": "moved"}
-    assert ran["endpoint"]["url"] == "https://chat.example.com/********"
-
-
 def test_empty_description_is_sent(run: ModuleRunner) -> None:
     run("sns_endpoint", CHAT)
     ran = run.twice("sns_endpoint", {**CHAT, "description": ""})
@@ -233,12 +218,6 @@ def test_key_in_the_url_is_not_in_the_result(run: ModuleRunner) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- SNMP endpoints
-
-
-def test_snmp_endpoint_is_created_once(run: ModuleRunner, sim: Simulator, platform: str) -> None:
-    ran = run.twice("sns_endpoint", {**SNMP, "platform": platform})
-    assert ran.sent("CreateSNSSnmpEndpoint") == {"name": "monitoring", "description": "traps", "platformUuid": platform}
-    assert len(endpoints(sim, "monitoring")) == 1
 
 
 def test_snmp_endpoint_without_a_platform(run: ModuleRunner, sim: Simulator) -> None:
@@ -359,12 +338,6 @@ def test_platform_keeps_omitted_values(run: ModuleRunner, sim: Simulator, platfo
     assert ran.sent("UpdateSNSSnmpPlatform") == {"snmpAddress": before["snmpAddress"], "snmpPort": 1162}
     assert ran["platform"]["name"] == before["name"]
     assert ran["platform"]["snmp_port"] == 1162
-
-
-def test_platform_in_the_desired_state(run: ModuleRunner, platform: str) -> None:
-    current = run("sns_snmp_platform", {"uuid": platform})["platform"]
-    options = {name: current[name] for name in ("uuid", "name", "description", "snmp_address", "snmp_port")}
-    run.idle("sns_snmp_platform", options)
 
 
 def test_platform_whose_address_the_service_does_not_show(run: ModuleRunner, sim: Simulator, platform: str) -> None:

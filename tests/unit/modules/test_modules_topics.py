@@ -25,18 +25,6 @@ def topics_of(sim: Simulator, endpoint: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("module", "options", "create"),
-    [
-        ("sns_topic", {"name": "alarms", "locale": "en_US"}, "CreateSNSTopic"),
-        ("sns_snmp_platform", RECEIVER, "CreateSNSSnmpPlatform"),
-        ("sns_teamchat_person", COLLEAGUE, "AddSNSFeiShuAtPerson"),
-    ],
-)
-def test_object_is_created_once(run: ModuleRunner, module: str, options: dict[str, Any], create: str) -> None:
-    assert run.twice(module, options).calls == [create]
-
-
-@pytest.mark.parametrize(
     ("module", "options", "operation"),
     [
         ("sns_topic", {"name": "topic-1"}, "ChangeSNSTopicState"),

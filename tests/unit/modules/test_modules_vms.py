@@ -51,19 +51,6 @@ def machines(sim: Simulator, name: str) -> list[dict[str, Any]]:
     return [vm for vm in sim.records("vm") if vm["name"] == name]
 
 
-def test_vm_is_created_once(run: ModuleRunner, sim: Simulator, restored: dict[str, Any]) -> None:
-    ran = run.twice("vm_from_snapshot_group", restored)
-    assert ran.calls == ["CreateVmInstanceFromVolumeSnapshotGroup"]
-    assert (ran["vm"]["state"], ran["vm"]["cpu_num"]) == ("Stopped", 3)
-    assert len(machines(sim, "restored")) == 1
-
-
-def test_sizes_are_sent_as_numbers(run: ModuleRunner, restored: dict[str, Any]) -> None:
-    ran = run("vm_from_snapshot_group", {**restored, "cpu_num": "3", "memory_size": str(2**40)})
-    sent = ran.sent("CreateVmInstanceFromVolumeSnapshotGroup")
-    assert (sent["cpuNum"], sent["memorySize"]) == (3, 2**40)
-
-
 @pytest.mark.parametrize(
     ("option", "value"),
     [("cpu_num", 4), ("memory_size", 2**30), ("description", "other"), ("description", ""), ("type", "ApplianceVm")],
@@ -76,12 +63,6 @@ def test_vm_that_differs(run: ModuleRunner, restored: dict[str, Any], option: st
         r" The vm was found by name 'restored'\.",
         message,
     )
-
-
-def test_placement_of_a_vm_is_not_compared(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
-    run("vm_from_snapshot_group", restored)
-    elsewhere = {"cluster": seeded("cluster", 2), "host": seeded("host", 2)}
-    run.idle("vm_from_snapshot_group", {**restored, **elsewhere, "strategy": "InstantStart"})
 
 
 def test_vms_with_the_same_name_are_ambiguous(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
@@ -151,16 +132,6 @@ def nics(sim: Simulator, vm: str) -> list[dict[str, Any]]:
     return [nic for nic in sim.records("vmnic") if nic["vmInstanceUuid"] == vm]
 
 
-def test_network_is_attached_once(run: ModuleRunner, sim: Simulator, desired: dict[str, Any]) -> None:
-    """Most servers would attach a second NIC."""
-    ran = run.twice("vm_nic", desired)
-    assert ran.calls == ["AttachL3NetworkToVm"]
-    assert ran["nic"]["l3_network_uuid"] == desired["l3_network"]
-    assert ran["vm"]["uuid"] == desired["vm"]
-    assert ran["nic"]["uuid"] in {nic["uuid"] for nic in ran["vm"]["vm_nics"]}
-    assert len(nics(sim, desired["vm"])) == 2
-
-
 def test_uuid_of_the_nic_is_not_that_of_the_vm(run: ModuleRunner, desired: dict[str, Any]) -> None:
     """The replies contain the VM."""
     for state in ("disabled", "enabled"):
@@ -212,12 +183,6 @@ def test_state_is_changed_only_when_it_differs(run: ModuleRunner, desired: dict[
     run.idle("vm_nic", desired)
     enabled = run.twice("vm_nic", {"uuid": disabled["nic"]["uuid"], "state": "enabled"})
     assert enabled.sent("ChangeVmNicState") == {"state": "enable"}
-
-
-def test_attached_and_disabled_at_once(run: ModuleRunner, desired: dict[str, Any]) -> None:
-    ran = run.twice("vm_nic", {**desired, "state": "disabled"})
-    assert ran.calls == ["AttachL3NetworkToVm", "ChangeVmNicState"]
-    assert ran["nic"]["state"] == "disable"
 
 
 def test_nic_is_moved_to_another_network(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:

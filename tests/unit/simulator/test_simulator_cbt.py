@@ -60,25 +60,16 @@ def test_create_cbt_task_takes_a_resource_uuid_once(api: HttpClient) -> None:
     ("params", "code"),
     [
         ({}, "SYS.1007"),
-        ({"vmInstanceUuid": RUNNING, "name": None}, "SYS.1007"),
         ({"vmInstanceUuid": seeded_uuid("vm", 99)}, "SYS.1003"),
         ({"resourceUuids": [RUNNING]}, "SYS.1007"),
         ({"taskType": "VM"}, "SYS.1007"),
         ({"taskType": "VM", "resourceUuids": []}, "SYS.1007"),
-        ({"vmInstanceUuid": RUNNING, "resourceUuid": "0123"}, "SYS.1007"),
-        ({"vmInstanceUuid": RUNNING, "resourceUuid": "0123456789ab1def8123456789abcdef"}, "SYS.1007"),
         ({"vmInstanceUuid": RUNNING, "tagUuids": ["x"]}, "SYS.1007"),
     ],
 )
 def test_create_cbt_task_rejects_invalid_params(api: HttpClient, params: dict[str, Any], code: str) -> None:
     assert api.error_code("POST", "cbt-task/create", create(**params)) == code
     assert api.query("cbt-task") == []
-
-
-def test_cbt_params_that_cannot_be_parsed_are_rejected_at_once(api: HttpClient) -> None:
-    assert api.is_rejected("POST", "cbt-task/create", create(taskType="VM", resourceUuids=RUNNING))
-    assert api.is_rejected("POST", "cbt-task/create", create(vmInstanceUuid=[RUNNING]))
-    assert api.is_rejected("DELETE", f"cbt-task/{RUNNING}?force=perhaps")
 
 
 def test_create_cbt_task_reads_the_form_of_the_switch(api: HttpClient) -> None:
@@ -224,7 +215,6 @@ def test_unexport_nbd_volumes(api: HttpClient) -> None:
         (export(1, 2, vmInstanceUuid=RUNNING), "SYS.1006"),
         (export(99), "SYS.1003"),
         (export(), "SYS.1007"),
-        (export(3, vmInstanceUuid=None), "SYS.1007"),
         (export(3, vmInstanceUuid=seeded_uuid("vm", 99)), "SYS.1003"),
     ],
 )

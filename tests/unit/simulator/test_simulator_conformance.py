@@ -9,7 +9,7 @@ import json
 import queue
 import threading
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
@@ -19,8 +19,9 @@ from openapi_schema_validator import OAS31Validator, oas31_format_checker
 from requests.structures import CaseInsensitiveDict
 
 from simulator import catalogue
-from simulator.description import Operation, description, operations, records, reply_schema, resolve
+from simulator.description import Operation, Parameter, description, operations, records, reply_schema, resolve
 from simulator.launch import Simulator
+from simulator.params import is_required
 from support.scenarios import SCENARIOS
 
 MODES: dict[str, dict[str, Any]] = {
@@ -646,6 +647,57 @@ def test_failure_of_a_read_is_described(sim: Simulator, caller: Caller, mode: st
     status, reply = caller.result("QueryCbtTask")
     assert status == 503
     assert_described(reply, {"$ref": "#/components/schemas/Failure"})
+
+
+def list_forbidden(operation: Operation, params: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield parameters of a call, one of which the description forbids, each with a label."""
+    for name, parameter in operation.parameters.items():
+        if name not in params or parameter.where == "path" or parameter.alias_of:
+            continue
+        if is_required(parameter):
+            yield f"without {name}", {key: value for key, value in params.items() if key != name}
+        for value in list_forbidden_values(parameter):
+            yield f"{name} {str(value)[:20]!r}", {**params, name: value}
+
+
+def list_forbidden_values(parameter: Parameter) -> Iterator[Any]:
+    """Yield values that the description of a parameter forbids."""
+    if parameter.choices:
+        yield ["unheard-of"] if parameter.type == "list" else "unheard-of"
+    if parameter.max_length:
+        yield "x" * (parameter.max_length + 1)
+    if parameter.bounds:
+        yield from (parameter.bounds.start - 1, parameter.bounds.stop, str(parameter.bounds.stop))
+    if parameter.refuses_empty:
+        yield {"list": [], "dict": {}}[parameter.type]
+    if parameter.schema == "NewUuid" and parameter.type == "str":
+        yield from ("0123", "0123456789ab1def8123456789abcdef")
+    if parameter.where == "body" and not parameter.also_in_query:
+        yield from {
+            "str": ([], 10),
+            "int": ("many", True, 1.5),
+            "bool": ("true", 1),
+            "list": ("text", *([[10]] if parameter.element_type == "str" else [])),
+            "dict": ("text", []),
+        }[parameter.type]
+    else:
+        yield from {"int": ("few",), "bool": ("perhaps",)}.get(parameter.type, ())
+
+
+def test_what_is_forbidden_is_refused(sim: Simulator, caller: Caller, subtests: pytest.Subtests) -> None:
+    for name in CALLABLE:
+        sim.reset(**switches_of(name))
+        operation, params = operations()[name], params_of(name, caller)
+        sim.configure(sync=True)
+        before = sim.state()
+        for label, forbidden in list_forbidden(operation, params):
+            with subtests.test(f"{name} {label}"):
+                response = caller.send(operation, forbidden)
+                assert response.status_code in (400, 503), response.text
+                if response.status_code == 503:
+                    assert response.json()["error"]["code"] in ("SYS.1000", "SYS.1007")
+        with subtests.test(f"{name} has changed nothing"):
+            assert sim.state() == before
 
 
 ANSWERED_BY_OTHERS = {

@@ -45,24 +45,14 @@ def test_create_workchat_endpoint(api: HttpClient) -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        {"atPersonUserIds": []},
-        {"atPersonList": {}},
         {"atPersonUserIds": ["x" * 257]},
         {"atPersonList": {"x" * 257: "X"}},
         {"atPersonList": {"x": "X" * 129}},
-        {"url": None},
-        {"url": "x" * 2049},
-        {"name": None},
     ],
 )
-def test_create_workchat_endpoint_rejects_invalid_params(api: HttpClient, params: dict[str, Any]) -> None:
+def test_persons_of_a_new_endpoint_can_be_too_long(api: HttpClient, params: dict[str, Any]) -> None:
     assert api.error_code("POST", WORKCHAT, chat(**params)) == "SYS.1007"
     assert api.query(WORKCHAT) == []
-
-
-@pytest.mark.parametrize("params", [{"atPersonUserIds": "anna"}, {"atPersonUserIds": [10]}, {"atAll": "true"}])
-def test_workchat_params_that_cannot_be_parsed_are_rejected_at_once(api: HttpClient, params: dict[str, Any]) -> None:
-    assert api.is_rejected("POST", WORKCHAT, chat(**params))
 
 
 def test_workchat_records_list_persons(api: HttpClient) -> None:
@@ -160,9 +150,6 @@ def test_update_person(api: HttpClient) -> None:
         ({"userId": "user-1"}, "SYS.1007"),
         ({"userId": " user-1 "}, "SYS.1007"),
         ({"userId": "user-2"}, "SYS.1007"),
-        ({"userId": "x" * 257}, "SYS.1007"),
-        ({"remark": "x" * 129}, "SYS.1007"),
-        ({"endpointUuid": None}, "SYS.1007"),
         ({"endpointUuid": seeded_uuid("endpoint", 1)}, "SYS.1007"),
         ({"endpointUuid": seeded_uuid("endpoint", 99)}, "SYS.1003"),
     ],
@@ -190,11 +177,6 @@ def test_update_snmp_platform(api: HttpClient) -> None:
     assert api.inventory("PUT", PLATFORM, platform(name="new"))["name"] == "new"
     api.sim.configure(extra_members=False)
     assert "snmpAddress" not in api.inventory("PUT", PLATFORM, platform())
-
-
-@pytest.mark.parametrize("params", [{"snmpAddress": None}, {"snmpPort": None}, {"snmpPort": 0}, {"snmpPort": 65536}])
-def test_update_snmp_platform_needs_address_and_port(api: HttpClient, params: dict[str, Any]) -> None:
-    assert api.error_code("PUT", PLATFORM, platform(**params)) == "SYS.1007"
 
 
 def test_platforms_are_listed_by_type(api: HttpClient) -> None:
