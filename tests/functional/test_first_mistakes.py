@@ -128,7 +128,7 @@ MODULES = {
         "host_info", {"query": ["cluster.nam=cluster-1"]}, ("ClusterInventory has no field nam. Did you mean name?",)
     ),
     "type in the plural, without a token": Mistake(
-        "resource_info", {"resource_type": "Hosts"}, ("did you mean host?",), connection={"api_token": None}
+        "resource_info", {"resource_type": "Hosts"}, ("Did you mean host?",), connection={"api_token": None}
     ),
     "type in the plural": Mistake("resource_info", {"resource_type": "vms"}, ("Did you mean vm?",)),
     "VM that an earlier task would create": Mistake(
@@ -166,6 +166,40 @@ MODULES = {
         "vm_info", {"query": ["name=vm-1 or name=vm-2"]}, ("Give each condition as an item of its own",)
     ),
     "template without a value": Mistake("vm_info", {"query": ["name="]}, ("it has no value",)),
+    "operation by another name": Mistake("api", {"operation": "ListVms"}, ("Did you mean QueryVmInstance?",)),
+    "collection in the singular": Mistake(
+        "api", {"path": "/v1/host", "method": "GET"}, ("no read at this path. Did you mean v1/hosts?",)
+    ),
+    "collection by another name": Mistake(
+        "api", {"path": "v1/vms", "method": "GET"}, ("Did you mean v1/vm-instances?",)
+    ),
+    "type by another name": Mistake(
+        "resource_info", {"resource_type": "datastore"}, ("is unknown. Did you mean primary_storage?",)
+    ),
+    "VM in place of a job": Mistake(
+        "job_wait", {"jobs": ["vm-1"]}, ("the uuid or the handle of a job, such as started.job, not 'vm-1'",)
+    ),
+    "id of a task with async": Mistake("job_wait", {"jobs": ["j123.456"]}, ("ansible.builtin.async_status",)),
+    **{
+        f"{name} that is missing": Mistake(
+            "host_info", {}, (f"{name} /nowhere cannot be used: there is no such file",), connection={name: "/nowhere"}
+        )
+        for name in ("ca_path", "client_cert", "client_key")
+    },
+    "no CPU": Mistake("vm", {"name": "vm-1", "cpu_num": 0}, ("cpu_num must be from 1 to 1024, not 0",), ("stopped",)),
+    "memory without a unit": Mistake(
+        "vm", {"name": "vm-1", "memory_size": 4}, ("4 bytes are too few. Write the unit, such as 16G",), ("stopped",)
+    ),
+    "rule with a direction": Mistake(
+        "resource",
+        {"kind": "security_group", "name": "a", "properties": {"rules": [{"direction": "ingress"}]}},
+        ("properties.rules[0] has no member direction. Did you mean type?",),
+    ),
+    "rule with a network of no addresses": Mistake(
+        "resource",
+        {"kind": "security_group", "name": "a", "properties": {"rules": [{"src_ip_range": "all"}]}},
+        ("src_ip_range must consist of addresses, networks and ranges", "10.0.0.0/24", "not 'all'"),
+    ),
     "problems of the connection": Mistake(
         "service_info", {}, ("session_id", "VIRTINFRA_ACCOUNT_PASSWORD"), connection=NO_CREDENTIALS
     ),
@@ -209,6 +243,11 @@ INVENTORIES = {
         "hosts",
         {"compose": {"first": "virtinfra_name", "second": "first | upper"}},
         ("compose: second: no host has a variable first.", "first | default('')"),
+    ),
+    "condition that puts texts together": Mistake(
+        "vms",
+        {"groups": {"web": "virtinfra_name ~ 'web'"}},
+        ("groups: web: ", "gives a text", "'web' in virtinfra_name"),
     ),
     "braces around an expression": Mistake(
         "hosts", {"compose": {"label": "{{ virtinfra_name }}"}}, ("compose: label", "without {{ }}")
@@ -411,8 +450,8 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
         ),
         (
             "power_vms",
-            {"vm_power_state": "off", "vm_power_groups": []},
-            "value of vm_power_state must be one of: running, stopped, restored, unmarked, got: off",
+            {"vm_power_state": "powered", "vm_power_groups": []},
+            "value of vm_power_state must be one of: running, stopped, restored, unmarked, got: powered",
         ),
         (
             "shut_down_site",

@@ -136,6 +136,38 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("resource", {"kind": "zones", "name": "a"}, "got: zones. Did you mean zone?"),
     ("resource", {"kind": "vm", "name": "a"}, "got: vm. virtinfra.manager.vm manages these."),
+    ("resource", {"kind": "portgroup", "name": "a"}, "Did you mean l3_network or l2_network?"),
+    ("resource", {"kind": "subnet", "name": "a"}, "Did you mean ip_range?"),
+    ("resource", {"kind": "datastore", "name": "a"}, "Kind storage_attachment attaches primary storages"),
+    ("resource", {"kind": "snapshots", "name": "a"}, "virtinfra.manager.vm_snapshot_group manages these."),
+    ("resource", {"kind": "flavor", "name": "a"}, "Did you mean instance_offering?"),
+    ("resource", {"kind": "keypair", "name": "a"}, "Did you mean ssh_key_pair?"),
+    ("vm", {"name": "vm-5", "memory_size": "4,5G"}, "not '4,5G'. Write a point, not a comma"),
+    ("vm", {"name": "vm-5", "root_disk_size": "+10G"}, "It is the size that the volume shall have, not what is added"),
+    ("vm", {"name": "vm-5", "state": True}, "got: True. Did you mean running?"),
+    ("vm", {"name": ["vm-5"]}, "name must be one string, not ['vm-5']. virtinfra.manager.batch runs the module"),
+    ("vm_info", {"name": ["vm-1", "vm-2"]}, "Write query: ['name?=vm-1,vm-2']"),
+    ("vm_nic_qos", {"vm": "vm-5", "outbound_bandwidth": "100M"}, "a whole number, such as 104857600, not '100M'"),
+    ("vm_nic_info", {"ip": "10.0.0.0/24"}, "ip must be an IP address such as 10.0.0.5"),
+    ("sns_snmp_platform", {"name": "a", "snmp_address": "10.0.0.5:162"}, "snmp_address must be an IP address"),
+    ("vm", {"name": "a", "networks": [{"static_ip": "dhcp"}]}, "networks[0].static_ip must be an IP address"),
+    ("vm", {"name": "a", "networks": [{"custom_mac": "a"}]}, "networks[0].custom_mac must be an address such as"),
+    ("vm", {"name": "a", "disks": [{"size": 20}]}, "disks[0].size is in bytes, and 20 bytes are too few"),
+    (
+        "resource",
+        {"kind": "ip_range", "name": "a", "parent": "l3-1", "properties": {"network_cidr": "10.0.0.0"}},
+        "properties.network_cidr must be a network such as 10.0.0.0/24",
+    ),
+    (
+        "resource",
+        {"kind": "l2_network", "name": "a", "parent": "zone-1", "properties": {"vlan": 5000}},
+        "properties.vlan must be from 1 to 4094",
+    ),
+    (
+        "resource",
+        {"kind": "image", "name": "a", "properties": {"url": "images.example.com"}},
+        "properties.url must begin with a scheme",
+    ),
     (
         "resource",
         {"kind": "cluster", "name": "a"},
@@ -178,7 +210,7 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("resource_info", {"kind": "vm"}, "Did you mean resource_type?"),
     ("resource", {"resource_type": "zone"}, "Did you mean kind?"),
     ("resource", {"kind": "image", "url": "http://a"}, "Did you mean properties: {url: ...}?"),
-    ("resource", {"kind": "zone", "description": "a"}, "Give a property of the object as properties: {description:"),
+    ("resource", {"kind": "zone", "description": "a"}, "Did you mean properties: {description: ...}?"),
     ("kvm_host", {"enabled": True}, "Did you mean state: enabled?"),
     ("sns_teamchat_person", {"user": "person-1"}, "Did you mean user_id?"),
     ("vm_snapshot_group", {"vm_name": "vm-1"}, "Did you mean vm?"),
@@ -202,7 +234,45 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("vm", {"ram": "4G"}, "Did you mean memory_size?"),
     ("vm", {"power": "on"}, "Did you mean state?"),
     ("kvm_host", {"name": "host-1", "maintenance": True}, "Did you mean state: maintenance?"),
-    ("vm", {"template": "a"}, "there is no option template. The options are"),
+    ("vm", {"template": "a"}, "Did you mean image or clone_from?"),
+    ("vm", {"hardware": {"num_cpus": 2}}, "Did you mean cpu_num or memory_size?"),
+    ("vm", {"force": True}, "Did you mean stop_type: cold or expunge: true?"),
+    ("vm", {"datacenter": "a"}, "there is no option datacenter. The zone of an object is that of its cluster."),
+    ("vm", {"cloud_init": "a"}, "Did you mean user_data or user_data_file?"),
+    ("vm", {"guest_id": "a"}, "The operating system of a guest is that of its image."),
+    ("vm", {"power_state": "on"}, "Did you mean state? Its values are present, running,"),
+    ("vm", {"disk": "20G"}, "Did you mean disks or root_disk_size?"),
+    ("vm", {"nics": []}, "Did you mean networks? For example: networks: [{l3_network: l3-1}]"),
+    ("vm", {"hostname": "a"}, "The address of the service is base_url. The host name of the guest is set by"),
+    ("vm", {"annotation": "a"}, "Did you mean description?"),
+    ("vm", {"esxi_hostname": "host-2"}, "Did you mean host?"),
+    ("vm", {"datastore": "a"}, "Did you mean primary_storage?"),
+    ("vm", {"key_name": "a"}, "Did you mean ssh_key_pairs?"),
+    ("vm", {"ciuser": "a"}, "Did you mean user_data or user_data_file?"),
+    ("vm", {"folder": "a"}, "There are no folders and pools."),
+    ("vm", {"wait_for_ip_address": True}, "virtinfra.manager.vm_info waits for the value of a field"),
+    ("vm", {"snapshot_name": "a"}, "there is no option snapshot_name. virtinfra.manager.vm_snapshot_group takes snap"),
+    ("vm", {"new_name": "a"}, "To rename an object, give its uuid, and the new name as name."),
+    ("vm", {"cpuNum": 2}, "Did you mean cpu_num?"),
+    ("vm", {"bas_url": "a"}, "Did you mean base_url?"),
+    ("vm", {"networks": [{"name": "l3-1"}]}, "networks[0]: there is no option name. Did you mean l3_network?"),
+    ("vm", {"networks": [{"netmask": "a"}]}, "It is that of the IP range of the L3 network."),
+    ("vm", {"disks": [{"size_gb": 20}]}, "disks[0]: there is no option size_gb. Did you mean size?"),
+    ("vm", {"disks": [{"datastore": "a"}]}, "virtinfra.manager.volume creates others."),
+    ("kvm_host", {"url": "a"}, "Did you mean management_ip?"),
+    ("kvm_host", {"hostname": "a"}, "Did you mean name or management_ip?"),
+    ("kvm_host", {"esxi_password": "a"}, "Did you mean password?"),
+    ("kvm_host", {"idrac_ip": "a"}, "Did you mean ipmi_address?"),
+    ("kvm_host", {"name": "host-1", "reboot": True}, "Did you mean power: reset?"),
+    ("volume", {"server": "vm-1"}, "Did you mean vm?"),
+    ("host_info", {"api_host": "a"}, "Did you mean base_url?"),
+    ("host_info", {"hostname": "a"}, "Did you mean name or base_url?"),
+    ("vm_info", {"ip": "10.0.0.1"}, "Did you mean query: ['vmNics.ip=...']?"),
+    ("vm_info", {"names": ["a"]}, "Did you mean query: ['name?=web-1,web-2']?"),
+    ("vm_info", {"wait_for": {"state": "Running"}}, "For example: wait_for: {field: state, values: [Running]}"),
+    ("api", {"body": {}}, "Did you mean params?"),
+    ("resource", {"kind": "security_group", "direction": "ingress"}, "there is no option direction. The options are"),
+    ("resource", {"kind": "disk_offering", "size": "20G"}, "Give a property of the object as properties: {size: ...}."),
     ("api", {"operation": "StartVmInstance", "uuid": "a"}, "there is no option uuid. The options are operation"),
     ("vm", {"snapshot": "before"}, "there is no option snapshot. virtinfra.manager.vm_snapshot_group takes snapshots."),
     ("vm_from_snapshot_group", {"snapshot": "before"}, "Did you mean snapshot_group?"),
@@ -223,13 +293,30 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("module", "options", "expected"), HINTS, ids=[f"{m} {[*o][-1]}" for m, o, dummy in HINTS])
-def test_the_option_that_was_meant(
-    playbook_runner: PlaybookRunner, module: str, options: dict[str, Any], expected: str
-) -> None:
+def test_the_option_that_was_meant(playbook_runner: PlaybookRunner) -> None:
     """Own options and the words of other collections come before similar ones, and shared options last."""
-    (played,) = playbook_runner.play({f"virtinfra.manager.{module}": options})
-    assert expected in played.result["msg"]
+    run = playbook_runner.play(*({f"virtinfra.manager.{module}": options} for module, options, dummy in HINTS))
+    messages = [str(played.result.get("msg")) for played in run]
+    wrong = [
+        f"{module} {options} lacks {expected!r}: {message}"
+        for message, (module, options, expected) in zip(messages, HINTS, strict=True)
+        if expected not in message
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_size_with_a_binary_unit(playbook_runner: PlaybookRunner) -> None:
+    """4GiB, which Ansible does not know, is 4G, also in lists, in objects of a batch and in properties of kinds."""
+    image = {"image": "image-1", "cpu_num": 1, "memory_size": "1GiB", "disks": [{"size": "2 GiB"}]}
+    offering = {"kind": "disk_offering", "name": "large", "properties": {"disk_size": "20GiB"}}
+    run = playbook_runner.play(
+        {"virtinfra.manager.vm": {"name": "first", **image}},
+        {"virtinfra.manager.batch": {"module": "vm", "objects": [{"name": "second", **image}]}},
+        {"virtinfra.manager.resource": offering},
+    )
+    sent = [entry["body"]["params"] for played in run for entry in played.requests if entry["method"] == "POST"]
+    assert [(each.get("memorySize"), each.get("dataDiskSizes")) for each in sent[:2]] == [(2**30, [2**31])] * 2
+    assert sent[2]["diskSize"] == 20 * 2**30
 
 
 @BOTH_PROCESSES

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from .catalogue import describe_use, find_action, find_reference, find_uuid_segments
-from .errors import InvalidOptions
+from .catalogue import describe_use, find_action, find_reference, find_uuid_segments, list_paths
+from .errors import InvalidOptions, suggest_name
 from .operation import Operation
 from .operations import OPERATIONS, choose_operation
 from .references import is_name, unify_uuid
+from .resource_types import LISTED_TYPES
 from .unlisted import parse_unlisted
 
 
@@ -65,18 +66,28 @@ def check_request(method: str, path: str, label: str, is_trusted: bool) -> None:
     can_be_trusted = bool(has or not others or not is_read)
     if not (is_trusted and can_be_trusted):
         remedy = " If your service has the operation, set trust_path." if can_be_trusted else ""
-        raise InvalidOptions(f"{label} is not sent: {_explain(method, has, others)}{remedy}")
+        raise InvalidOptions(f"{label} is not sent: {_explain(method, path, has, others)}{remedy}")
 
 
-def _explain(method: str, has: tuple[str, ...], others: Mapping[str, str]) -> str:
+def _explain(method: str, path: str, has: tuple[str, ...], others: Mapping[str, str]) -> str:
     """Return why a request may run another operation."""
     effect = "Servers ignore the method of a path with one operation, so it may change something."
     if not others:
-        return f"the collection knows no read at this path. {effect}"
+        return f"the collection knows no read at this path.{_suggest_path(path) or f' {effect}'}"
     known = " and ".join(f"{server} has {name}" for server, name in others.items())
     wanted = "read" if method == "GET" else method
     contrast = f"only {has[0]} has a {wanted} at this path" if has else f"no server has a {wanted} at this path"
     return f"{contrast}, but {known}. {effect}"
+
+
+def _suggest_path(path: str) -> str:
+    """Return a sentence, and a space before it, with the collection that was probably meant; empty if none is."""
+    word = path.partition("/")[0].replace("-", "").replace("_", "").casefold()
+    listed = LISTED_TYPES.get(word) or LISTED_TYPES.get(word.removesuffix("s"))
+    if listed:
+        return f" Did you mean v1/{OPERATIONS[listed.query].path}?"
+    paths = [f"v1/{known}" for known in list_paths()]
+    return suggest_name(f"v1/{path}", paths, is_misspelling=True)
 
 
 def _is_in_table(method: str, path: str, is_literal: bool) -> bool:

@@ -107,6 +107,11 @@ def list_names() -> Iterable[str]:
     return _read_rows().keys()
 
 
+def list_paths() -> list[str]:
+    """Return the paths of the collections in the catalogue, which queries read."""
+    return [row.paths[0] for row in _read_rows().values() if row.kind == "q"]
+
+
 @lru_cache(maxsize=64)
 def find_catalogued(name: str) -> CataloguedOperation | None:
     """Return an operation of the catalogue, None if it has none of this name."""

@@ -50,6 +50,7 @@ _FIELDS_ELSEWHERE = {
     **{f"{name}_name": f"{name}.name" for name in ("cluster", "zone", "host")},
     **{name: f"{name}.name" for name in ("cluster", "zone", "host")},
     "vm": "vmInstance.name",
+    **dict.fromkeys(("datacenter", "data_center"), "zone.name"),
     **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
 }
 
@@ -58,7 +59,8 @@ _FIELDS_MEANT = {
     **dict.fromkeys(("cpu", "cpus", "cores", "vcpus"), ("cpuNum",)),
     "hostname": ("managementIp", "name"),
     "id": ("uuid",),
-    **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp",)),
+    **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp", "vmNics.ip")),
+    **dict.fromkeys(("mac", "macAddress", "mac_address"), ("vmNics.mac",)),
     **dict.fromkeys(("memory", "memory_mb", "mem", "ram"), ("memorySize",)),
     **dict.fromkeys(("power", "powerState", "power_state", "status"), ("state",)),
     "state": ("status",),
@@ -75,9 +77,6 @@ _RECORDS_ELSEWHERE = {
 
 # How many records a message about a wait names.
 MAX_PENDING = 5
-
-# The similarity from which the name of a field counts as a misspelling of another.
-_SIMILARITY = 0.8
 
 
 @dataclass(frozen=True)
@@ -355,7 +354,7 @@ def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
     fields = RECORD_FIELDS.get(record_type, ())
     if fields and field not in fields:
         names = [to_snake_case(name) for name in fields]
-        hint = suggest_name(to_snake_case(field), names) or f" The fields are {', '.join(names)}."
+        hint = suggest_name(to_snake_case(field), names, is_misspelling=True) or f" The fields are {', '.join(names)}."
         raise InvalidOptions(f"wait_for: the records have no field {option['field'].strip()}.{hint}")
     values = [value.strip() for value in option.get("values") or () if value.strip()]
     if not values:
@@ -367,10 +366,12 @@ def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
 def suggest_condition(name: str, record_type: str) -> str | None:
     """Return a condition on a field of the records, or on the name of an object they refer to; None without."""
     fields = RECORD_FIELDS.get(record_type, ())
-    if to_camel_case(name) in fields:
-        return f"{to_snake_case(to_camel_case(name))}=..."
+    names = (to_camel_case(name), *(_FIELDS_MEANT.get(name, ()) if name != "id" else ()))
+    if meant := next((each for each in names if each.partition(".")[0] in fields), ""):
+        return f"{meant if '.' in meant else to_snake_case(meant)}=..."
     elsewhere = _FIELDS_ELSEWHERE.get(name, "")
-    return f"{elsewhere}=..." if f"{elsewhere.partition('.')[0]}Uuid" in fields else None
+    is_known = elsewhere.startswith("__") or f"{elsewhere.partition('.')[0]}Uuid" in fields
+    return f"{elsewhere}=..." if elsewhere and fields and is_known else None
 
 
 def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
@@ -471,9 +472,9 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
     meant = _FIELDS_ELSEWHERE.get(field) or next(
-        (each for each in _FIELDS_MEANT.get(field, ()) if each in fields), None
+        (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields), None
     )
-    hint = f" Did you mean {meant}?" if meant else suggest_name(to_camel_case(field), fields, _SIMILARITY)
+    hint = f" Did you mean {meant}?" if meant else suggest_name(to_camel_case(field), fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(
             f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"

@@ -423,14 +423,31 @@ class WaitTimeout(VirtinfraError):
     description = "The timeout has expired. An operation that was started continues in the service."
 
 
-def suggest_name(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
+def suggest_name(name: str, known: Iterable[str], is_misspelling: bool = False) -> str:
     """Return a sentence with the most similar known name, and a space before it; empty if none is similar enough.
 
-    ``similarity`` is measured by difflib, from 0 to 1. Names that differ only in case are the same.
+    With ``is_misspelling``, the names must differ by few letters. Names that differ only in case are the same.
     """
     # difflib is imported late because only failures need it, and the import takes 1.5 ms.
     from difflib import get_close_matches
 
-    names = {candidate.casefold(): candidate for candidate in known}
-    similar = get_close_matches(name.casefold(), names, 1, similarity)
+    names, word = {candidate.casefold(): candidate for candidate in known}, name.casefold()
+    similar = get_close_matches(word, names, 3)
+    if is_misspelling:
+        # One slip for each four letters, so that neither is another word: direction is not meant as description.
+        similar = [each for each in similar if count_slips(word, each) <= max(1, len(word) // 4)]
     return f" Did you mean {names[similar[0]]}?" if similar else ""
+
+
+def count_slips(word: str, other: str) -> int:
+    """Return how many letters are added, missing, wrong, or exchanged with their neighbour."""
+    rows = [list(range(len(other) + 1))]
+    for row, letter in enumerate(word, 1):
+        counts = [row]
+        for column, each in enumerate(other, 1):
+            count = min(rows[-1][column] + 1, counts[-1] + 1, rows[-1][column - 1] + (letter != each))
+            if row > 1 and column > 1 and letter == other[column - 2] and word[row - 2] == each:
+                count = min(count, rows[-2][column - 2] + 1)
+            counts.append(count)
+        rows.append(counts)
+    return rows[-1][-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from contextlib import suppress
 from typing import Any
 
 from .errors import InvalidOptions
@@ -31,12 +32,19 @@ _RANGES = {
     "inboundBandwidth": _BANDWIDTHS,
     "cpuNum": (1, 1024),
     "vlanIds": (0, 4094),
+    "vlan": (1, 4094),
+    **dict.fromkeys(("instancePort", "loadBalancerPort"), _PORTS),
+    **dict.fromkeys(("privatePortEnd", "privatePortStart", "vipPortEnd", "vipPortStart"), _PORTS),
 }
 
 # Sizes in bytes, and the values below the least one that are allowed: nothing may be reserved. Any other number below
 # it is meant in another unit.
 _DISK_SIZES = ("diskSize", "rootDiskSize", "dataDiskSizes")
-_SIZES: dict[str, tuple[int, ...]] = {"memorySize": (), "reservedMemorySize": (0,), **dict.fromkeys(_DISK_SIZES, ())}
+_SIZES: dict[str, tuple[int, ...]] = {
+    "memorySize": (),
+    "reservedMemorySize": (0,),
+    **dict.fromkeys(_DISK_SIZES, ()),
+}
 _LEAST_SIZE, _LARGEST_SIZE = 1024**2, 1024**5 - 1
 
 # Lists and maps that must not be empty.
@@ -47,6 +55,7 @@ _NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNOREC
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
+_ANY_URL = re.compile(r"[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
@@ -111,6 +120,43 @@ def _check_ip(label: str, value: str) -> None:
         raise InvalidOptions(f"{label} must be an IP address such as 10.0.0.5, without a prefix length, not {value!r}")
 
 
+def _check_netmask(label: str, value: str) -> None:
+    with suppress(ValueError):
+        if "." in value and ipaddress.IPv4Network(f"0.0.0.0/{value.strip()}"):
+            return
+    raise InvalidOptions(f"{label} must be a netmask such as 255.255.255.0, not {value!r}")
+
+
+def _check_cidr(label: str, value: str) -> None:
+    if not _is_cidr(value):
+        raise InvalidOptions(f"{label} must be a network such as 10.0.0.0/24, not {value!r}")
+
+
+def _check_ip_ranges(label: str, value: str) -> None:
+    for item in value.split(","):
+        if not (_is_cidr(item) or all(_is_ip(end.strip()) for end in item.split("-", 1))):
+            raise InvalidOptions(
+                f"{label} must consist of addresses, networks and ranges with commas between them, such as"
+                f" 10.0.0.0/24,10.1.0.5-10.1.0.9, not {value!r}"
+            )
+
+
+def _check_port_ranges(label: str, value: str) -> None:
+    for item in str(value).split(","):
+        ends = [end.strip() for end in item.split("-", 1)]
+        if not all(end.isdecimal() and _PORTS[0] <= int(end) <= _PORTS[1] for end in ends):
+            raise InvalidOptions(
+                f"{label} must consist of ports and ranges from 1 to 65535 with commas between them, such as"
+                f" 22,8000-8080, not {value!r}"
+            )
+
+
+def _check_image_url(label: str, value: str) -> None:
+    """Refuse what has no scheme. Servers know several, such as file:///, ftp:// and upload://."""
+    if not _ANY_URL.match(value.strip()):
+        raise InvalidOptions(f"{label} must begin with a scheme, such as https:// or file:///")
+
+
 def _check_management_address(label: str, value: str) -> None:
     """Refuse the address of the service itself, and what is not an address: the service installs a hypervisor there."""
     if is_localhost(value):
@@ -133,7 +179,13 @@ def _check_address(label: str, value: str) -> None:
 def _check_url(label: str, value: str) -> None:
     """Refuse what the service cannot post to. The message does not show the value, which contains a key."""
     if value.strip() and not _WEB_ADDRESS.fullmatch(value.strip()):
-        raise InvalidOptions(f"{label} must have the form https://chat.example.com/hook")
+        raise InvalidOptions(f"{label} must be an address that begins with https:// or http://")
+
+
+def _is_cidr(text: str) -> bool:
+    with suppress(ValueError):
+        return "/" in text and bool(ipaddress.ip_network(text.strip(), strict=False))
+    return False
 
 
 def _is_ip(text: str) -> bool:
@@ -158,5 +210,12 @@ _CHECKS = {
     "ipmiAddress": _check_address,
     "snmpAddress": _check_address,
     "url": _check_url,
+    "image.url": _check_image_url,
     "resourceUuid": _check_new_uuid,
+    "dstPortRange": _check_port_ranges,
+    "netmask": _check_netmask,
+    **dict.fromkeys(("dstIpRange", "srcIpRange"), _check_ip_ranges),
+    **dict.fromkeys(("allowedCidr", "networkCidr"), _check_cidr),
+    **dict.fromkeys(("endIp", "gateway", "ip", "requiredIp", "startIp"), _check_ip),
+    "mac": _check_mac,
 }

@@ -348,6 +348,13 @@ def format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def require_files(**paths: str | None) -> None:
+    """Raise InvalidOptions for a file of an option that does not exist; without TLS, nothing else reads it."""
+    for name, path in paths.items():
+        if path and not Path(path).exists():
+            raise InvalidOptions(f"{name} {path} cannot be used: there is no such file")
+
+
 @lru_cache(maxsize=8)
 def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
     """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""

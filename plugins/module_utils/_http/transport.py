@@ -32,7 +32,7 @@ from .adapter import (
     ExchangeFailed,
     has_socks,
 )
-from .connection import Authorization, ConnectionOptions
+from .connection import Authorization, ConnectionOptions, require_files
 from .hooks import HttpHooks
 from .response import Response
 
@@ -159,6 +159,7 @@ class Transport:
         if proxy and proxy.needs_socks and not has_socks():
             reason = f"for the {proxy.url.partition(':')[0]} proxy {proxy.address}"
             raise InvalidOptions(missing_required_lib("PySocks", reason, "https://pypi.org/project/PySocks/"))
+        require_files(ca_path=options.ca_path, client_cert=options.client_cert, client_key=options.client_key)
         self._context = options.build_tls_context()
         self._is_plain = not (self._context or proxy)
         self._masker = hooks.masker

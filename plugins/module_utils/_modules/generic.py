@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,7 @@ from .jobs import find_item_failure
 from .options import TAGS, WAIT, Options
 from .read import list_module
 from .spec import ModuleSpec
+from .words import suggest_kind
 
 
 def generic_module(options: Options, **rules: Any) -> ModuleSpec:
@@ -121,17 +122,44 @@ def _find_operation(name: str) -> Operation:
     if row := find_catalogued(name):
         return choose_operation(row)
     known = [*OPERATIONS, *list_names()]
-    hint = (
-        _suggest_query(name, known) or suggest_name(name, known) or " The guide 'Names of operations' has all of them."
-    )
+    hint = suggest_operation(name, known) or " The guide 'Names of operations' has all of them."
     raise InvalidOptions(f"no operation {name}.{hint} If the service has it, call it by its path.")
 
 
-def _suggest_query(name: str, known: Container[str]) -> str:
-    """Return a sentence with the query that a name such as GetVms or ListHosts means; empty if none."""
-    matched = re.fullmatch("(?:Get|List|Describe|Find)(.+?)s?", name)
-    queries = [f"Query{matched[1]}Instance", f"Query{matched[1]}"] if matched else []
-    return next((f" Did you mean {query}?" for query in queries if query in known), "")
+# What users call operations, and the verbs and nouns that those have.
+_VERBS = {
+    **dict.fromkeys(("get", "list", "describe", "find", "read", "show"), ("query", "get")),
+    **dict.fromkeys(("delete", "remove"), ("delete", "destroy", "remove")),
+    **dict.fromkeys(("add", "create", "new"), ("add", "create")),
+    **dict.fromkeys(("boot", "poweron"), ("start",)),
+    **dict.fromkeys(("halt", "poweroff", "shutdown"), ("stop",)),
+    **dict.fromkeys(("reset", "restart"), ("reboot",)),
+    **dict.fromkeys(("edit", "modify", "set"), ("update", "set", "change")),
+    **dict.fromkeys(("disable", "enable"), ("change",)),
+    "suspend": ("pause",),
+}
+_NOUNS = {
+    **dict.fromkeys(("instance", "server", "vm"), ("vminstance", "vm")),
+    **dict.fromkeys(("disk", "volume"), ("datavolume", "volume")),
+    "host": ("kvmhost", "host"),
+    "network": ("l3network",),
+    "snapshot": ("volumesnapshot",),
+    "storage": ("primarystorage",),
+}
+
+
+def suggest_operation(name: str, known: Iterable[str]) -> str:
+    """Return a sentence, and a space before it, with the operation that a name means: QueryVmInstance for ListVms."""
+    names = {each.casefold(): each for each in known}
+    if name.casefold() not in names and (split := re.match("(?i:power_?o(?:n|ff))|[A-Za-z][a-z]*", name)):
+        verb, noun = split[0].casefold(), name[split.end() :].casefold().replace("_", "").removesuffix("s")
+        state = "state" if verb in ("disable", "enable") else ""
+        pairs = [(each, of) for each in _VERBS.get(verb, (verb,)) for of in _NOUNS.get(noun, (noun,)) if noun]
+        exact = [names[f"{each}{of}{state}"] for each, of in pairs if f"{each}{of}{state}" in names]
+        longer = [known for each, of in pairs for word, known in names.items() if word.startswith(f"{each}{of}")]
+        if exact or longer:
+            return f" Did you mean {exact[0] if exact else min(longer, key=len)}?"
+    return suggest_name(name, names.values(), is_misspelling=True)
 
 
 def _name_only_server(row: Operation) -> str:
@@ -177,6 +205,7 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
         listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
     try:
         return listing.run(replace(context, desired=desired))
-    except ApiError as failure:
-        failure.add_sentence("" if resource_type else suggest_name(requested, [*LISTED_TYPES, *list_types()]))
+    except (ApiError, Unsupported) as failure:
+        known = {row.name for row in LISTED_TYPES.values()}.union(list_types())
+        failure.add_sentence("" if resource_type else suggest_kind(requested, known))
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from .._api.errors import ApiError, InvalidOptions, SeveralFailed, WaitTimeout
 from .._api.operation import list_failed_items
 from .._api.operations import OPERATIONS
 from .._api.records import Record, mask_webhooks
-from .._api.references import unify_uuid
+from .._api.references import is_name, unify_uuid
 from .._client.client import Client
 from .._client.jobs import (
     FAILED,
@@ -107,6 +108,8 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
     Return None for the result of a task that started no job. Raise InvalidOptions for anything else.
     """
     if isinstance(item, str):
+        if is_name(unify_uuid(item)):
+            raise InvalidOptions(_describe_other_text(item))
         return {"uuid": item}
     if isinstance(item, Mapping) and "ansible_job_id" in item:
         raise InvalidOptions(
@@ -131,6 +134,17 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
         )
     handle: Mapping[str, Any] = item
     return handle
+
+
+def _describe_other_text(text: str) -> str:
+    """Return the message about a string in ``jobs`` that is not the uuid of a job."""
+    asynchronous = " It is that of a task with async: wait for it with ansible.builtin.async_status."
+    hint = (
+        asynchronous
+        if re.fullmatch(r"j?\d+\.\d+", text)
+        else " To wait for an object, use its info module, with wait_for."
+    )
+    return f"each item of jobs must be the uuid or the handle of a job, such as started.job, not {text!r}.{hint}"
 
 
 def _is_of_loop(results: Any) -> bool:

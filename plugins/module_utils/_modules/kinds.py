@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible.module_utils.common.validation import check_type_bytes
-
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
 from .._api.limits import check_value
 from .._api.operation import ABSENT
@@ -23,6 +21,7 @@ from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
 from .options import OBJECT_TAGS, WAIT, Options, reference
+from .sizes import read_size
 from .spec import ModuleSpec
 
 PARENT = "parentUuid"
@@ -154,7 +153,7 @@ def _describe_unknown(kind: Kind | Setting, name: str, known: Mapping[str, Prope
     if name in ("name", "uuid", "state", "tags", parent):
         option = "parent" if name == parent else name
         return f"properties: {name} is no property. Give it as the option {option}"
-    hint = suggest_name(name, known) or f" The properties are {', '.join(known) or 'none'}."
+    hint = suggest_name(name, known, is_misspelling=True) or f" The properties are {', '.join(known) or 'none'}."
     return f"properties: kind {kind.name} has no property {name}.{hint}"
 
 
@@ -168,13 +167,11 @@ def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
             return [_read_reference(label, found.refers_to, item) for item in _list(label, value)]
         return _read_reference(label, found.refers_to, value)
     if found.is_size:
-        try:
-            size = check_type_bytes(value)
-        except (TypeError, ValueError):
-            raise InvalidOptions(f"{label} must be a size, such as 16G, not {value!r}") from None
-        check_value(found.parameter.name, label, size)
-        return size
-    return found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
+        value = read_size(label, value)
+    value = found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
+    # The url of an image has other schemes than that of a webhook.
+    check_value(f"{kind.name}.url" if found.name == "url" else found.parameter.name, label, value)
+    return value
 
 
 def _list(label: str, value: Any) -> list[Any]:
@@ -199,21 +196,33 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
     for name, value in item.items():
         member = names.get(name) or to_camel_case(str(name))
         if member not in parts.members:
-            hint = suggest_name(str(name), names) or f" The members are {', '.join(names)}."
+            hint = _suggest_member(parts, str(name), value) or f" The members are {', '.join(names)}."
             raise InvalidOptions(f"{label} has no member {name}.{hint}")
         if value is not None:
             values[member] = _check_member(parts, f"{label}.{name}", member, value)
     return values
 
 
+def _suggest_member(parts: Parts, name: str, value: Any) -> str:
+    """Return a sentence with the member that was probably meant: the one with this word, this value, or this name."""
+    having = [
+        member for member, choices in parts.members.items() if str(value).casefold() in map(str.casefold, choices)
+    ]
+    meant = parts.words.get(name) or (having[0] if len(having) == 1 else None)
+    names = map(name_property, parts.members)
+    return f" Did you mean {name_property(meant)}?" if meant else suggest_name(name, names, is_misspelling=True)
+
+
 def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
     choices = parts.members[member]
     if choices and value not in choices:
-        hint = suggest_name(str(value), choices)
+        hint = suggest_name(str(value), choices, is_misspelling=True)
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}.{hint}".rstrip("."))
     if member.endswith("Uuid"):
         return _read_reference(label, find_type(member), value)
-    return value if isinstance(value, int) else str(value)
+    value = value if isinstance(value, int) else str(value)
+    check_value(member, label, value)
+    return value
 
 
 # Names

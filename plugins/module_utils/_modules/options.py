@@ -10,6 +10,7 @@ from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from .._api.errors import InvalidOptions
+from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import (
     NullReference,
@@ -312,9 +313,22 @@ class TaskOptions:
             if value is not None:
                 # Ansible converts an empty string to a list with an empty string.
                 desired[parameters[name]] = [] if value == [""] else value
+                _check_value(name, parameters[name], self.all_options[name], desired[parameters[name]])
         if OBJECT_TAGS in self.shared_options:
             _normalize_tags(desired)
         return desired
+
+
+def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any) -> None:
+    """Raise InvalidOptions for a value, or one of a suboption, that servers refuse."""
+    if "options" in spec:
+        for number, item in enumerate(value if isinstance(value, list) else ()):
+            for name, member in item.items():
+                if member is not None:
+                    _check_value(f"{label}[{number}].{name}", to_camel_case(name), spec["options"][name], member)
+    # An empty list may remove what an object has, and the uuid of a new object is that of none that exists.
+    elif not isinstance(value, NullReference) and value not in ([], {}) and parameter != "resourceUuid":
+        check_value("diskSize" if parameter == "size" else parameter, label, value)
 
 
 def _normalize_tags(desired: Record) -> None:

@@ -29,7 +29,7 @@ from .._api.records import (
     to_snake_case,
 )
 from .._api.references import format_option_name
-from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES
+from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.jobs import WaitPolicy
 from .._client.lists import (
@@ -233,8 +233,7 @@ class Listing(NamedTuple):
 
     def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         if self.operation is None:
-            hint = suggest_name(str(self.cursor), LISTED_TYPES).strip().replace("Did", "did")
-            raise Unsupported(f"no query is known for the resource type {self.cursor}{f' ({hint})' if hint else ''}")
+            raise Unsupported(f"no query is known for the resource type {self.cursor}")
         equal, limit = self._select_equalities(desired), self._choose_limit(desired)
         conditions: list[str] = []
         local_conditions: list[Condition] = []
@@ -345,7 +344,7 @@ def _check_fields(fields: Iterable[str], record_type: str) -> None:
     known = [to_snake_case(name) for name in RECORD_FIELDS.get(record_type, ())]
     unknown = next((name for name in map(to_snake_case, fields) if known and name not in known), None)
     if unknown is not None:
-        hint = suggest_name(unknown, known) or f" The fields are {', '.join(known)}."
+        hint = suggest_name(unknown, known, is_misspelling=True) or f" The fields are {', '.join(known)}."
         raise InvalidOptions(f"fields: the records have no field {unknown}.{hint}")
 
 

@@ -40,8 +40,8 @@ class Parts:
 
     ``name`` is the property and the field of the record. ``owner`` is the parameter of ``add`` with the uuid of the
     object, ``added`` that with the new items, and ``removed`` the parameter of ``remove`` with the uuids of items.
-    ``members`` are the members of an item with their choices. An item of a record in which all of ``kept`` have these
-    values is the service's own, and remains.
+    ``members`` are the members of an item with their choices, and ``words`` what users call them. An item of a record
+    in which all of ``kept`` have these values is the service's own, and remains.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Parts:
     removed: str
     members: Mapping[str, tuple[str, ...]]
     kept: Mapping[str, Any] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +143,17 @@ _RULE = {
     "dstPortRange": (),
     "remoteSecurityGroupUuid": (),
     "description": (),
+}
+
+_WORDS_OF_RULES = {
+    "direction": "type",
+    "proto": "protocol",
+    "policy": "action",
+    "ether_type": "ipVersion",
+    **dict.fromkeys(("cidr", "remote_ip_prefix", "source", "source_ip", "src"), "srcIpRange"),
+    **dict.fromkeys(("destination", "dest", "dst"), "dstIpRange"),
+    **dict.fromkeys(("port", "ports", "port_range", "port_range_min", "port_range_max", "to_port"), "dstPortRange"),
+    **dict.fromkeys(("remote_group", "security_group"), "remoteSecurityGroupUuid"),
 }
 
 _HIDDEN_OF_LISTENER = (
@@ -374,6 +386,7 @@ KINDS = (
                 removed="ruleUuids",
                 members=_RULE,
                 kept={"priority": 0},
+                words=_WORDS_OF_RULES,
             ),
         ),
         tagged_type="SecurityGroupVO",

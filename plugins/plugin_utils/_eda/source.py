@@ -18,7 +18,7 @@ from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._masking.masker import Masker, collect_secrets
-from ...module_utils._modules.forms import suggest_option
+from ...module_utils._modules.hints import suggest_option
 from ...module_utils._modules.options import Options
 from .._run.profiles import Profiles
 from .texts import disarm_templates

@@ -15,7 +15,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.terminal import escape_controls
-from ...module_utils._modules.forms import suggest_option
+from ...module_utils._modules.hints import suggest_option
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .selection import EXPRESSIONS

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ansible.module_utils.parsing.convert_bool import boolean
-from jinja2 import TemplateSyntaxError, nodes
+from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from ...module_utils._api.errors import InvalidOptions
 from .marks import HAS_DATA_TAGGING
@@ -105,6 +105,24 @@ def check_syntax(plugin: Any) -> None:
         if reason := find_syntax_error(source, kind):
             hint = " Write == to compare." if reason.endswith("got '='") else ""
             raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")
+        if kind == "condition" and isinstance(source, str) and _gives_text(source):
+            raise InvalidOptions(
+                f"{label}: {source!r} gives a text, not true or false. To look for a part of a text, write 'web' in"
+                " virtinfra_name"
+            )
+
+
+def _gives_text(source: str) -> bool:
+    """Return whether a valid expression is a text, or puts texts together, whatever the variables are."""
+    output = Environment().parse(f"{{{{ {source} }}}}").body[0]
+    expression = output.nodes[0] if isinstance(output, nodes.Output) else output
+    if isinstance(expression, nodes.Add):
+        return any(
+            isinstance(side, nodes.Const) and isinstance(side.value, str) for side in expression.iter_child_nodes()
+        )
+    return isinstance(expression, nodes.Concat) or (
+        isinstance(expression, nodes.Const) and isinstance(expression.value, str)
+    )
 
 
 # How many compiled expressions are remembered, which are those of a source and of its variables.

@@ -18,7 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
-from ...module_utils._modules.forms import suggest_option
+from ...module_utils._modules.hints import suggest_option
 from ...module_utils._modules.options import CONNECTION, prefer_given_options
 from .commands import read_secret
 

@@ -20,6 +20,7 @@ from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options
+from ...module_utils._modules.sizes import unify_sizes
 from .._run.encrypted import decrypt_values
 
 ROLES = Path(__file__).parents[3] / "roles"
@@ -67,6 +68,7 @@ def _convert(
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
+    given = unify_sizes(options, given)
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:
@@ -85,7 +87,7 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
     if unknown is not None:
         # All names have the prefix, so it says nothing about what was meant.
         ends = [option.removeprefix(prefix) for option in options]
-        hint = suggest_name(unknown.removeprefix(prefix), ends).replace("mean ", f"mean {prefix}")
+        hint = suggest_name(unknown.removeprefix(prefix), ends, is_misspelling=True).replace("mean ", f"mean {prefix}")
         hint = hint or f" Its variables are {', '.join(options)}."
         raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
 

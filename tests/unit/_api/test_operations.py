@@ -725,8 +725,8 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
         ("ipmiAddress", "10.0.0.9", None),
         # Hosts without a controller.
         ("ipmiAddress", "", None),
-        ("url", "c.example.com/secret", "the form https://chat.example.com/hook"),
-        ("url", "ftp://c.example.com/secret", "the form https://chat.example.com/hook"),
+        ("url", "c.example.com/secret", "an address that begins with https:// or http://"),
+        ("url", "ftp://c.example.com/secret", "an address that begins with https:// or http://"),
         ("url", "https://c.example.com/secret", None),
         ("url", "HTTP://c.example.com:8080", None),
     ],

@@ -1,0 +1,208 @@
+"""The option, or the value, that was probably meant by a name that there is not. A wrong hint is worse than none."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .._api.conditions import suggest_condition
+from .._api.errors import count_slips, suggest_name
+from .._api.records import to_snake_case
+from .._resources.kind_properties import list_properties
+from .._resources.kind_rows import Kind
+from .._resources.kinds import get_row, list_kinds
+from .options import CONNECTION, TAGS, WAIT
+from .words import EXAMPLES, MEANINGS, NOUNS, NOUNS_OF_MODULES, OPTIONS_OF_NOUNS, REMARKS, VALUES, suggest_kind
+
+# The options that all modules, or all that make calls, have.
+_SHARED = {*CONNECTION, *WAIT, *TAGS}
+
+# The endings of names that refer to an object, as in vm_name.
+_IDENTIFYING = ("id", "name", "uuid")
+
+# Words of which none is a misspelling of another.
+_WORDS = {*MEANINGS, *NOUNS, *REMARKS}
+
+# Words that say too little to mean an option that ends with them.
+_VAGUE = ("from", "mode", "name", "type", "id", "uuid", "size", "at", "on", "all")
+
+
+def suggest_option(
+    name: str, options: Iterable[str], scope: str = "", record_type: str = "", kind: str | None = None
+) -> str:
+    """Return a sentence, and a space before it, with the option that was probably meant, or with all options.
+
+    ``options`` are names, or an argument spec. ``scope`` is the module, or the option whose suboptions they are.
+    ``record_type`` is the type of the records that a module lists, ``kind`` the kind that a task of `resource` gives.
+    """
+    specs = options if isinstance(options, Mapping) else {option: {} for option in options}
+    found = _Search(specs, scope, record_type, kind)
+    word = to_snake_case(name).replace("-", "_").casefold()
+    if meant := found.find(word):
+        return f" Did you mean {meant}?{_show_form(meant, specs)}"
+    remark = found.find_remark(word)
+    return remark or found.describe_options(word)
+
+
+def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
+    """Return a sentence with the values or an example of an option, and a space before it, empty without any."""
+    spec = specs.get(meant) or {}
+    if meant == "state" and spec.get("choices"):
+        return f" Its values are {', '.join(spec['choices'])}."
+    return f" For example: {meant}: {EXAMPLES[meant]}" if meant in EXAMPLES else ""
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The options of a module, among which one is searched that a word means."""
+
+    specs: Mapping[str, Any]
+    scope: str
+    record_type: str
+    kind: str | None
+
+    @cached_property
+    def own(self) -> list[str]:
+        """The options of the module itself. Profiles also have commands for the secrets of the connection."""
+        return [option for option in self.specs if option.removesuffix("_command") not in _SHARED]
+
+    @cached_property
+    def shared(self) -> list[str]:
+        """The options that other modules have, too."""
+        return [option for option in self.specs if option not in self.own]
+
+    @cached_property
+    def properties(self) -> list[str]:
+        """The properties of the kind, or of all kinds, if the module has kinds."""
+        if not {"kind", "properties"} <= self.specs.keys():
+            return []
+        rows = [get_row(kind) for kind in ([self.kind] if self.kind in list_kinds() else list_kinds())]
+        return [name for row in rows if isinstance(row, Kind) for name in list_properties(row)]
+
+    @property
+    def noun(self) -> str:
+        """The noun of the objects of the module."""
+        module = self.scope.removesuffix("_info")
+        return NOUNS_OF_MODULES.get(module, module)
+
+    def find(self, word: str) -> str:
+        """Return the option that a word means, possibly with a value, or several, empty if none is likely."""
+        return next(filter(None, self._list_meant(word)), "")
+
+    def _list_meant(self, word: str) -> Iterator[str]:
+        """Yield what a word may mean, the likeliest first, and empty texts."""
+        yield word if word in self.specs else ""
+        yield self._find_meaning(f"{self.scope}.{word}", self.specs)
+        if f"{self.scope}.{word}" in REMARKS:
+            return
+        if "query" in self.own and (condition := suggest_condition(word, self.record_type)):
+            yield f"query: ['{condition}']"
+        yield self._find_value(word)
+        yield f"properties: {{{word}: ...}}" if word in self.properties else ""
+        yield self._find_meaning(word, self.own)
+        yield self._find_object(word)
+        yield self._find_property(word)
+        # None of the words with a remark refers to an object, or ends with what it means.
+        if word in REMARKS:
+            return
+        yield self._find_reference(word)
+        # Another module has the options that are shared.
+        yield "" if word in _SHARED else self._find_meaning(word, self.shared)
+        yield self._find_misspelt(word, slips=1)
+        yield self._find_by_end(word)
+        yield self._find_misspelt(word, slips=len(word))
+
+    def _find_value(self, word: str) -> str:
+        """Return the option that has the word as a value."""
+        having = [option for option, spec in self.specs.items() if word in (spec.get("choices") or ())]
+        return f"{having[0]}: {word}" if len(having) == 1 and having != ["tags_mode"] else ""
+
+    def _find_meaning(self, word: str, options: Container[str]) -> str:
+        """Return what a word means, if one of the options has it."""
+        for meaning in MEANINGS.get(word, ()):
+            meanings = [each for each in ([meaning] if isinstance(meaning, str) else meaning) if self._has(each)]
+            if any(each.partition(":")[0] in options for each in meanings):
+                return " or ".join(meanings)
+        return ""
+
+    def _has(self, meaning: str) -> bool:
+        """Return whether there is an option, and whether it can have the value after its name."""
+        option, dummy, value = meaning.partition(": ")
+        choices = (self.specs.get(option) or {}).get("choices")
+        return option in self.specs and (not value or not choices or value in choices)
+
+    def _find_property(self, word: str) -> str:
+        """Return the property of a kind that a word means."""
+        meanings = (each for each in MEANINGS.get(word, ()) if isinstance(each, str))
+        meant = next((each for each in meanings if each in self.properties), "")
+        return f"properties: {{{meant}: ...}}" if meant else ""
+
+    def _find_object(self, word: str, ending: str = "name") -> str:
+        """Return the option for an object that the word is a noun for: that of another one, or the module's own."""
+        noun = NOUNS.get(word, word)
+        if noun == self.noun:
+            return next(
+                (option for option in ("uuid" if ending != "name" else "name", "uuid") if option in self.own), ""
+            )
+        names = (noun, f"{noun}s", *OPTIONS_OF_NOUNS.get(noun, ())) if word in NOUNS else (noun, f"{noun}s")
+        return next((option for option in names if option in self.own), "")
+
+    def _find_reference(self, word: str) -> str:
+        """Return the option that takes the name or uuid of an object, as cluster for cluster_name."""
+        referred, separator, ending = word.rpartition("_")
+        if not separator or ending not in _IDENTIFYING:
+            return ""
+        if "query" in self.own and (condition := suggest_condition(referred, self.record_type)):
+            return f"query: ['{condition}']"
+        return self._find_object(referred, ending) or self._find_meaning(referred, self.own)
+
+    def _find_misspelt(self, word: str, slips: int) -> str:
+        """Return the option, or the alias, of which the word is a misspelling with at most so many slips."""
+        if word in _WORDS:
+            return ""
+        names = [alias for spec in self.specs.values() for alias in spec.get("aliases") or ()]
+        near = (
+            [each for each in group if count_slips(word, each) <= slips] for group in (self.own, names, self.shared)
+        )
+        hints = (suggest_name(word, each, is_misspelling=True) for each in near)
+        return next(filter(None, hints), "").removeprefix(" Did you mean ").removesuffix("?")
+
+    def _find_by_end(self, word: str) -> str:
+        """Return the option that a longer word ends with, as username for ssh_username, or that ends with the word."""
+        parts = word.split("_")
+        for number in range(1, len(parts)):
+            end = "_".join(parts[number:])
+            if end in _VAGUE:
+                break
+            if meant := (end if end in self.own else self._find_meaning(end, self.own) or self._find_object(end)):
+                return meant
+        longer = [option for option in self.own if option.endswith(f"_{word}")]
+        return longer[0] if len(longer) == 1 and word not in _VAGUE else ""
+
+    def find_remark(self, word: str) -> str:
+        """Return what to do about a word that no option means, with a space before it, or an empty string."""
+        beginning, dummy, ending = word.rpartition("_")
+        referred = beginning if ending in _IDENTIFYING else word
+        names = (f"{self.scope}.{word}", word, f"{self.scope}.*", NOUNS.get(referred, ""))
+        return next((f" {REMARKS[name]}" for name in names if name in REMARKS), "")
+
+    def describe_options(self, word: str) -> str:
+        """Return a sentence with all options but those of the connection, and where else the word may belong."""
+        listed = [*self.own, *(option for option in self.shared if option not in CONNECTION)] or self.shared
+        others = ", and those of the connection" if len(listed) < len(self.specs) else ""
+        place = "params" if self.scope == "api" else "properties" if self.properties else ""
+        what = "parameter of the operation" if place == "params" else "property of the object"
+        belongs = f" Give a {what} as {place}: {{{word}: ...}}." if place else ""
+        example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
+        return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+
+
+def suggest_value(name: str, choices: Sequence[str], value: str) -> str:
+    """Return a sentence, and a space before it, with the value that was probably meant, empty if none is likely."""
+    word = value.casefold()
+    if name == "kind" and (hint := suggest_kind(word, choices)):
+        return hint
+    meant = next((each for each in VALUES.get(word, ()) if each in choices), None)
+    return f" Did you mean {meant}?" if meant else suggest_name(value, choices, is_misspelling=True)

@@ -1,0 +1,370 @@
+"""The words that users bring from other modules and collections, and what they mean here.
+
+The well-known collections for VMware, oVirt, Proxmox, OpenStack and libvirt have these names for options and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
+
+from .._api.errors import suggest_name
+
+# An option, possibly with a value after a colon, or several options of which the user may mean any.
+Meaning: TypeAlias = "str | tuple[str, ...]"
+
+
+def _map(*rows: tuple[str, Meaning | list[Meaning]]) -> dict[str, list[Meaning]]:
+    """Return the meanings of words. A row has words, separated by blanks, and what they mean, the likeliest first."""
+    return {
+        word: meanings if isinstance(meanings, list) else [meanings]
+        for words, meanings in rows
+        for word in words.split()
+    }
+
+
+# Words for objects, and our noun. An option for such an object has the noun as its name, or a plural of it.
+NOUNS: Mapping[str, str] = {
+    word: noun
+    for noun, words in {
+        "cluster": "cluster_name",
+        "disk_offering": "volume_type",
+        "endpoint": "sns_endpoint",
+        "host": "esxi esxi_host esxi_hostname hypervisor kvm_host node target_host destination destination_host",
+        "instance_offering": "flavor flavour instance_type machine_type offering plan service_offering",
+        "l2_network": "vlan vswitch dvswitch switch bond_network",
+        "l3_network": "bridge l3 net network nic_network portgroup port_group subnet vnet",
+        "nic": "interface network_adapter network_interface vm_nic vnic",
+        "platform": "snmp_platform",
+        "primary_storage": "datastore destination_datastore storage storage_domain storage_pool",
+        "snapshot_group": "snap snapname snapshot vm_snapshot",
+        "ssh_key_pair": "authorized_keys key key_name keypair key_pair ssh_key sshkeys ssh_public_key public_key",
+        "topic": "sns_topic",
+        "vm": "domain domid guest instance machine server virtual_machine vm_instance vms",
+        "volume": "disk hdd data_volume",
+        "zone": "availability_zone data_center datacenter region region_name",
+    }.items()
+    for word in (noun, *words.split())
+}
+
+# Options for objects that do not have the noun as their name.
+OPTIONS_OF_NOUNS: Mapping[str, tuple[str, ...]] = {
+    "l3_network": ("networks",),
+    "nic": ("networks", "interfaces"),
+    "volume": ("disks",),
+}
+
+# The nouns of the objects of modules that have other names.
+NOUNS_OF_MODULES = {
+    "kvm_host": "host",
+    "vm_from_snapshot_group": "vm",
+    "vm_nic": "nic",
+    "vm_nic_qos": "nic",
+    "vm_snapshot_group": "snapshot_group",
+    "sns_teamchat_person": "person",
+    "sns_snmp_platform": "platform",
+    "sns_topic": "topic",
+    "sns_endpoint": "endpoint",
+}
+
+# The options of a module itself come before those that all modules share. A word with a dot is that of a module, or of
+# an option with suboptions.
+MEANINGS: Mapping[str, list[Meaning]] = _map(
+    # The connection
+    (
+        "api_host api_url auth_url base_uri engine_url manager manager_url service_url vcenter vcenter_hostname",
+        "base_url",
+    ),
+    ("endpoint_url", ["url", "base_url"]),
+    ("url", ["url", "path", "management_ip", "snmp_address", "base_url"]),
+    ("uri", ["url", "path", "base_url"]),
+    ("server", ["base_url"]),
+    ("kvm_host.server", [("management_ip", "base_url")]),
+    ("vm.server vm_info.server vm_from_snapshot_group.server", [("name", "base_url")]),
+    ("hostname", ["snmp_address", ("host", "base_url"), ("hosts", "base_url"), "base_url"]),
+    ("kvm_host.hostname", [("name", "management_ip")]),
+    ("host_info.hostname vm_info.hostname", [("name", "base_url")]),
+    ("host", ["snmp_address"]),
+    ("login", ["username", "account"]),
+    ("user", ["username", "user_id", "account"]),
+    ("username api_user auth_username", "account"),
+    ("pass passwd password", ["password", "account_password"]),
+    ("api_password auth_password", "account_password"),
+    ("profile_name cloud", "profile"),
+    ("api_key", [("api_token", "access_key_id")]),
+    ("api_token_id access_key", "access_key_id"),
+    ("secret api_token_secret secret_key access_secret", "access_key_secret"),
+    ("token auth_token", "api_token"),
+    ("session", "session_id"),
+    ("insecure ssl_verify tls_verify validate_ssl verify verify_ssl verify_certs validate_cert", "validate_certs"),
+    ("ca ca_cert ca_certs cacert ca_file ca_bundle", "ca_path"),
+    ("cert certificate", "client_cert"),
+    ("proxy proxy_host http_proxy https_proxy", "proxy_url"),
+    ("prefix api_path", "path_prefix"),
+    ("api_version version", "service_version"),
+    ("request_retry max_retries", "request_retries"),
+    # Waiting
+    ("timeout state_change_timeout", [("wait_timeout", "request_timeout"), "request_timeout"]),
+    ("wait_timeout wait", "wait_for"),
+    ("poll_interval interval", "wait_interval"),
+    ("job job_id handle handles task_id", "jobs"),
+    # Objects of all types
+    ("id moid guid vmid", ["uuid", "vm", "jobs", "hosts"]),
+    ("wait_for.fields", "field"),
+    ("uuid name", ["jobs", "hosts"]),
+    ("cbt_volume_export.name", [("vm", "volumes")]),
+    ("sns_snmp_test.name", [("platform", "endpoint")]),
+    ("sns_teamchat_person.name", [("user_id", "remark")]),
+    ("annotation comment comments desc display_description notes", ["description", "remark"]),
+    ("displayname display_name title label_name", "name"),
+    ("label labels tag metadata meta customvalues custom_attributes", ["tags", "user_tags"]),
+    ("user_tags", "tags"),
+    ("power power_state running status action command ensure desired_state", "state"),
+    ("reboot restart", ["state: restarted", "power: reset"]),
+    ("enabled", "state"),
+    ("force", [("stop_type: cold", "expunge: true")]),
+    ("force_stop hard_stop", "stop_type: cold"),
+    ("force_delete", ["force", "expunge"]),
+    ("purge delete_permanently", "expunge"),
+    # Lists
+    ("count max max_results max_items page_size", "limit"),
+    ("filter", ["query", "filters"]),
+    ("filters conditions condition where search", "query"),
+    ("name_match pattern regex", "query: ['name~=web%']"),
+    ("names", "query: ['name?=web-1,web-2']"),
+    ("gather_tags show_tags with_tags tags_info", "include_tags"),
+    ("columns attributes", ["properties", "fields"]),
+    # VMs
+    ("cpus cores num_cpus num_cpu vcpu vcpus cpu_cores cpu_count cpu_sockets sockets cpu_cores_per_socket", "cpu_num"),
+    ("mem memory_mb memory_gb ram ram_mb memory_max", "memory_size"),
+    ("memory", ["memory_size", "with_memory"]),
+    ("memory_dump save_memory use_memory vmstate include_memory", "with_memory"),
+    ("hardware", [("cpu_num", "memory_size")]),
+    ("template template_src template_name source base_image", [("image", "clone_from"), "snapshot_group"]),
+    ("clone linked_clone clone_source source_vm src", "clone_from"),
+    ("os image_id image_name ami boot_image", "image"),
+    (
+        "cloud_init cloudinit userdata userdata_file cicustom cipassword ciuser customization sysprep ipconfig",
+        [("user_data", "user_data_file")],
+    ),
+    ("disk", ["size", ("disks", "root_disk_size"), "volume", "volumes"]),
+    ("hdd data_disks volumes", "disks"),
+    ("size_gb size_mb size_kb size_tb disk_gb disk_size capacity volume_size", ["size", "root_disk_size"]),
+    ("size", "root_disk_size"),
+    ("nic nics interfaces network_interfaces net networks", ["l3_networks", "l3_network", "networks"]),
+    ("target migrate migrate_to", "host"),
+    (
+        "address ip ip_address ipaddress ipv4 ip_addr",
+        [
+            "management_ip",
+            "snmp_address",
+            "static_ip",
+            "ip",
+            "networks: [{l3_network: l3-1, static_ip: 10.0.0.5}]",
+        ],
+    ),
+    (
+        "mac mac_address macaddr",
+        ["custom_mac", "mac", "networks: [{l3_network: l3-1, custom_mac: '52:54:00:12:34:56'}]"],
+    ),
+    ("model device_type driver nic_type adapter_type interface", "driver_type"),
+    ("delete_disks terminate_volume detach_disks with_disks", "data_volumes"),
+    ("networks.name networks.network networks.uuid", "l3_network"),
+    ("networks.type networks.device_type", "driver_type"),
+    # Volumes
+    ("volume.type volume.offering", "disk_offering"),
+    ("attach_to attached_to", "vm"),
+    # Hosts
+    ("kvm_host.esxi_hostname kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
+    ("kvm_host.power_state", "power"),
+    ("kvm_host.port", [("ssh_port", "ipmi_port")]),
+    ("port", "snmp_port"),
+    ("bmc bmc_address bmc_host bmc_ip idrac idrac_ip ilo ilo_ip ipmi ipmi_host ipmi_ip", "ipmi_address"),
+    ("bmc_user bmc_username ipmi_user", "ipmi_username"),
+    ("bmc_password", "ipmi_password"),
+    ("maintenance_mode maintain", "state: maintenance"),
+    ("activate", "state: enabled"),
+    ("migrate_vms move_vms", "evacuate"),
+    # NICs of hosts and of VMs
+    ("vlan vlan_id vlans", "vlan_ids"),
+    ("service services service_type", "service_types"),
+    ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth")]),
+    ("egress out outbound tx upload", "outbound_bandwidth"),
+    ("ingress in inbound rx download", "inbound_bandwidth"),
+    # Snapshots and notifications
+    ("revert rollback", "state: reverted"),
+    ("webhook hook", ["url", "webhook_url"]),
+    ("lang language", "locale"),
+    ("sns_endpoint.kind", "type"),
+    ("remark_name", "remark"),
+    # Modules for several types
+    ("type", ["resource_type", "kind"]),
+    ("resource_type", "kind"),
+    ("kind resource", "resource_type"),
+    ("body data payload json args arguments parameters parameter", ["params", "properties"]),
+    ("spec config values params", "properties"),
+    ("api.endpoint api.route", "path"),
+    ("api.name api.action api.call api.command api.api", "operation"),
+    ("verb http_method", "method"),
+    ("items list instances", "objects"),
+    ("forks parallel workers throttle serial max_parallel", "concurrency"),
+    ("batch.action batch.task", "module"),
+    ("batch.args batch.defaults batch.options batch.params", "common"),
+    ("repo backup_dir backup_path dest directory", "repository"),
+    ("retention keep_last", "keep"),
+)
+
+_KEYWORDS = (
+    "async become become_user changed_when check_mode delay delegate_to failed_when ignore_errors loop loop_control"
+    " no_log notify poll register retries run_once until vars when with_items"
+)
+
+# What to do about words that no option means, also by their nouns.
+REMARKS: Mapping[str, str] = {
+    **{word: f"{word} is a keyword of the task, beside the module." for word in _KEYWORDS.split()},
+    **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
+    **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
+    "names": "virtinfra.manager.batch runs a module for many objects.",
+    "vm.names": "virtinfra.manager.batch runs a module for many objects.",
+    "delete_from_inventory": "state: absent destroys a VM, which can be recovered, unless expunge is true.",
+    **dict.fromkeys(
+        ("boot_from_volume", "boot_volume"), "The root volume of a VM is made of its image, or of the VM of clone_from."
+    ),
+    **dict.fromkeys(
+        ("networks.gateway", "networks.netmask", "networks.dns_servers", "networks.prefix"),
+        "It is that of the IP range of the L3 network.",
+    ),
+    "disks.*": "Data volumes of a new VM have a size only. virtinfra.manager.volume creates others.",
+    **dict.fromkeys(("kvm_host.private_key", "kvm_host.ssh_key"), "A host is added with username and password."),
+    **dict.fromkeys(
+        ("boot_device", "boot_devices", "boot_order"),
+        "virtinfra.manager.api sets it, with the operation SetVmBootOrder.",
+    ),
+    **dict.fromkeys(
+        ("autostart", "ha", "ha_level", "high_availability", "onboot"),
+        "virtinfra.manager.api sets it, with the operation SetVmInstanceHaLevel.",
+    ),
+    "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
+    "vm.hostname": (
+        "The address of the service is base_url. The host name of the guest is set by its user_data, and the host that"
+        " runs it by host."
+    ),
+    **dict.fromkeys(
+        ("folder", "resource_pool"), "There are no folders and pools. Objects are in clusters, and tags group them."
+    ),
+    **dict.fromkeys(
+        ("guest_id", "guest_os", "operating_system", "os_type", "ostype"),
+        "The operating system of a guest is that of its image.",
+    ),
+    **dict.fromkeys(
+        ("wait_for_ip", "wait_for_ip_address", "wait_ip"),
+        "virtinfra.manager.vm_info waits for the value of a field, with wait_for.",
+    ),
+    **dict.fromkeys(("new_name", "newname", "rename"), "To rename an object, give its uuid, and the new name as name."),
+    **dict.fromkeys(
+        ("cd_iso", "cdrom", "iso"), "virtinfra.manager.resource attaches ISOs to VMs, with kind iso_attachment."
+    ),
+    **dict.fromkeys(
+        ("security_group", "security_groups"),
+        "virtinfra.manager.resource attaches security groups to NICs, with kind security_group_attachment.",
+    ),
+    **dict.fromkeys(
+        ("auto_ip", "floating_ip", "floating_ips", "public_ip"),
+        "virtinfra.manager.resource attaches EIPs to NICs, with kind eip_attachment.",
+    ),
+    "affinity_group": "virtinfra.manager.resource puts VMs into affinity groups, with kind affinity_group_member.",
+    "port": "The port is a part of base_url, such as https://manager.example.com:8443.",
+    "l2_network": "A VLAN belongs to an L2 network, which virtinfra.manager.resource manages, with kind l2_network.",
+    "zone": "The zone of an object is that of its cluster.",
+    **dict.fromkeys(("nic", "nics", "l3_network", "networks"), "virtinfra.manager.vm_nic manages NICs."),
+    **dict.fromkeys(("snapshot_group", "snapshots"), "virtinfra.manager.vm_snapshot_group takes snapshots."),
+    **dict.fromkeys(("project", "tenant"), "The objects of a project are those of its account, with which you log in."),
+}
+
+# Values that users bring, and the values that they may mean, the likeliest first.
+VALUES: Mapping[str, list[Meaning]] = _map(
+    ("attached create created add added define defined exists latest updated", "present"),
+    ("delete deleted destroy destroyed detached expunged purged remove removed terminated undefined", "absent"),
+    ("active on online poweredon powered-on powered_on poweron start started true up", ["running", "enabled"]),
+    ("resume resumed unpause unpaused", "running"),
+    ("halted inactive false offline poweredoff powered-off powered_off poweroff down", ["stopped", "disabled"]),
+    ("shutdown shutdownguest shutoff stop off", ["stopped", "off", "disabled"]),
+    ("reboot rebooted rebootguest reset restart", ["restarted", "reset"]),
+    ("hibernated pause suspend suspended", "paused"),
+    ("enable activated", "enabled"),
+    ("disable deactivated", "disabled"),
+    ("maintain maintenance_mode premaintenance", "maintenance"),
+    ("connected reconnect", "reconnected"),
+    ("revert restore restored rollback rolledback", "reverted"),
+    ("force hard", "cold"),
+    ("append merge", "add"),
+    ("overwrite replace set", "exact"),
+    ("cycle", "reset"),
+    ("evacuate", "migrate"),
+    ("acpi soft graceful", "grace"),
+)
+
+# Words for kinds and types of resources, with the kinds.
+KINDS: Mapping[str, list[Meaning]] = _map(
+    ("network net portgroup port_group vnet", [("l3_network", "l2_network")]),
+    ("vlan vswitch dvswitch switch bridge", "l2_network"),
+    ("subnet iprange", "ip_range"),
+    ("template iso", "image"),
+    ("flavor flavour instance_type offering service_offering", "instance_offering"),
+    ("volume_type", "disk_offering"),
+    ("keypair key_pair ssh_key key sshkey", "ssh_key_pair"),
+    ("user users project tenant", "account"),
+    ("datacenter data_center region availability_zone", "zone"),
+    ("disk", "volume"),
+    ("floating_ip public_ip", "eip"),
+    ("loadbalancer lb", "load_balancer"),
+    ("listener", "load_balancer_listener"),
+    ("security_group_rule rule firewall firewall_rule", "security_group"),
+    ("server_group", "affinity_group"),
+    ("instance server guest domain virtual_machine machine", "vm"),
+    ("node hypervisor kvm_host esxi esxi_host", "host"),
+    ("datastore storage storage_domain storage_pool", "primary_storage"),
+    ("nic interface port vnic", "vm_nic"),
+    ("snapshot snap", "snapshot_group"),
+)
+
+# What manages the objects that are no kinds.
+OTHER_KINDS: Mapping[str, str] = {
+    "endpoint": "virtinfra.manager.sns_endpoint manages these",
+    "host": "virtinfra.manager.kvm_host manages these",
+    "primary_storage": (
+        "Kind storage_attachment attaches primary storages to clusters, virtinfra.manager.primary_storage_info lists"
+        " them, and virtinfra.manager.api adds them, such as with the operation AddNfsPrimaryStorage"
+    ),
+    "snapshot_group": "virtinfra.manager.vm_snapshot_group manages these",
+    "topic": "virtinfra.manager.sns_topic manages these",
+    "vm": "virtinfra.manager.vm manages these",
+    "vm_nic": "virtinfra.manager.vm_nic manages these",
+}
+
+# How to write the options that are often written in another form.
+EXAMPLES: Mapping[str, str] = {
+    "disks": "[{size: 20G}]",
+    "filters": "['name=web-1']",
+    **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600"),
+    "jobs": "['{{ started.job }}']",
+    "networks": "[{l3_network: l3-1}]",
+    "objects": "[{name: vm-2}, {name: vm-4}]",
+    "query": "['name=web-1', 'state=Running']",
+    "tags": "['env::prod']",
+    "user_tags": "['env::prod']",
+    "wait_for": "{field: state, values: [Running]}",
+}
+
+
+def suggest_kind(word: str, known: Collection[str]) -> str:
+    """Return a sentence, and a space before it, with the kind, or the module, for a word; empty if none is likely."""
+    word = word.casefold().replace("-", "_")
+    names = (word, word.removesuffix("s"), word.removesuffix("es"))
+    noun = next((KINDS[name][0] for name in names if name in KINDS), names[1])
+    meant = [each for each in ([noun] if isinstance(noun, str) else noun) if each in known]
+    if meant and meant != [word]:
+        return f" Did you mean {' or '.join(meant)}?"
+    if noun in OTHER_KINDS:
+        return f" {OTHER_KINDS[str(noun)]}."
+    return suggest_name(word, known, is_misspelling=True)
