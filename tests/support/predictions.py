@@ -48,7 +48,15 @@ def _compare_records(predicted: Mapping[str, Any], actual: Mapping[str, Any]) ->
     if bool(expected) != bool(shown):
         yield f"after: {expected} is predicted, and is {shown}"
     for name in expected.keys() & shown.keys() - CHOSEN:
-        # Null says that the service chooses the value.
         is_kept = name not in BY_CHANCE and shown[name] == (before[1] or {}).get(name)
-        if expected[name] != shown[name] and (is_kept or expected[name] is not None):
+        if expected[name] != shown[name] and (is_kept or not is_possible(expected[name], shown[name])):
             yield f"{name}: {expected[name]!r} is predicted, and is {shown[name]!r}"
+
+
+def is_possible(expected: Any, actual: Any) -> bool:
+    """Return whether a value is the predicted one. Null says that the service chooses it, or a part of it."""
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return all(is_possible(expected[name], actual.get(name)) for name in expected.keys() - CHOSEN)
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(is_possible, expected, actual))
+    return expected is None or expected == actual

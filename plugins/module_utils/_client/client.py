@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .._api.errors import (
     NOT_FOUND,
@@ -82,6 +82,10 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+# The changed fields of objects by their uuids; None for an object that is removed.
+Changes: TypeAlias = "Mapping[str, Record | None]"
+
+
 class Reads(Protocol):
     """How objects are read: each with requests of its own, or together with those of other threads.
 
@@ -122,6 +126,10 @@ def ignore_types(dummy: Iterable[str]) -> None:
     """Do nothing with the types of objects that check mode predicts."""
 
 
+def ignore_changes(dummy: Changes) -> None:
+    """Do nothing with the changes of objects that check mode predicts."""
+
+
 @dataclass(frozen=True)
 class Hooks(HttpHooks):
     """What a run provides to its requests, and what its clients share with other tasks.
@@ -131,8 +139,9 @@ class Hooks(HttpHooks):
     is called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
     ``reads`` and ``waits`` are those of a batch, None for a task of its own. ``note_prediction`` is called in check
     mode with the types of the objects that a task would create, and with their names: a later task refers to one of
-    them with null, or by its name. ``list_predicted`` returns what earlier tasks have noted, nothing outside check
-    mode. ``is_hidden`` says that Ansible shows nothing of the task (no_log), so that secrets may be in its result.
+    them with null, or by its name. ``note_changes`` is called with the objects that it would change or remove.
+    ``list_predicted`` returns what earlier tasks have noted, nothing outside check mode. ``is_hidden`` says that
+    Ansible shows nothing of the task (no_log), so that secrets may be in its result.
     """
 
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
@@ -143,7 +152,8 @@ class Hooks(HttpHooks):
     waits: Waits | None = None
     is_hidden: bool = False
     note_prediction: Callable[[Iterable[str]], None] = ignore_types
-    list_predicted: Callable[[], Collection[str]] = tuple
+    note_changes: Callable[[Changes], None] = ignore_changes
+    list_predicted: Callable[[], Mapping[str, Any]] = dict
 
 
 class CallOptions(NamedTuple):

@@ -397,7 +397,15 @@ def get_by_uuid(client: Client, name: str, uuid: str, max_age: float = 0.0) -> l
 
     The threads of a batch join their reads, and one may use what another has read at most ``max_age`` seconds before.
     """
-    return _choose_reads(client).get_by_uuid(client, name, uuid, max_age)
+    return [
+        predict_changes(client, record) for record in _choose_reads(client).get_by_uuid(client, name, uuid, max_age)
+    ]
+
+
+def predict_changes(client: Client, record: Record) -> Record:
+    """Return a record as earlier tasks would have changed it in check mode; outside it, the record itself."""
+    changes = client.hooks.list_predicted().get(str(record.get("uuid"))) or {}
+    return {**record, **{name: value for name, value in changes.items() if name in record}} if changes else record
 
 
 def find_in_short_list(client: Client, name: str, uuid: str) -> list[Record]:

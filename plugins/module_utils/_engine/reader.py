@@ -30,7 +30,7 @@ from .._api.records import (
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.jobs import Job, generate_uuid
-from .._client.lists import list_user_tags
+from .._client.lists import list_user_tags, predict_changes
 from .._client.moment import at_one_moment
 from .._client.waiting import read_until
 from .context import ModuleContext
@@ -199,6 +199,7 @@ class ObjectReader:
                 return None
             raise
         if record:
+            record = predict_changes(client, record)
             self.selection.check(desired, record)
         if record and self.state == ABSENT and not self._remembered:
             self._remembered = self.resource.remember(record)
@@ -208,10 +209,9 @@ class ObjectReader:
         """Raise Unsupported if the task would have to know whether an unreadable object exists."""
         if current.record is not None:
             return
-        create = self.resource.create
         if self.state == ABSENT:
             remedy = "Give uuid."
-        elif create and not get_operation(create).effect.is_idempotent:
+        elif (create := self.resource.create) and not get_operation(create).effect.is_idempotent:
             remedy = "Give uuid, or create the object once with the module api."
         else:
             return
@@ -381,12 +381,17 @@ class DependentsReader:
             has_read = True
             choice = self.context.params.get(reading.guard.option)
             value = self.context.params.get(reading.guard.depends_on or reading.guard.option)
-            found = reading.guard.find(client, record, value)
+            found = self._leave_out_removed(reading.guard.find(client, record, value))
             reading.record, reading.found, reading.is_outdated = record, found, False
             reading.guard.require_permission(planned[0], found, choice)
             warnings = [f"{self.label}: {warning}." for warning in (*found.warnings, found.unknown) if warning]
             self.context.warnings.extend(text for text in warnings if text not in self.context.warnings)
         return has_read
+
+    def _leave_out_removed(self, found: Dependents) -> Dependents:
+        """Return dependents without those that earlier tasks would have removed in check mode."""
+        predicted = self.reader.client.hooks.list_predicted()
+        return replace(found, objects=[item for item in found.objects if predicted.get(item.uuid, "") is not None])
 
     def outdate(self) -> None:
         """Read the dependents again before the next guarded call, because something has taken time."""

@@ -17,9 +17,11 @@ from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
     Record,
+    drop_null_references,
     holds_unknown_reference,
     record_to_result,
 )
+from .._client.client import Changes
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .acceptance import Acceptance, build_refusal, find_acceptance
 from .calls import (
@@ -246,6 +248,8 @@ class Reconciler:
         if any(call.operation == self.resource.create for call in calls):
             self.client.hooks.note_prediction(_list_predictions(self.resource, self.reader.desired.get("name")))
         after = calls[-1].expected if calls else current.record
+        if calls:
+            self.client.hooks.note_changes(_list_changes(self.resource, current.record, after))
         job = format_predicted_job(calls[0].operation, self.context.params["wait"]) if calls else {}
         return after, {"changed": bool(calls), **job}
 
@@ -389,6 +393,26 @@ def _list_predictions(resource: ResourceSpec, name: str | None) -> list[str]:
     """Return the types of an object that would be created, and its name with each of them, as later tasks ask."""
     types = dict.fromkeys((*sorted(resource.types), resource.result_key))
     return [*types, *(f"{each} {name}" for each in types if name)]
+
+
+def _list_changes(resource: ResourceSpec, before: Record | None, after: Record | None) -> Changes:
+    """Return what later tasks must know of an object that the task would change: its state and its references.
+
+    Other fields decide nothing for later tasks, and may be secret. What is not found by its uuid belongs to an object,
+    and attaches it to another one, or does not any more.
+    """
+    known = drop_null_references(before or after or {})
+    if "uuid" not in resource.keys:
+        owner, *others = resource.keys
+        return {str(known[owner]): {name: (after or {}).get(name) for name in others}} if known.get(owner) else {}
+    if not before or not known.get("uuid"):
+        return {}
+    if after is None:
+        return {str(known["uuid"]): None}
+    fields = {transition.record_field for transition in resource.transitions.values()}
+    changed = {name: value for name, value in after.items() if value != before.get(name)}
+    selected = {name: value for name, value in changed.items() if name in fields or name.endswith("Uuid")}
+    return {str(known["uuid"]): selected}
 
 
 def _check_before(planner: Planner, dependents: DependentsReader, calls: list[PlannedCall], current: Current) -> bool:

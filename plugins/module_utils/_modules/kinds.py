@@ -10,7 +10,7 @@ from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
 from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
-from .._api.references import is_name, is_null, normalize_uuid, unify_uuid
+from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
 from .._api.resource_types import ResourceType
 from .._client.names import add_given_names, is_predicted, name_objects
 from .._engine.context import ModuleContext
@@ -51,6 +51,8 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
             for part in ("label", "message"):
                 setattr(failure, part, _name_options(row, name_objects(getattr(failure, part), given, desired)))
             raise
+        if desired["state"] != ABSENT:
+            result["diff"]["after"].update(_name_predicted(given, desired))
         result = {"resource": result.pop(row.name), **result}
         return add_given_names(context.client, result, given, desired, {name: name for name in given})
 
@@ -232,6 +234,12 @@ def _selects_predicted_object(row: Row, desired: Record) -> bool:
     """Return whether an object is within, or attached to, one that an earlier task would have created."""
     selecting = ([] if "uuid" in desired else [row.parent]) if isinstance(row, Kind) else row.ends.values()
     return any(isinstance(desired.get(name), PredictedReference) for name in selecting)
+
+
+def _name_predicted(given: Record, desired: Record) -> dict[str, str]:
+    """Return the names of the objects that a new object refers to and earlier tasks would have created."""
+    predicted = [name for name, value in desired.items() if isinstance(value, PredictedReference)]
+    return {format_name_field(to_snake_case(name)): given[name] for name in predicted if is_name(given[name])}
 
 
 def _name_options(row: Row, message: str) -> str:

@@ -44,7 +44,7 @@ _SOURCES = ("imageUuid", CLONED)
 _PARTS = ("networks", "disks")
 _ONLY_NEW = (
     *(*_PARTS, ROOT_SIZE, CLONED, "userData", "userDataFile", "sshKeyPairUuids", "primaryStorageUuidForRootVolume"),
-    *("resourceUuid", "tagUuids"),
+    *("resourceUuid", "tagUuids", "vmNics"),
 )
 
 _CLONE = "CloneVmInstance"
@@ -113,7 +113,10 @@ def _has_source(desired: Record) -> bool:
 
 
 def complete_vm(client: Client, desired: Record) -> Record:
-    """Return the parameters of the creation that follow from the options: networks, volumes and user data."""
+    """Return the parameters of the creation that follow from the options: networks, volumes and user data.
+
+    Also return the NICs of the VM, which no parameter but its record has.
+    """
     networks = _resolve_networks(client, desired)
     uuids = [network["l3NetworkUuid"] for network in networks]
     params = [network for network in networks if len(network) > 1]
@@ -125,7 +128,7 @@ def complete_vm(client: Client, desired: Record) -> Record:
             if source
             else {}
         ),
-        **({"l3NetworkUuids": uuids, **default} if uuids else {}),
+        **({"l3NetworkUuids": uuids, **default, "vmNics": _predict_nics(networks)} if uuids else {}),
         **({"vmNicParams": json.dumps(params)} if params else {}),
         **({"dataDiskSizes": [disk["size"] for disk in desired["disks"]]} if desired.get("disks") else {}),
     }
@@ -157,6 +160,14 @@ def _resolve_networks(client: Client, desired: Record) -> list[Record]:
         members = {name: item[option] for option, name in _NIC_MEMBERS.items() if item.get(option)}
         networks.append({"l3NetworkUuid": _resolve_network(client, item.get("l3_network")), **members})
     return networks
+
+
+def _predict_nics(networks: list[Record]) -> list[Record]:
+    """Return the NICs that a new VM will have, without uuids, for later tasks that refer to one of them."""
+    return [
+        {name: None if isinstance(value, NullReference) else value for name, value in network.items()}
+        for network in networks
+    ]
 
 
 def _resolve_network(client: Client, value: Any) -> str:

@@ -41,7 +41,7 @@ from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.encrypted import decrypt_values
 from .._run.names import suspend_names
-from .._run.predictions import list_predicted, note_prediction
+from .._run.predictions import list_created, list_predicted, note_changes, note_prediction
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
 from .._run.variables import warn_of_unknown_variables
@@ -160,7 +160,7 @@ class ActionModule(ActionBase):
         options = self._task.args
         if "tags" in options:
             options = keep_other_tags(options, self._find_defaults(full_name))
-        arguments = spec.mark_nulls(options, list_predicted() if self._task.check_mode else ())
+        arguments = spec.mark_nulls(options, list_created() if self._task.check_mode else ())
         if arguments.get("profile") is None and VARIABLE in variables:
             arguments = {**arguments, "profile": variables[VARIABLE]}
         return self._profiles.complete(arguments)
@@ -245,7 +245,8 @@ class ActionModule(ActionBase):
                 new_store=FileStore,
                 new_lock=RunLock,
                 note_prediction=note_prediction,
-                list_predicted=list_predicted if self._task.check_mode else tuple,
+                note_changes=note_changes,
+                list_predicted=list_predicted if self._task.check_mode else dict,
                 connections=CONNECTIONS,
                 is_hidden=bool(self._task.no_log),
             )

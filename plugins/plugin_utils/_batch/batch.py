@@ -44,7 +44,7 @@ from ...module_utils._modules.options import (
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.sizes import unify_sizes
 from ...module_utils._modules.spec import ModuleSpec
-from .._run.predictions import list_predicted
+from .._run.predictions import list_created
 from .._run.profiles import Profiles
 
 # How many objects a message names.
@@ -260,7 +260,7 @@ def _build_items(
     # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
-    predicted = list_predicted() if context.check_mode else []
+    predicted = list_created() if context.check_mode else []
     targets: dict[Any, int] = {}
     for number, given in enumerate(params["objects"]):
         try:

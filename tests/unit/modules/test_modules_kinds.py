@@ -407,7 +407,9 @@ def test_check_mode_knows_the_names_of_what_earlier_tasks_would_create(sim: Simu
 
     def run(module: str, /, **options: Any) -> dict[str, Any]:
         given = {**connection, **options}
-        return run_module(module, given, True, note_prediction=noted.extend, list_predicted=lambda: noted).result
+        return run_module(
+            module, given, True, note_prediction=noted.extend, list_predicted=lambda: dict.fromkeys(noted, True)
+        ).result
 
     image = {"url": "https://images.example.com/web.qcow2", "backup_storages": ["bs-1"]}
     tasks: list[dict[str, Any]] = [
