@@ -92,6 +92,14 @@ options:
     type: str
     choices: [written, all, none]
     default: written
+  compare_spread:
+    description:
+      - Over how many increments the comparison of a whole volume is spread, V(0) for none. Each increment also compares
+        a share of its volume, and reads a share of the files that it is based on, so that after so many increments
+        everything was read. A difference makes the copy one by comparison, or a full one, as with O(verify).
+    type: int
+    default: 0
+    version_added: 1.0.0
   ask:
     description:
       - Whether the copy becomes a point only when a task of M(virtinfra.manager.backup_run) with this O(run) decides
@@ -231,7 +239,8 @@ point:
          checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576, bytes_written: 983040,
          bytes_zeroed: 65536, file_bytes: 1048576,
          sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
-         bytes_verified: 1048576, encrypted: false}], left_out: [{name: scratch-1, reason: it is shareable}]}
+         bytes_verified: 1048576, bytes_compared: 0, encrypted: false}],
+     left_out: [{name: scratch-1, reason: it is shareable}]}
 problems:
   description:
     - What a person should look at. It is also shown as warnings.
@@ -283,6 +292,7 @@ MODULE = MoverModule(
         "mode": {"type": "str", "choices": ["auto", "full", "compared"], "default": "auto"},
         "verify": {"type": "str", "choices": ["written", "all", "none"], "default": "written"},
         "exclude_volumes": {"type": "list", "elements": "str"},
+        "compare_spread": {"type": "int", "default": 0},
         "compression": {"type": "str", "choices": ["none", "zstd"], "default": "none"},
         "rate_limit": {"type": "int", "default": 0},
         "min_free_percent": {"type": "int", "default": 10},

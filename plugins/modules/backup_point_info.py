@@ -75,8 +75,8 @@ points:
           base: 20261126T021500Z, checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576,
           bytes_written: 983040, bytes_zeroed: 65536, file_bytes: 1048576,
           sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
-          bytes_verified: 1048576, encrypted: false}], left_out: [{name: scratch-1, reason: it is shareable}],
-      vm: {name: vm-1, cpu_num: 2, memory_size: 4294967296},
+          bytes_verified: 1048576, bytes_compared: 0, encrypted: false}],
+      left_out: [{name: scratch-1, reason: it is shareable}], vm: {name: vm-1, cpu_num: 2, memory_size: 4294967296},
       proved: {time: '2026-11-28T03:15:00Z', level: ran, restore_seconds: 95, watched_seconds: 60}, future: false,
       whole: true, problems: []}]
 checkpoints:

@@ -143,7 +143,8 @@ point:
          checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576, bytes_written: 983040,
          bytes_zeroed: 65536, file_bytes: 1048576,
          sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
-         bytes_verified: 1048576, encrypted: false}], left_out: [{name: scratch-1, reason: it is shareable}]}
+         bytes_verified: 1048576, bytes_compared: 0, encrypted: false}],
+     left_out: [{name: scratch-1, reason: it is shareable}]}
 seconds:
   description: How many seconds the task took.
   returned: success

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import back_up
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.backup import BackupOutcome, back_up
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.failures import BackupFailure
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.listing import list_points
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.plan import Wish
@@ -211,6 +211,60 @@ def test_without_verifying_a_comparison_heals_a_lying_bitmap(site: Site) -> None
     outcome = site.back_up(wish=Wish("compared"), verify="none")
     assert modes(outcome) == ["compared"]
     assert site.is_right(stamp_of(outcome))
+
+
+def test_a_comparison_is_spread_over_increments(site: Site) -> None:
+    """Each part of the data is read once in so many, beside what has changed. A whole comparison begins anew."""
+    site.vm.write(0, 0, 15 * MIB)
+    site.back_up()
+    # Stripes of 4 MiB in turn: the first and the last one, the second, the third.
+    shares = [7 * MIB, 4 * MIB, 4 * MIB]
+    assert [read_for_comparison(site.back_up(compare_spread=3)) for dummy in range(4)] == [*shares, shares[0]]
+    site.back_up(wish=Wish("compared"), compare_spread=3)
+    assert [read_for_comparison(site.back_up(compare_spread=3)) for dummy in range(3)] == shares
+
+
+def read_for_comparison(outcome: BackupOutcome) -> int:
+    """Return how many bytes of the volume were read for its share."""
+    (volume,) = (outcome.point or {})["volumes"]
+    assert (volume["mode"], volume["bytes_read"], volume["bytes_verified"]) == ("incremental", 0, 0)
+    return int(volume["bytes_compared"])
+
+
+@pytest.mark.parametrize("verify", ["written", "none"])
+@pytest.mark.parametrize("offset", [0, 5 * MIB, 9 * MIB, 15 * MIB])
+def test_a_share_finds_what_a_bitmap_has_missed(site: Site, offset: int, verify: str) -> None:
+    """Within as many increments as there are shares. The whole volume is right then, and it is said what may not be."""
+    site.vm.write(0, 0, 16 * MIB)
+    first = stamp_of(site.back_up())
+    site.vm.write(0, offset, 65536)
+    site.vm.write(0, 12 * MIB, 65536)
+    site.back_up(how={"lying": True})
+    outcomes = [site.back_up(compare_spread=3, verify=verify) for dummy in range(3)]
+    found = [modes(outcome) == ["compared"] for outcome in outcomes]
+    assert sum(found) == 1
+    outcome = outcomes[found.index(True)]
+    assert "the increment differed from the volume at" in outcome.warnings[0]
+    (since,) = re.findall(r"points since (\S+) that were not verified", outcome.warnings[0])
+    assert since in (first, site.stamps[1])
+    assert not site.is_right(site.stamps[1])
+    assert all(site.is_right(stamp_of(each)) for each in outcomes[found.index(True) :])
+
+
+def test_a_share_finds_a_damaged_file(site: Site) -> None:
+    """The files of a chain are read one after the other, also what no volume has any more."""
+    site.vm.write(0, 0, 4 * MIB)
+    site.back_up()
+    site.vm.write(0, MIB, 65536)
+    second = stamp_of(site.back_up())
+    site.vm.write(0, MIB, 65536)
+    site.back_up()
+    damage_content(site.image(second))
+    outcomes = [site.back_up(compare_spread=4) for dummy in range(4)]
+    assert [modes(outcome) for outcome in outcomes].count(["full"]) == 1
+    (damaged,) = [outcome for outcome in outcomes if outcome.warnings]
+    assert f"{site.image(second)} is damaged" in damaged.warnings[0]
+    assert site.is_right(stamp_of(outcomes[-1]))
 
 
 def damage_content(image: Path) -> None:

@@ -30,7 +30,7 @@ def make_point(vm_uuid: str, point: str = "20261126T021500Z", mode: str = "full"
 
 def make_volume(uuid: str, checkpoint: str | None = None) -> Record:
     """Return the copy of a volume in a point."""
-    counts = dict.fromkeys(("bytes_read", "bytes_written", "bytes_verified"), 1)
+    counts = dict.fromkeys(("bytes_read", "bytes_written", "bytes_verified", "bytes_compared"), 1)
     known = {"volume_uuid": uuid, "checkpoint": checkpoint, "encrypted": False, "verified": True}
     return {**known, **counts, "reason": "the repository has no whole point of the VM"}
 

@@ -14,7 +14,7 @@ from .clock import Clock
 from .connection import Connection, connect_export, list_data, list_dirty
 from .copying import Counts, compare, copy, copy_differences, list_non_zero
 from .coverage import split_volumes
-from .extents import CLUSTER, Extent, align, count_bytes, cut_before, decode_bitmap
+from .extents import CLUSTER, Extent, Share, align, count_bytes, cut_before, decode_bitmap
 from .failures import BackupFailure, ImageFailure, NotEqual
 from .files import LaterSync, hash_file
 from .history import History
@@ -49,7 +49,8 @@ ALL = "all"
 class BackupTask:
     """What a task asks for. ``keep`` is for what is deleted afterwards. It ends with ``run``, of which it is a part.
 
-    The volumes that ``exclude`` matches are not copied.
+    The volumes that ``exclude`` matches are not copied. With ``compare_spread``, each increment also compares one of so
+    many shares of its volume.
 
     With ``ask``, its copy becomes a point only when the run decides so, see `Runs.decide`: an export of a stopped VM
     says nothing about a start of the VM.
@@ -62,6 +63,7 @@ class BackupTask:
     exports: Sequence[Export]
     wish: Wish = field(default_factory=Wish)
     verify: str = WRITTEN
+    compare_spread: int = 0
     compression: str = NONE
     rate_limit: int = 0
     min_free_percent: int = 10
@@ -79,6 +81,8 @@ class BackupTask:
     def check(self) -> None:
         """Raise BackupFailure for numbers that make no sense, and volumes that cannot be copied as one point."""
         check_numbers(self.keep)
+        if self.compare_spread < 0:
+            raise BackupFailure(f"compare_spread must be at least 0, not {self.compare_spread}")
         if self.ask and not self.run:
             raise BackupFailure("ask needs run, which decides")
         uuids = [export.volume_uuid for export in self.exports]
@@ -130,6 +134,7 @@ class _Volume:
     counts: Counts = field(default_factory=Counts)
     verified: bool = False
     bytes_verified: int = 0
+    bytes_compared: int = 0
 
     def describe(self, file_bytes: int | None, sha256: str | None) -> VolumeCopy:
         """Return the volume as the manifest has it."""
@@ -149,6 +154,7 @@ class _Volume:
             sha256=sha256,
             verified=self.verified,
             bytes_verified=self.bytes_verified,
+            bytes_compared=self.bytes_compared,
             encrypted=self.is_encrypted,
         )
 
@@ -259,7 +265,9 @@ class _Backup:
         """Return the new point of these volumes, which is in the repository unless it is only predicted."""
         with ExitStack() as stack:
             volumes = [stack.enter_context(self._open_volume(export)) for export in exports]
-            check_space(self._repository.root, self._count_needed(volumes), self._task.min_free_percent)
+            check_space(
+                self._repository.root, _count_needed(volumes, self._task.compression), self._task.min_free_percent
+            )
             if predict:
                 for volume in volumes:
                     volume.counts.read = count_bytes(volume.extents)
@@ -324,7 +332,9 @@ class _Backup:
         image, and a result that is there when the image is on the disk.
         """
         plan, uuid = volume.plan, volume.export.volume_uuid
-        if plan.mode == COMPARED and (damage := self._history.find_damage(str(plan.base), uuid, meter)):
+        share, dummy = _choose_share(self._history, volume, self._task.compare_spread)
+        has_to_read = plan.mode == COMPARED or share is not None
+        if has_to_read and (damage := self._history.find_damage(str(plan.base), uuid, meter, share)):
             self._plan_full(volume, damage)
         while True:
             try:
@@ -338,7 +348,7 @@ class _Backup:
     def _plan_again(self, volume: _Volume, failure: NotEqual | ImageFailure, meter: Meter) -> None:
         """Plan a comparison instead of an increment that was wrong, and a full copy if its base is not sound."""
         plan, uuid = volume.plan, volume.export.volume_uuid
-        base = str(plan.base)
+        base, (dummy, right) = str(plan.base), _choose_share(self._history, volume, self._task.compare_spread)
         where = f" at {failure.offset}" if isinstance(failure, NotEqual) else ""
         differed = f"the copy differed from the volume{where}" if where else f"its base could not be read: {failure}"
         if damage := self._history.find_damage(base, uuid, meter):
@@ -346,7 +356,7 @@ class _Backup:
         elif plan.mode == INCREMENTAL and isinstance(failure, NotEqual):
             reason = f"the increment differed from the volume{where}: the bitmap or the base is wrong"
             self._warnings.append(
-                f"volume {uuid}: {reason}. It was copied by comparison, so the new point is right; points since {base}"
+                f"volume {uuid}: {reason}. It was copied by comparison, so the new point is right; points since {right}"
                 " that were not verified may be wrong"
             )
             volume.plan = replace(plan, mode=COMPARED, reason=reason)
@@ -380,15 +390,20 @@ class _Backup:
 
     def _hash_and_verify(self, stamp: str, volume: _Volume, meter: Meter, threads: ThreadPoolExecutor) -> Future[str]:
         """Compare the image with the volume, as the task asks for. Raise NotEqual."""
-        path = self._image(stamp, volume)
+        path, size = self._image(stamp, volume), volume.source.size
         sha256 = threads.submit(hash_file, path, self._stop)
-        if self._task.verify in (WRITTEN, ALL):
+        share, dummy = _choose_share(self._history, volume, self._task.compare_spread)
+        volume.bytes_compared = 0
+        if share or self._task.verify != NONE:
             with open_image(path) as image:
-                extents = _list_to_verify(volume, image, self._task.verify)
-                volume.bytes_verified = count_bytes(extents)
+                verified = _list_to_verify(volume, image, self._task.verify)
+                compared = share.cut(list_non_zero(image, volume.source, size)) if share else ()
+                extents = align([*verified, *compared], size)
+                volume.bytes_verified = count_bytes(verified)
+                volume.bytes_compared = count_bytes(extents) - volume.bytes_verified
                 self._begin(meter, stamp, volume, "verify", count_bytes(extents))
                 compare(image, volume.source, extents, meter)
-            volume.verified = True
+            volume.verified = self._task.verify != NONE
         return sha256
 
     @contextmanager
@@ -411,12 +426,6 @@ class _Backup:
 
     def _build_point(self, stamp: str, copies: Sequence[VolumeCopy]) -> Point:
         return Point(self._task.vm_uuid, stamp, self._task.vm, tuple(copies), tuple(self._left_out))
-
-    def _count_needed(self, volumes: Sequence[_Volume]) -> int:
-        """Return how many bytes the point needs at most, as far as it can be known before."""
-        if self._task.compression != NONE:
-            return 0
-        return sum(count_bytes(volume.extents) for volume in volumes if volume.plan.mode != COMPARED)
 
     def _create_meter(self) -> Meter:
         is_wanted = Runs(self._repository).watch(self._task.run)
@@ -443,9 +452,26 @@ def _list_extents(export: Export, source: Connection, plan: VolumePlan) -> list[
     return [*dirty, *cut_before(list_data(source), plan.base_size)]
 
 
+def _count_needed(volumes: Sequence[_Volume], compression: str) -> int:
+    """Return how many bytes the point needs at most, as far as it can be known before."""
+    if compression != NONE:
+        return 0
+    return sum(count_bytes(volume.extents) for volume in volumes if volume.plan.mode != COMPARED)
+
+
+def _choose_share(history: History, volume: _Volume, count: int) -> tuple[Share | None, str]:
+    """Return which of ``count`` shares of a volume is compared, too, or None, and the last point that is right."""
+    base = str(volume.plan.base)
+    if not count or volume.plan.mode != INCREMENTAL:
+        return None, base
+    return history.choose_share(base, volume.export.volume_uuid, count)
+
+
 def _list_to_verify(volume: _Volume, image: Connection, verify: str) -> list[Extent]:
-    """Return what of a copy to compare. Parts that are zero in both are not read."""
+    """Return what of a copy to verify. Parts that are zero in both are not read."""
     size = volume.source.size
+    if verify == NONE:
+        return []
     if verify == ALL:
         return list_non_zero(image, volume.source, size)
     if volume.plan.mode == FULL:

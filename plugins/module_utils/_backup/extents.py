@@ -15,6 +15,9 @@ from .failures import BackupFailure
 CLUSTER = 64 << 10
 CHUNK = 512 << 10
 
+# What a share of a volume consists of. So each part of a volume stays in its share when the volume grows or fills.
+STRIPE = 4 << 20
+
 _ZEROS = bytes(CLUSTER)
 
 
@@ -36,6 +39,25 @@ class Piece(NamedTuple):
     offset: int
     data: memoryview
     is_zero: bool
+
+
+class Share(NamedTuple):
+    """A share of all stripes of a volume, or of all files of a chain: the one of this number, of ``total``."""
+
+    number: int
+    total: int
+
+    def has(self, number: int) -> bool:
+        """Return whether the stripe or file of this number is in the share."""
+        return number % self.total == self.number
+
+    def cut(self, extents: Iterable[Extent]) -> Iterator[Extent]:
+        """Yield the parts of extents that are in the stripes of the share."""
+        for extent in extents:
+            for stripe in range(extent.offset // STRIPE, -(-extent.end // STRIPE)):
+                if self.has(stripe):
+                    start, end = max(extent.offset, stripe * STRIPE), min(extent.end, (stripe + 1) * STRIPE)
+                    yield Extent(start, end - start)
 
 
 def align(extents: Iterable[Extent], size: int) -> list[Extent]:

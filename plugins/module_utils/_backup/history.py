@@ -8,9 +8,10 @@ from datetime import datetime
 from functools import cached_property
 
 from .coverage import list_missing
+from .extents import Share
 from .failures import BackupFailure
 from .files import hash_file
-from .manifest import Point, is_future
+from .manifest import INCREMENTAL, Point, is_future
 from .meter import Meter
 from .plan import Base
 from .repository import VmFolder
@@ -98,13 +99,24 @@ class History:
                 newest[uuid] = bases[0].stamp
         return newest
 
-    def find_damage(self, stamp: str, volume_uuid: str, meter: Meter) -> str | None:
-        """Read the files of a copy and of those that it is based on. Return what is wrong, None if they are sound.
+    def choose_share(self, stamp: str, volume_uuid: str, count: int) -> tuple[Share, str]:
+        """Return which share of a volume to compare with an increment of this copy, and its last point that is right.
 
-        A file whose checksum differs is marked, so that nothing is based on it any more. The points that need it are
-        named.
+        The increments since the last full or compared copy compare one share after the other.
         """
         chain = list(self.folder.list_chain(self.points, stamp, volume_uuid))
+        since = next(number for number, (dummy, copied) in enumerate(chain) if copied.mode != INCREMENTAL)
+        return Share(since % count, count), chain[min(count - 1, since)][0]
+
+    def find_damage(self, stamp: str, volume_uuid: str, meter: Meter, share: Share | None = None) -> str | None:
+        """Read the files of a copy and of those that it is based on. Return what is wrong, None if they are sound.
+
+        With a share, only its files are read, counted from the oldest one. A file whose checksum differs is marked, so
+        that nothing is based on it any more. The points that need it are named.
+        """
+        chain = list(self.folder.list_chain(self.points, stamp, volume_uuid))
+        if share:
+            chain = [each for number, each in enumerate(reversed(chain)) if share.has(number)]
         labels = {"vm_uuid": self.folder.vm_uuid, "point": stamp, "volume_uuid": volume_uuid}
         meter.begin(sum(copied.file_bytes or 0 for dummy, copied in chain), step="check", **labels)
         found = []

@@ -50,11 +50,12 @@ class VolumeCopy:
     sha256: str | None
     verified: bool
     bytes_verified: int = 0
+    bytes_compared: int = 0
     encrypted: bool | None = None
 
 
 # The members that older manifests lack.
-_ADDED = ("bytes_verified", "encrypted")
+_ADDED = ("bytes_verified", "bytes_compared", "encrypted")
 
 
 @dataclass(frozen=True)

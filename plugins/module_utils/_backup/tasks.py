@@ -129,7 +129,8 @@ def _build_backup_task(params: Params, keep: Mapping[str, int | None]) -> Backup
         wish=Wish(params["mode"], params["base_checkpoint"]),
         keep=keep,
         exclude=params["exclude_volumes"] or (),
-        **{name: params[name] for name in ("verify", "compression", "rate_limit", "min_free_percent", "run", "ask")},
+        **{name: params[name] for name in ("verify", "compare_spread", "compression", "rate_limit")},
+        **{name: params[name] for name in ("min_free_percent", "run", "ask")},
     )
 
 

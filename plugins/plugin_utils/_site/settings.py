@@ -157,6 +157,7 @@ class VmBackupSettings:
     state: Literal["present", "ended"] = "present"
     full_every: int = 14
     compare_every: int = 7
+    compare_spread: int = 0
     verify: Literal["written", "all", "none"] = "written"
     compression: Literal["none", "zstd"] = "none"
     rate_limit: int = 0

@@ -83,7 +83,10 @@ class MoverRun:
     def start(self, copy: VmCopy, rate_limit: int, folder: str) -> None:
         """Start a copy."""
         settings = self._settings
-        passed_on = ("repository", "verify", "exclude_volumes", "keep", "compression", "min_free_percent")
+        passed_on = (
+            *("repository", "verify", "compare_spread", "exclude_volumes"),
+            *("keep", "compression", "min_free_percent"),
+        )
         arguments = {
             "vm": copy.vm,
             "volumes": copy.volumes,

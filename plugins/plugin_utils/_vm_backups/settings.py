@@ -18,8 +18,9 @@ MARK = "Backup session of the role virtinfra.manager.vm_backup."
 # What the description of a CBT task says about where its sessions are copied to.
 _DESCRIPTION = re.compile(rf"{re.escape(MARK)} It copies to (?P<folder>.+) on (?P<movers>.+)\.", re.DOTALL)
 
-# The variables that must be above zero.
+# The variables that must be above zero, and those that must not be below it.
 _POSITIVE = ("concurrency", "per_host", "timeout")
+_NOT_NEGATIVE = ("full_every", "compare_every", "compare_spread", "rate_limit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class Settings(VmBackupSettings):
             check_repository(self.repository, "vm_backup_repository")
         if not self.task_prefix:
             raise InvalidOptions("vm_backup_task_prefix must not be empty")
-        numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}
+        numbers = {name: getattr(self, name) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
         kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
         for name, number in {**numbers, **kept}.items():
             least = 1 if name in _POSITIVE else 0

@@ -10,7 +10,9 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.extents import (
     CHUNK,
     CLUSTER,
+    STRIPE,
     Extent,
+    Share,
     align,
     count_bytes,
     cut_before,
@@ -53,6 +55,21 @@ def test_what_lies_behind_an_offset(extents: list[Extent], start: int) -> None:
     cut = cut_before(extents, start)
     assert all(extent.offset >= start and extent.length > 0 for extent in cut)
     assert count_bytes(cut) == sum(max(0, extent.end - max(start, extent.offset)) for extent in extents)
+
+
+@given(
+    st.lists(st.builds(Extent, st.integers(0, 9 * STRIPE), st.integers(1, 5 * STRIPE)), max_size=3),
+    st.integers(1, 5),
+)
+def test_the_shares_of_a_volume_are_the_whole_of_it(extents: list[Extent], count: int) -> None:
+    """Each part is in one share, which does not depend on what else the volume has."""
+    size = 15 * STRIPE
+    whole = align(extents, size)
+    shares = [list(Share(number, count).cut(whole)) for number in range(count)]
+    assert align([extent for share in shares for extent in share], size) == whole
+    assert sum(map(count_bytes, shares)) == count_bytes(whole)
+    for number, share in enumerate(shares):
+        assert all(extent.offset // STRIPE % count == number for extent in share)
 
 
 def test_chunks() -> None:

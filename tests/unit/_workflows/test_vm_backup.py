@@ -1230,7 +1230,7 @@ def test_a_copy_that_failed(known: dict[str, Any], message: str) -> None:
 
 def test_a_copy_that_succeeded() -> None:
     volume = {"reason": "the bitmap of the export", "bytes_read": 5, "bytes_written": 3, "verified": True}
-    volume = {**volume, "bytes_verified": 4, "volume_uuid": "v1", "encrypted": False}
+    volume = {**volume, "bytes_verified": 4, "bytes_compared": 2, "volume_uuid": "v1", "encrypted": False}
     left_out = {"volume_uuid": "v3", "name": "data-3", "reason": "it is shareable"}
     volumes = [volume, {**volume, "volume_uuid": "v2", "encrypted": True}]
     point = {"point": "20261127T021500Z", "mode": "incremental", "volumes": volumes, "left_out": [left_out]}
@@ -1239,7 +1239,7 @@ def test_a_copy_that_succeeded() -> None:
     entry = judge_copy(copy, None, 10.0)
     assert (entry["outcome"], entry["why"], entry["verified"]) == ("incremental", "the bitmap of the export", True)
     assert (entry["bytes_read"], entry["bytes_written"], entry["point"]) == (10, 6, "20261127T021500Z")
-    assert (entry["bytes_verified"], entry["left_out"]) == (8, ["data-3"])
+    assert (entry["bytes_verified"], entry["bytes_compared"], entry["left_out"]) == (8, 4, ["data-3"])
     assert entry["notes"] == [
         "The volume data-3 is not in the point: it is shareable.",
         "The service encrypts the volume v2, and its copy is in plain text.",
