@@ -6,23 +6,20 @@ import copy
 import hashlib
 import itertools
 import json
-import queue
-import threading
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 import requests
 from openapi_schema_validator import OAS31Validator, oas31_format_checker
-from requests.structures import CaseInsensitiveDict
 
 from simulator import catalogue
 from simulator.description import Operation, Parameter, description, operations, records, reply_schema, resolve
 from simulator.launch import Simulator
 from simulator.params import is_required
 from support.scenarios import SCENARIOS
+from support.webhook_receiver import WebhookReceiver
 
 MODES: dict[str, dict[str, Any]] = {
     "compatible": {},
@@ -725,45 +722,12 @@ def test_companion_may_be_missing(sim: Simulator, caller: Caller, name: str, sta
 def test_webhook_is_described(caller: Caller, password: str) -> None:
     (webhook,) = description()["webhooks"].values()
     headers = {parameter["name"]: parameter["schema"] for parameter in webhook["post"]["parameters"]}
-    job, deliveries = "0" * 12 + "4" + "0" * 3 + "8" + "0" * 15, Deliveries()
-    with deliveries as url:
+    job = "0" * 12 + "4" + "0" * 3 + "8" + "0" * 15
+    with WebhookReceiver(200) as receiver:
         params = {**PARAMS["AddKVMHost"](caller), "password": password}
-        caller.send(operations()["AddKVMHost"], params, **{"X-Job-UUID": job, "X-Web-Hook": url})
-        received, body = deliveries.first()
+        caller.send(operations()["AddKVMHost"], params, **{"X-Job-UUID": job, "X-Web-Hook": receiver.url})
+        received, body = receiver.next()
     for name, schema in headers.items():
         assert_described(received[name], schema)
     assert (received["X-Job-UUID"], received["X-Job-Success"]) == (job, json.dumps(password == "secret"))
     assert_described(body, reply_schema("AddKVMHost") if password == "secret" else reply_schema("GetApiJob", 503))
-
-
-class Deliveries:
-    """A receiver of one webhook."""
-
-    def __enter__(self) -> str:
-        deliveries: queue.Queue[tuple[dict[str, str], Any]] = queue.Queue()
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                deliveries.put((dict(self.headers), json.loads(body)))
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *dummy: object) -> None:
-                """Log nothing."""
-
-        self._deliveries = deliveries
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self._thread.start()
-        return f"http://127.0.0.1:{self._server.server_port}/"
-
-    def __exit__(self, *dummy: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-    def first(self) -> tuple[Mapping[str, str], Any]:
-        """Wait for the first delivery; return its headers and its body."""
-        headers, body = self._deliveries.get(timeout=10)
-        return CaseInsensitiveDict(headers), body

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.server
-import json
-import queue
 import ssl
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,6 +14,7 @@ from simulator.http_client import HttpClient
 from simulator.launch import Simulator, SimulatorError
 from simulator.state.store import seeded_uuid
 from support.socket_servers import taken_port
+from support.webhook_receiver import WebhookReceiver
 
 HOST = seeded_uuid("host", 1)
 PATH = f"hosts/{HOST}/actions"
@@ -210,52 +205,12 @@ def test_sessions_and_tokens_expire(api: HttpClient) -> None:
     api.call("GET", "hosts", headers={"Authorization": "OAuth another"})
 
 
-class Receiver:
-    """A receiver of webhooks that answers with the given statuses, then always with the last one."""
-
-    def __init__(self, *statuses: int, tls: ssl.SSLContext | None = None) -> None:
-        self.deliveries: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
-        remaining = list(statuses)
-        deliveries = self.deliveries
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                status = remaining.pop(0) if len(remaining) > 1 else remaining[0]
-                self.send_response(status)
-                self.end_headers()
-                deliveries.put((dict(self.headers), body))
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        if tls:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_port}/hook"
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[Receiver]:
-        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._server.shutdown()
-            thread.join()
-            self._server.server_close()
-
-    def next(self) -> tuple[dict[str, str], Any]:
-        headers, body = self.deliveries.get(timeout=30)
-        return headers, json.loads(body)
-
-
-def hook(receiver: Receiver) -> dict[str, str]:
+def hook(receiver: WebhookReceiver) -> dict[str, str]:
     return {"X-Web-Hook": receiver.url, "X-Job-UUID": JOB}
 
 
 def test_webhook_receives_the_result(api: HttpClient) -> None:
-    with Receiver(200).listening() as receiver:
+    with WebhookReceiver(200) as receiver:
         response = api.send("PUT", PATH, BODY, hook(receiver))
         assert (response.status_code, "location" in response.json()) == (202, True)
         headers, body = receiver.next()
@@ -265,26 +220,17 @@ def test_webhook_receives_the_result(api: HttpClient) -> None:
         assert body["inventory"]["state"] == "Disabled"
 
 
-def test_webhook_receives_an_error(api: HttpClient) -> None:
-    with Receiver(200).listening() as receiver:
-        response = api.send("PUT", PATH, WRONG, {"X-Web-Hook": receiver.url})
-        headers, body = receiver.next()
-        assert headers["X-Job-Success"] == "false"
-        assert response.json()["location"].endswith(headers["X-Job-UUID"])
-        assert body["error"]["code"] == "SYS.1007"
-
-
 def test_webhook_does_not_verify_the_certificate_of_its_receiver(api: HttpClient) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("other.example.com").configure_cert(tls)
-    with Receiver(200, tls=tls).listening() as receiver:
+    with WebhookReceiver(200, tls=tls) as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         assert receiver.next()[0]["X-Job-Success"] == "true"
 
 
 def test_webhook_is_retried(api: HttpClient) -> None:
     api.sim.configure(webhook_interval=0.0)
-    with Receiver(500, 302, 404, 204).listening() as receiver:
+    with WebhookReceiver(500, 302, 404, 204) as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         assert len({receiver.next()[0]["X-Job-UUID"] for dummy in range(4)}) == 1
         api.send("PUT", PATH, BODY, {"X-Web-Hook": receiver.url})
@@ -293,7 +239,7 @@ def test_webhook_is_retried(api: HttpClient) -> None:
 
 def test_webhook_is_dropped_after_all_tries(api: HttpClient) -> None:
     api.sim.configure(webhook_interval=0.0, webhook_tries=3)
-    with Receiver(500).listening() as failing, Receiver(200).listening() as receiver:
+    with WebhookReceiver(500) as failing, WebhookReceiver(200) as receiver:
         api.send("PUT", PATH, BODY, hook(failing))
         for dummy in range(3):
             failing.next()
@@ -318,7 +264,7 @@ def test_webhook_is_retried_until_its_receiver_listens(api: HttpClient) -> None:
 def test_webhook_faults_apply(api: HttpClient) -> None:
     api.sim.fault("duplicate_webhook", "ChangeHostState")
     api.sim.fault("drop_webhook", "DeleteNicQos")
-    with Receiver(200).listening() as receiver:
+    with WebhookReceiver(200) as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         assert receiver.next() == receiver.next()
         nic = f"vm-instances/{seeded_uuid('vmnic', 1)}/nic-qos?direction=in"
@@ -330,7 +276,7 @@ def test_webhook_faults_apply(api: HttpClient) -> None:
 
 
 def test_webhook_of_a_batch_operation_states_its_outcome(api: HttpClient) -> None:
-    with Receiver(200).listening() as receiver:
+    with WebhookReceiver(200) as receiver:
         api.send("POST", "hosts/nics/service-types", {"params": {}}, {"X-Web-Hook": receiver.url})
         assert receiver.next()[0]["X-Job-Batch"] == "FAILED"
         api.send("PUT", PATH, BODY, hook(receiver))
@@ -339,7 +285,7 @@ def test_webhook_of_a_batch_operation_states_its_outcome(api: HttpClient) -> Non
 
 def test_deliveries_on_demand(api: HttpClient) -> None:
     """A late delivery contains the real result, a forged delivery the result that the test chooses."""
-    with Receiver(200, 200, 403).listening() as receiver:
+    with WebhookReceiver(200, 200, 403) as receiver:
         api.send("PUT", PATH, BODY, hook(receiver))
         first = receiver.next()
         assert api.sim.deliver(receiver.url, JOB) == 200
