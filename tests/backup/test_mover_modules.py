@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,10 +52,11 @@ class Mover:
         *tasks: dict[str, Any],
         variables: Mapping[str, Any] | None = None,
         environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
     ) -> Run:
         """Run tasks on a host that is not the controller, as far as Ansible knows."""
         here = {"ansible_connection": "local", "ansible_python_interpreter": self.python, **(variables or {})}
-        arguments = ("--inventory", "localhost,mover,", "--diff")
+        arguments = ("--inventory", "localhost,mover,", "--diff", *arguments)
         return self.runner.play(*tasks, arguments=arguments, environment=environment, vars=here)
 
     def run(self, name: str, options: Mapping[str, Any], check: bool = False) -> dict[str, Any]:
@@ -138,14 +139,15 @@ def test_progress_is_shown(site: Site, mover: Mover) -> None:
     """So is that of a task that works alone. It gives the VM back, and another task cannot have it meanwhile."""
     site.vm.write(0, 0, 3 * MIB)
     with site.vm.opened() as infos:
-        copied = mover.play({"virtinfra.manager.backup_point": options_for(site, infos, rate_limit=1)})
+        task = {"virtinfra.manager.backup_point": options_for(site, infos, rate_limit=1)}
+        copied = mover.play(task, arguments=["-v"])
     stamp = copied.results[0]["point"]["point"]
     volume = site.vm.volumes[0].uuid
     line = rf"\[localhost\] virtinfra.manager.backup_point: .*: full of volume {volume}: \d+% of 3.0 MiB, .*/s"
     assert re.search(line, copied.output), copied.output
     site.vm.stop()
     options = {"repository": str(site.root), "vm_uuid": site.vm.uuid, "volumes": site.vm.export(), "rate_limit": 1}
-    restored = mover.play({"virtinfra.manager.backup_restore": options})
+    restored = mover.play({"virtinfra.manager.backup_restore": options}, arguments=["-v"])
     assert re.search(rf"{site.vm.uuid}: restore of volume {volume}: \d+% of 3.0 MiB, .*/s", restored.output)
     assert restored.results[0]["volumes"][0]["state"] == "unchanged"
     assert list((site.root / ".runs").glob("*.json")) == []

@@ -20,7 +20,7 @@ from support.workflow_runner import WorkflowRun, WorkflowRunner, is_killed, run_
 
 SLOW = ("StopVmInstance", "StartVmInstance", "MigrateVm", "ChangeHostState", "ShutdownHost", "ExportNbdVolumes")
 
-RESTORED = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", "stop": True, "start": True}
+RESTORED = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,9 @@ def run_role(role: str, work: WorkflowRunner, **variables: object) -> WorkflowRu
     return work(role, prefix(role, variables))
 
 
-def restore(work: WorkflowRunner) -> WorkflowRun:
-    """Write a VM back from a point, with a data mover of this run."""
-    run = partial(work, "vm_backup_restore", prefix("vm_backup_restore", RESTORED))
-    return Restorer(work.sim, "vm-1")(run)
+def restore(folder: Path, work: WorkflowRunner) -> WorkflowRun:
+    """Write a VM back from a point, with a data mover of this run: a run that was killed is this process, too."""
+    return Restorer(work.sim, "vm-1", Path(tempfile.mkdtemp(dir=folder)) / "repository")(work, {}, **RESTORED)
 
 
 def list_scenarios(tasks: Path) -> list[Scenario]:
@@ -68,7 +67,7 @@ def list_scenarios(tasks: Path) -> list[Scenario]:
             partial(run_maintenance, host="host-1", tasks=tasks, state="absent"),
             local_storages=2,
         ),
-        Scenario("vm_backup_restore", restore, restore),
+        Scenario("vm_backup_restore", *(partial(restore, tasks.parent),) * 2),
     ]
 
 

@@ -1,23 +1,23 @@
-"""The steps of the role vm_backup_restore with a data mover that writes at once, and what must be true afterwards."""
+"""The role vm_backup_restore with a data mover that writes at once, and what must be true afterwards."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_restore import MARK
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_restores.overwriting import MARK
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
+from support.restores import STAMP, RestoreMover, RestoreRunner, write_all
 from support.scenarios import State
-from support.workflow_runner import WorkflowRun
-
-POINT = "20261127T021500Z"
+from support.workflow_runner import WorkflowRun, WorkflowRunner
 
 # The member of a volume that stands for its content: that of the point, or a part of it.
-CONTENT, WHOLE, HALF = "_content", POINT, f"half of {POINT}"
+CONTENT, WHOLE, HALF = "_content", STAMP, f"half of {STAMP}"
 
 # What an entry may say about a volume with a content.
 STATES: Mapping[str | None, tuple[str, ...]] = {
@@ -27,29 +27,6 @@ STATES: Mapping[str | None, tuple[str, ...]] = {
 }
 
 
-class Steps:
-    """The steps of a role that have run, and what they have done together."""
-
-    def __init__(self, run: Callable[..., WorkflowRun]) -> None:
-        self._run, self.ran = run, list[WorkflowRun]()
-
-    def __call__(self, name: str, **given: Any) -> dict[str, Any]:
-        """Run a step, and return what it has for later ones, nothing if it has failed."""
-        self.ran.append(self._run(step=name, given=given))
-        return dict(self.last.get("next") or {})
-
-    @property
-    def last(self) -> dict[str, Any]:
-        """The result of the last step."""
-        return self.ran[-1].result
-
-    def combine(self, has_changed: bool = False) -> WorkflowRun:
-        """Return the result of the last step, with the changes, warnings and requests of all."""
-        changed = has_changed or any(each.result.get("changed") for each in self.ran)
-        warnings, log = ([item for each in self.ran for item in getattr(each, name)] for name in ("warnings", "log"))
-        return WorkflowRun({**self.last, "changed": changed}, warnings, log)
-
-
 class Restorer:
     """Restore a VM of a simulator from a point in a repository.
 
@@ -57,37 +34,23 @@ class Restorer:
     or it cannot be reached any more (``unknown``).
     """
 
-    def __init__(self, sim: Simulator, vm: str, breaks: str = "") -> None:
+    def __init__(self, sim: Simulator, vm: str, folder: Path, breaks: str = "") -> None:
         self._sim, self._breaks = sim, breaks
-        self._uuid = next(record["uuid"] for record in sim.records("vm") if record["name"] == vm)
-        volumes = find_vm(sim.state(), self._uuid)["allVolumes"]
-        self._volumes = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in volumes]
+        record = next(record for record in sim.records("vm") if record["name"] == vm)
+        self._uuid, volumes = str(record["uuid"]), find_vm(sim.state(), record["uuid"])["allVolumes"]
+        self._mover = RestoreMover(folder)
+        copies = [{"volume_uuid": each["uuid"], "size": each["size"]} for each in volumes]
+        point = {"vm_uuid": self._uuid, "vm_name": vm, "point": STAMP, "whole": True, "problems": [], "volumes": copies}
+        self._mover.listed["points"] = [point]
+        self._mover.write = self._write
         self.problems: list[str] = []
         self._must_end_exports = False
 
-    def __call__(self, run: Callable[..., WorkflowRun]) -> WorkflowRun:
-        """Run the steps of the role as its tasks do."""
-        step = Steps(run)
-        if not step("select"):
-            return step.combine()
-        planned = step("plan", listed=self._list_points())
-        if not planned:
-            return step.combine()
-        step("confirm", plan=planned)
-        if step.last.get("failed"):
-            return step.combine()
-        rows = [[{"volume_uuid": uuid, "state": "untouched"} for uuid in each["sources"]] for each in planned["checks"]]
-        known = {
-            "plan": planned,
-            "taken": [{"taken": each["vm_uuids"], "others": []} for each in planned["runs"]],
-            "checked": [{"failed": False, "volumes": volumes} for volumes in rows],
-        }
-        work = step("begin", **known).get("work", [])
-        begun = step.last
-        written = [self._write(each) for each in work]
-        step("end", **known, begun=begun, restored=written)
-        self._must_end_exports = "cbt_volume_export and state: absent" in json.dumps(step.last["report"])
-        return step.combine(any(each["changed"] for each in written))
+    def __call__(self, work: WorkflowRunner, options: Mapping[str, Any], **variables: Any) -> WorkflowRun:
+        """Run the role, with options of the module and its variables."""
+        ran = RestoreRunner(work, self._mover, options)(**variables).combine()
+        self._must_end_exports = "cbt_volume_export and state: absent" in json.dumps(ran.result.get("report"))
+        return ran
 
     def repair(self) -> None:
         """End the exports if the last run has asked for it."""
@@ -99,23 +62,14 @@ class Restorer:
             )
             assert not ended.failed, ended.result
 
-    def _list_points(self) -> dict[str, Any]:
-        """Return what backup_point_info returns."""
-        vm = find_vm(self._sim.state(), self._uuid)
-        point = {"vm_uuid": vm["uuid"], "vm_name": vm["name"], "point": POINT, "whole": True, "problems": []}
-        return {"points": [{**point, "volumes": self._volumes}], "running": [], "runs": []}
-
-    def _write(self, work: Mapping[str, Any]) -> dict[str, Any]:
+    def _write(self, given: dict[str, Any]) -> dict[str, Any]:
         """Return what backup_restore returns. It writes only what is exported, in place of a connection."""
         breaks = self._breaks if self._sim.faults() else ""
-        infos = [info["volume"]["volume_uuid"] for info in work["volumes"]]
+        infos = [info["volume"]["volume_uuid"] for info in given["volumes"]]
         state = self._sim.state()
         vm = find_vm(state, self._uuid)
         contents = {each["uuid"]: each.get(CONTENT) for each in vm["allVolumes"]}
-        rows = [
-            {"volume_uuid": info["source"], "target": uuid, "size": 1, "state": "untouched"}
-            for info, uuid in zip(work["volumes"], infos, strict=True)
-        ]
+        rows = [{**row, "state": "untouched"} for row in write_all(given)["volumes"]]
         if not set(infos) <= set(state["exported"].get(self._uuid, ())):
             return {"failed": True, "changed": False, "msg": "Nothing is exported.", "volumes": rows}
         if vm["state"] != "Stopped":

@@ -82,7 +82,7 @@ ONBOARDING = create_play(
 
 BACKED_UP = {"query": ["name~=vm-%"], "concurrency": 2, "min_free_percent": 0}
 
-WRITTEN_BACK = {"vm": "vm-1", "repository": "/srv/backups", "confirm": "vm-1", "stop": True, "start": True}
+WRITTEN_BACK = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
 
 # The play of the roles that run for each host.
 PLAY = {"inventory_hostname": "host-1", "playbook_dir": "/", **create_play({"host-1": {}})}
@@ -142,7 +142,7 @@ class Stage:
         self.sim, self.work, self._folder = sim, work, folder
         self._run = WorkflowRunner(sim)
         is_restore = work.role == "vm_backup_restore"
-        self.restorer = Restorer(sim, work.variables["vm"], work.breaks) if is_restore else None
+        self.restorer = Restorer(sim, work.variables["vm"], folder / "repository", work.breaks) if is_restore else None
         for number, group in enumerate(sim.records("snapshotgroup") if work.role == "vm_snapshots" else ()):
             sim.change("snapshotgroup", group["uuid"], name=f"scheduled-2026-01-{number + 1:02}", description=MARK)
         if work.earlier is not None:
@@ -158,12 +158,14 @@ class Stage:
             # A data mover that copies everything at once.
             mover = FakeMover(self._folder / "repository")
             return BackupRunner(self._run, mover)(options={**LIMITS, **options}, **values).combine()
+        if self.restorer:
+            return self.restorer(self._run, {**LIMITS, **options}, **values)
         if self.work.role == "host_maintenance":
             values["tasks"] = str(self._folder / "tasks.yml")
             Path(values["tasks"]).write_text("[]\n", encoding="utf-8")
         prefixed = {f"{self.work.role}_{name}": value for name, value in values.items()}
         run = partial(self._run, self.work.role, {**self.work.play, **prefixed}, **{**LIMITS, **options})
-        in_steps = self.restorer or IN_STEPS.get(self.work.role)
+        in_steps = IN_STEPS.get(self.work.role)
         return in_steps(run) if in_steps else run()
 
     def repair(self) -> None:

@@ -299,11 +299,10 @@ def test_waiting_is_shown(
     keywords: dict[str, str],
     host: str,
 ) -> None:
-    """The worker shows on the terminal what the task waits for, and for which inventory host."""
+    """The worker shows what the task waits for, and for which inventory host."""
     monkeypatch.setattr(_jobs, "FIRST_PROGRESS_AFTER", 0.0)
-    run = playbook_runner.play(
-        {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
-    )
+    task = {"name": "Rest", "virtinfra.manager.kvm_host": {"name": "host-1", "state": "disabled"}, **keywords}
+    run = playbook_runner.play(task, arguments=["-v"])
     assert run.tasks[0].status == "ok", run.output
     job = next(entry["job"] for entry in sim.log() if entry["operation"] == "ChangeHostState")
     line = re.escape(f"[{host}] Rest: still waiting for ChangeHostState host host-1 (job {job}), ")

@@ -52,6 +52,7 @@ LEAST_DETECTED = {
     "_backup": 0.85,
     "_site": 0.85,
     "_vm_backups": 0.85,
+    "_vm_restores": 0.85,
     "_pages": 0.85,
     "_workflows": 0.85,
 }
@@ -139,6 +140,7 @@ ROOMS = {
     "_backup": ("_backup",),
     "_site": ("_site", "_workflows"),
     "_vm_backups": ("_vm_backups", "_workflows"),
+    "_vm_restores": ("_workflows",),
     "_pages": ("_pages", "_workflows"),
     "_workflows": ("_workflows",),
 }

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup import runs
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._action import mover
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups import copying as backup_copying
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups import mover_work
 
 from support.collection import ALL_MODULES, MODULES, MOVER_MODULES, ROOT, load_spec, module
 from support.room_lists import DOCUMENT, write_lists
@@ -143,6 +143,7 @@ ROOMS = (
     "plugin_utils/_batch",
     "plugin_utils/_site",
     "plugin_utils/_vm_backups",
+    "plugin_utils/_vm_restores",
     "plugin_utils/_pages",
     "plugin_utils/_workflows",
     "plugin_utils/_action",
@@ -409,7 +410,7 @@ def test_every_action_has_its_module() -> None:
     for name in of_movers:
         action = import_module(f"ansible_collections.virtinfra.manager.plugins.action.{name}")
         assert action.ActionModule is mover.MoverAction
-    assert mover.PATIENCE == backup_copying.PATIENCE == runs.LONGEST_SILENCE
+    assert mover_work.PATIENCE == runs.LONGEST_SILENCE
 
 
 def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> None:

@@ -1,8 +1,4 @@
-"""Run a task on a data mover for hours: show how far it is, and let it end soon after the controller has.
-
-Without async, nothing would be shown until its end, a connection that is silent for hours can be lost, and the process
-would go on after a controller that was stopped, without anybody who knows that it still writes.
-"""
+"""Run a module on a data mover by itself, as a task of a user does, and show how far it is."""
 
 from __future__ import annotations
 
@@ -10,27 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
-from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
-from ansible.utils.display import Display
 
 from ...module_utils._http.hooks import Clock
 from ...module_utils._masking.terminal import escape_controls
 from .._run.owner import describe_owner
+from .._vm_backups.mover_work import run_long
 from .._vm_backups.plan import SILENCE, find_other_run, list_ended
-from .._vm_backups.progress import choose_pause, describe_progress
 from .label import name_task
 from .mover_runner import MoverRunner
-
-display = Display()
+from .terminal import show_progress
 
 CLOCK = Clock()
-
-# For how many seconds a task goes on that does not hear of this process, so that a connection may come back.
-PATIENCE = 120.0
-
-# The seconds after which a task is ended whatever it does, and for which a process without progress counts as alive.
-LONGEST, LONGEST_UNKNOWN = 30 * 24 * 3600, 900.0
 
 
 class MoverAction(ActionBase):
@@ -41,7 +28,7 @@ class MoverAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the result of the module."""
         super().run(tmp, task_vars)
-        self._variables, self._runner = task_vars, MoverRunner(self, task_vars)
+        self._variables, self._runner = task_vars, MoverRunner(self, task_vars, self._read_environment())
         options = self._task.args
         vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
         has_volumes = options.get("volumes") or options.get("check_volumes")
@@ -80,39 +67,29 @@ class MoverAction(ActionBase):
         return self._runner.run("backup_run", arguments)
 
     def _run(self, options: Mapping[str, Any], vm: Mapping[str, Any], folder: str) -> dict[str, Any]:
-        """Start the task, and look at it until it has ended. ``folder`` is that of its job."""
-        started = self._runner.start(self._task.action.rpartition(".")[2], options, LONGEST, folder)
-        job, began = started.get("ansible_job_id"), CLOCK.monotonic()
-        if started.get("failed") or not job:
-            return started
-        heard = known = began
-        pause = choose_pause(None, 0)
-        while True:
-            CLOCK.sleep(pause)
-            now = CLOCK.monotonic()
-            try:
-                if result := self._runner.look(job, folder):
-                    return result
-                progress = next(iter(self._take(options).get("running") or ()), None)
-                heard, known = now, now if progress else known
-            except AnsibleConnectionFailure:
-                if now - heard > PATIENCE:
-                    raise
-                progress = None
-            if now - known > LONGEST_UNKNOWN:
-                return {
-                    "failed": True,
-                    "changed": True,
-                    "msg": "The task on the data mover has ended without a result.",
-                }
-            self._show(describe_progress({"name": vm.get("name") or vm["uuid"]}, progress))
-            pause = choose_pause(progress, now - began)
+        """Run the module, whose job is in a folder, for a VM that is taken."""
+        module, label = self._task.action.rpartition(".")[2], str(vm.get("name") or vm["uuid"])
+        return run_long(self._runner, self, module, options, label, folder, lambda: self._take(options))
+
+    def get_time(self) -> float:
+        """Return the time in seconds, which no change of the clock affects."""
+        return float(CLOCK.monotonic())
+
+    def pause(self, seconds: float) -> None:
+        """Wait until the module is looked at again."""
+        CLOCK.sleep(seconds)
+
+    def show(self, line: str) -> None:
+        """Show a line while the module works."""
+        if not self._task.no_log:
+            show_progress(name_task(self._task, self._variables or {}), escape_controls(line))
+
+    def _read_environment(self) -> dict[str, Any]:
+        environment: dict[str, Any] = {}
+        self._compute_environment_string(environment)
+        return environment
 
     def _find_jobs(self) -> str:
         """Return the folder in which the module async_status looks for jobs."""
         folder: str = self._remote_expand_user(self.get_shell_option("async_dir", default="~/.ansible_async"))
         return folder
-
-    def _show(self, line: str) -> None:
-        if not self._task.no_log:
-            display.display(f"{name_task(self._task, self._variables or {})}: {escape_controls(line)}")

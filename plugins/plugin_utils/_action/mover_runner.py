@@ -22,10 +22,16 @@ OF_ASYNC = (
 
 
 class MoverRunner:
-    """Runs modules over the connection of the task of an action."""
+    """Runs modules over the connection of the task of an action.
 
-    def __init__(self, action: ActionBase, task_vars: dict[str, Any] | None) -> None:
+    A data mover that is unreachable, or cannot run modules, is a failed result.
+    """
+
+    def __init__(self, action: ActionBase, task_vars: dict[str, Any] | None, environment: Mapping[str, Any]) -> None:
+        """``environment`` is that of the task. The command line of a module would show the credentials in it."""
         self._action, self._task, self._variables = action, action._task, task_vars
+        self._environment = dict(environment)
+        pop_credentials(self._environment)
 
     def run(self, module: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result of a module."""
@@ -55,25 +61,11 @@ class MoverRunner:
         return {name: value for name, value in result.items() if name not in OF_ASYNC}
 
     def _execute(self, module: str, arguments: Mapping[str, Any], wrap_async: bool = False) -> dict[str, Any]:
-        result: dict[str, Any] = self._action._execute_module(
-            module, dict(arguments), task_vars=self._variables, wrap_async=wrap_async
-        )
-        return result
-
-
-class WorkflowRunner(MoverRunner):
-    """Runs modules for a workflow, to which a mover that is unreachable, or cannot run modules, is a failed result."""
-
-    def __init__(self, action: ActionBase, task_vars: dict[str, Any] | None, environment: Mapping[str, Any]) -> None:
-        """``environment`` is that of the task. The command line of a module would show the credentials in it."""
-        super().__init__(action, task_vars)
-        self._environment = dict(environment)
-        pop_credentials(self._environment)
-
-    def _execute(self, module: str, arguments: Mapping[str, Any], wrap_async: bool = False) -> dict[str, Any]:
         try:
             with self._without_credentials():
-                result = super()._execute(module, arguments, wrap_async)
+                result: dict[str, Any] = self._action._execute_module(
+                    module, dict(arguments), task_vars=self._variables, wrap_async=wrap_async
+                )
         except AnsibleConnectionFailure as failure:
             # The next module opens the connection again, in a new temporary folder.
             self._action._connection._shell.tmpdir = None

@@ -51,9 +51,10 @@ from .handover import ModuleProcess
 from .interrupts import ParentWatch, end_worker, log_after_exit, raise_on_signals
 from .label import name_task
 from .locks import RunLock
-from .mover_runner import WorkflowRunner
+from .mover_runner import MoverRunner
 from .run_once import refuse_repeated_run, require_one_service
 from .secrets import register_secrets
+from .terminal import show_progress
 
 # The parent process builds the TLS context and the patterns once, and every worker inherits them.
 build_tls_context(True, None, None, None)
@@ -226,7 +227,7 @@ class ActionModule(ActionBase):
         variables: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the result. ``variables`` are the environment variables of the task."""
-        parent, mover = ParentWatch(), WorkflowRunner(self, task_vars, variables)
+        parent, mover = ParentWatch(), MoverRunner(self, task_vars, variables)
         spec = _choose_run(self, name, spec, arguments, task_vars, mover)
         validation = ArgumentSpecValidator(spec.argument_spec, **spec.constraints).validate(arguments)
         params = validation.validated_parameters
@@ -238,7 +239,7 @@ class ActionModule(ActionBase):
         else:
             hooks = Hooks(
                 masker,
-                on_progress=None if self._task.no_log else self._show_progress,
+                on_progress=None if self._task.no_log else partial(show_progress, self._label),
                 on_request=self._choose_request_log(),
                 before_send=parent.check,
                 outlive_parent=parent.dismiss,
@@ -274,9 +275,6 @@ class ActionModule(ActionBase):
         warnings = {"warnings": outcome.warnings} if outcome.warnings else {}
         return {**outcome.result, **warnings}
 
-    def _show_progress(self, line: str) -> None:
-        display.display(f"{self._label}: {line}")
-
     def _choose_request_log(self) -> Callable[[str], None] | None:
         is_logged = display.verbosity >= REQUEST_LOG_VERBOSITY and not self._task.no_log
         return (lambda line: display.vvv(f"{self._label}: {line}")) if is_logged else None
@@ -288,7 +286,7 @@ def _choose_run(
     spec: ModuleSpec,
     arguments: dict[str, Any],
     task_vars: dict[str, Any],
-    mover: WorkflowRunner,
+    mover: MoverRunner,
 ) -> ModuleSpec:
     """Return the description of a module with what only the controller can do, if that is its work."""
     batch = partial(

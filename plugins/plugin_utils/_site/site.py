@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -132,11 +132,24 @@ class Site:
             self.require_run()
             self._hooks.clock.sleep(part)
 
-    def outlive_run(self, stop: BaseException) -> None:
-        """Let an interrupted workflow end what it has begun, with a session of its own: that of the run ends with it.
+    @contextmanager
+    def outlive_run(self) -> Iterator[None]:
+        """Let the workflow end what it has begun in this context when the run is interrupted, as if it went on.
 
-        Wait for the calls that ``stop`` has interrupted: what they begin cannot be ended before.
+        It gets a session of its own: that of the run ends with it. The calls that were interrupted are awaited: what
+        they begin cannot be ended before.
         """
+        try:
+            yield
+        except BaseException as stop:
+            if not isinstance(stop, Exception):
+                self._detach_from_run(stop)
+            if isinstance(stop.__cause__, KeyboardInterrupt):
+                # It names calls that are still running, but these have ended.
+                raise stop.__cause__ from None
+            raise
+
+    def _detach_from_run(self, stop: BaseException) -> None:
         hooks, self.meanwhile = self._context.client.hooks, do_nothing
         hooks.outlive_parent()
         own = replace(hooks, new_store=lru_cache(maxsize=None)(MemoryStore))

@@ -7,29 +7,19 @@ from uuid import UUID, uuid5
 
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
-from .._run.owner import describe_worker, is_ending
 from .._site.site import Site
 from .._site.window import Window
 from .exports import STARTED
-from .plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid, list_ended
+from .mover_work import PATIENCE
+from .plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid
 from .progress import SOONEST, choose_pause, describe_progress
 from .report import NOTHING_DELETED, build_members, judge_copy
+from .repository_run import BEAT, RepositoryRun
 from .sessions import Sessions
 from .settings import Settings
 
 # For how many seconds a copy may go on that its data mover should have ended.
 GRACE = 60
-
-# For how many seconds a mover may be unreachable, so that its connection may come back. Its copies end after the same
-# time without a sign of this run.
-PATIENCE = 120.0
-
-# How often a run shows that it works while it waits for the service, in seconds, and how long it may be silent until
-# runs of other machines count it as ended.
-BEAT, SILENCE = 20.0, 300
-
-# For how many seconds to wait for a run whose controller has ended, while it ends its sessions.
-MAX_WAIT_FOR_END = 60.0
 
 # The step of a copy that asks whether it becomes a point.
 DECISION = "decision"
@@ -38,47 +28,29 @@ DECISION = "decision"
 UNSEEN = 2
 
 
-class MoverRun:
-    """The part of a run that works on one mover, as other runs see it in the repository."""
+class MoverRun(RepositoryRun):
+    """The part of a run that works on one mover. Movers can have one repository, and each gives its own VMs back."""
 
     def __init__(self, site: Site, settings: Settings, run: str) -> None:
-        self._site, self._settings = site, settings
-        self.name = site.play.host
-        # Movers can have one repository, and each gives its VMs back when it has copied them.
-        self.uuid = str(uuid5(UUID(run), self.name))
-        # Later, the parent of this worker can be another process, because that of the run has ended.
-        self._owner = describe_worker(SILENCE, run)
-        site.require_run()
+        name = site.play.host
+        super().__init__(site, settings.repository, name, run, str(uuid5(UUID(run), name)))
+        self._settings = settings
 
     def take(self, uuids: Sequence[str], **given: object) -> Record:
         """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
         # Check mode does not make the repository, which it would not find without it.
         predicted = {"initialize": True} if self._settings.initialize and self._site.check_mode else {}
-        return self._run_module("backup_run", run=self.uuid, owner=self._owner, vm_uuids=uuids, **predicted, **given)
+        return super().take(uuids, **predicted, **given)
 
-    def take_over(self, uuids: Sequence[str]) -> Record:
+    def take_over(self, uuids: Sequence[str], **first: object) -> Record:
         """Take VMs, also those of runs that have ended without giving them back."""
-        deadline = self._site.get_time() + MAX_WAIT_FOR_END
         # Only the first task makes the repository.
-        first = {"initialize": True} if self._settings.initialize and not self._site.check_mode else {}
-        taken = self.take(uuids, **first)
-        while others := taken.get("others"):
-            ended = list_ended(taken)
-            if not ended:
-                if not any(is_ending(other["owner"]) for other in others) or self._site.get_time() > deadline:
-                    break
-                self._site.pause(1)
-            taken = self.take(uuids, ended=ended)
-        return taken
+        made = {"initialize": True} if self._settings.initialize and not self._site.check_mode else {}
+        return super().take_over(uuids, **made, **first)
 
     def list_points(self, uuids: Sequence[str]) -> Record:
         """Return the points of VMs."""
         return self._run_module("backup_point_info", initialize=self._settings.initialize, vm_uuids=uuids)
-
-    def give_back(self) -> None:
-        """Give all VMs back. Where this fails, the next run finds out that this one has ended."""
-        if self._settings.repository and not self._site.check_mode:
-            self._run_module("backup_run", run=self.uuid, state="absent")
 
     def start(self, copy: VmCopy, rate_limit: int, folder: str) -> None:
         """Start a copy."""
@@ -102,12 +74,6 @@ class MoverRun:
         if reason := find_reason(started):
             copy.result = {"failed": True, "msg": f"The copy could not be started on {self.name}: {reason}."}
 
-    def _run_module(self, module: str, **arguments: object) -> Record:
-        result = self._site.mover.run(module, {"repository": self._settings.repository, **arguments})
-        for warning in result.get("warnings") or ():
-            self._site.warn(warning)
-        return result
-
 
 class Copying:
     """Copies VMs. At most so many sessions are open as the settings say, each for the time of its copy."""
@@ -128,15 +94,9 @@ class Copying:
         """Return the entries of the VMs."""
         self._site.meanwhile = self._beat_if_due
         try:
-            while self._waiting or self._open:
-                self._take_turn()
-        except BaseException as stop:
-            if not isinstance(stop, Exception):
-                self._site.outlive_run(stop)
-            if isinstance(stop.__cause__, KeyboardInterrupt):
-                # It names calls that are still running, but these have ended.
-                raise stop.__cause__ from None
-            raise
+            with self._site.outlive_run():
+                while self._waiting or self._open:
+                    self._take_turn()
         finally:
             self._end([*self._open, *self._waiting])
         return self._entries

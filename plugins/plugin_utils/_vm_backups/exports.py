@@ -95,8 +95,7 @@ class Exports:
 
     def _find_problem(self, copy: VmCopy, result: Record, infos: Sequence[Record]) -> str | None:
         if result["failed"]:
-            hint = "" if copy.is_exported else f" If nobody uses the exports that exist, {HOW_TO_END}."
-            return f"The volumes could not be exported: {str(result['msg']).rstrip('.')}.{hint}"
+            return describe_refusal(result)
         if not infos:
             return "The service has exported no volumes."
         lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
@@ -136,11 +135,10 @@ class Exports:
         """End the exports of VMs, and take off the marks of those that have none any more."""
         objects = [self._describe(vm) for vm in vms]
         results = self._site.batch("cbt_volume_export", objects, self._settings.concurrency, state="absent")
-        # The API does not show what is exported: only a call that was made and has succeeded ends it.
         problems = {
-            str(vm["uuid"]): f"The exports of the VM could not be ended: {_describe_end(result)}. Run the role again."
+            str(vm["uuid"]): f"{problem} Run the role again."
             for vm, result in zip(vms, results, strict=True)
-            if result["failed"] or not result["changed"]
+            if (problem := find_open(result))
         }
         remaining = self._marks.take_off(mark for mark in marks if mark.object_uuid not in problems)
         problems |= {uuid: f"The mark of the VM could not be taken off: {why}" for uuid, why in remaining.items()}
@@ -154,11 +152,6 @@ class Exports:
         return {"vm": vm["uuid"], "volumes": volumes}
 
 
-def _describe_end(result: Record) -> str:
-    """Return why exports may remain."""
-    return str(result["msg"]).rstrip(".") if result["failed"] else "nothing is known about the call"
-
-
 def is_refused(exported: Record) -> bool:
     """Return whether the service refused to export the volumes: exports that exist are not those of this run.
 
@@ -168,3 +161,20 @@ def is_refused(exported: Record) -> bool:
         return False
     refusals = (Unchangeable.code, *get_operation("ExportNbdVolumes").effect.duplicate_codes)
     return any(code in refusals for code in list_error_codes(exported["error"]))
+
+
+def describe_refusal(exported: Record) -> str:
+    """Return why volumes were not exported, and how exports end that exist."""
+    hint = f" If they are exported already, and nobody uses the exports, {HOW_TO_END}." if is_refused(exported) else ""
+    return f"The volumes could not be exported: {str(exported['msg']).rstrip('.')}.{hint}"
+
+
+def find_open(ended: Record) -> str | None:
+    """Return why exports may be open after the call that ends them, None if they are not.
+
+    The API does not show what is exported: only a call that was made and has succeeded ends it.
+    """
+    if not ended["failed"] and ended["changed"]:
+        return None
+    reason = str(ended["msg"]).rstrip(".") if ended["failed"] else "nothing is known about the call"
+    return f"The exports could not be ended: {reason}."

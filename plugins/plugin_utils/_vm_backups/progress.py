@@ -22,9 +22,9 @@ def choose_pause(progress: Record | None, age: float) -> float:
 
 
 def describe_progress(vm: Record, progress: Record | None) -> str:
-    """Return a line about the copy of a VM."""
+    """Return a line about what is done with the volumes of a VM."""
     if progress is None:
-        return f"{vm['name']}: the copy starts or ends"
+        return f"{vm['name']}: no volume at the moment"
     done, total, left = (progress[name] for name in ("bytes_done", "bytes_total", "seconds_left"))
     share = f"{done * 100 // total}% of {format_bytes(total)}" if total else "nothing to read"
     rate = f"{format_bytes(progress['bytes_per_second'])}/s"

@@ -22,7 +22,7 @@ from .._vm_backups.plan import Mover, VmCopy, choose_share, find_other_run, find
 from .._vm_backups.report import build_members, build_report
 from .._vm_backups.sessions import Sessions
 from .._vm_backups.settings import Settings
-from .._vm_backups.vm_from_point import is_temporary
+from .._vm_restores.vm_from_point import is_temporary
 
 # The tasks of the role run for the data movers.
 RUNS_ON_HOSTS = True

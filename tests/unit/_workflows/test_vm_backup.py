@@ -14,7 +14,6 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups import copying as backup_copying
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.plan import (
     AUTO,
     COMPARED,
@@ -43,6 +42,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.prog
     format_seconds,
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.report import judge_copy
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.repository_run import SILENCE
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.sessions import describe_remains
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.settings import MARK
 
@@ -469,7 +469,7 @@ def test_the_line_about_a_copy() -> None:
     known = {**progress, "bytes_per_second": 120 << 20, "seconds_left": 3725}
     line = "vm-1: verify of volume v1: 25% of 6.0 GiB, 120.0 MiB/s, 1 h 2 min 5 s left"
     assert describe_progress({"name": "vm-1"}, known) == line
-    assert describe_progress({"name": "vm-1"}, None) == "vm-1: the copy starts or ends"
+    assert describe_progress({"name": "vm-1"}, None) == "vm-1: no volume at the moment"
     unknown = {**progress, "bytes_total": 0, "bytes_per_second": 0, "seconds_left": None}
     assert describe_progress({"name": "vm-1"}, unknown).endswith("v1: nothing to read, 0 bytes/s")
 
@@ -1028,7 +1028,7 @@ def test_runs_that_have_ended_lose_their_vms(
         (895, {"machine": "another"}, False),
         (905, {"machine": "another"}, True),
         (905, {"machine": "another", "patience": 15_300}, False),
-        (301, {"machine": "another", "patience": backup_copying.SILENCE}, True),
+        (301, {"machine": "another", "patience": SILENCE}, True),
     ]
     for silent, owner, expected in cases:
         others = [{"run": RUN, "owner": {**describe_owner(900), **owner}, "silent_seconds": silent}]
@@ -1286,5 +1286,5 @@ def test_a_repository_that_depends_on_the_folder_of_the_task(
     message = back_up(repository=path).last.message
     assert message == f"vm_backup_repository must be an absolute path on the data mover, not {path}"
     restore = {"vm_backup_restore_vm": "vm-1", "vm_backup_restore_repository": path}
-    message = work("vm_backup_restore", restore, step="select").message
+    message = work("vm_backup_restore", restore, step="plan").message
     assert message == f"vm_backup_restore_repository must be an absolute path on the data mover, not {path}"
