@@ -1,8 +1,9 @@
 """Writes what follows from the ``meta/argument_specs.yml`` of the roles, for the session ``format``.
 
 These are the settings of the workflows, ``defaults`` and ``meta`` of each role, the tables of variables in its README,
-its row in the README of the collection, the choices of the module workflow, and what integration targets share.
-Comments in the specification say which variables a user needs, and which are usual.
+its row in the README of the collection, the choices of the module workflow, and what integration targets share. A new
+role also gets its first README, tasks and playbook, and the tasks of its target. Comments in the specification say
+which variables a user needs, and which are usual.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ ROLES = ROOT / "roles"
 SETTINGS = ROOT / "plugins" / "plugin_utils" / "_site" / "settings.py"
 README = ROOT / "README.md"
 MODULE = ROOT / "plugins" / "modules" / "workflow.py"
+TARGETS = ROOT / "tests" / "integration" / "targets"
 
 # The comments that begin the groups of variables of a role, in their order.
 GROUPS = ("needed", "usual", "rarely needed")
@@ -52,6 +54,73 @@ galaxy_info:
   license: GPL-3.0-or-later
   min_ansible_version: "{core}"
 dependencies: []
+"""
+
+# The tasks of a new role. What is more than the work of its workflow, people add.
+TASKS = """\
+---
+# If the role fails early, the fact is not that of an earlier run.
+- name: Empty the report
+  ansible.builtin.set_fact:
+    ROLE_report: []
+
+- name: DESCRIPTION
+  virtinfra.manager.workflow:
+    role: ROLE
+  become: false
+  register: __ROLE_done
+
+- name: Report the outcome of each object
+  ansible.builtin.set_fact:
+    ROLE_report: "{{ __ROLE_done.report }}"
+
+- name: Show a summary
+  ansible.builtin.debug:
+    msg: "{{ ROLE_report | virtinfra.manager.report_table('objects', report='the fact ROLE_report') }}"
+
+- name: Fail if an object has failed
+  ansible.builtin.fail:
+    msg: "{{ __ROLE_done.msg }}. The summary above and the fact ROLE_report say why."
+  when: __ROLE_done.failed_count > 0
+"""
+
+# The playbook of a role that no other one plays.
+PLAYBOOK = """\
+---
+# DESCRIPTION. docs/examples/ROLE.yml has its variables.
+#
+# The environment variables VIRTINFRA_BASE_URL, VIRTINFRA_ACCOUNT and VIRTINFRA_ACCOUNT_PASSWORD set the connection.
+- name: DESCRIPTION
+  hosts: localhost
+  gather_facts: false
+  tasks:
+    # The role validates its variables itself, with shorter messages.
+    - name: DESCRIPTION
+      ansible.builtin.import_role:
+        name: virtinfra.manager.ROLE
+        rolespec_validate: false
+"""
+
+# The tasks of the integration target of a new role.
+TARGET_TASKS = """\
+---
+- name: DESCRIPTION
+  block:
+    - name: Play the playbook with its example, twice
+      ansible.builtin.include_role:
+        name: setup_simulator
+        tasks_from: run_playbook
+      vars:
+        setup_simulator_arguments:
+          - virtinfra.manager.PLAYBOOK
+          - --extra-vars=@{{ virtinfra_collection }}/docs/examples/PLAYBOOK.yml
+      loop: [1, 2]
+
+    - name: The second run has changed nothing
+      ansible.builtin.assert:
+        that:
+          - virtinfra_run.code == 0
+          - virtinfra_run.written == []
 """
 
 # The files of the integration target of a role that are those of all.
@@ -247,9 +316,31 @@ def format_meta(role: str) -> str:
 
 def format_collection_readme(text: str) -> str:
     """Return the README of the collection with a row for each role: its playbook, and what it does."""
-    playbooks = {role: path.stem for path in sorted((ROOT / "playbooks").glob("*.yml")) for role in _find_roles(path)}
-    rows = [f"| `{role}` | `{playbooks[role]}` | {_load_spec(role)['short_description']} |\n" for role in list_roles()]
+    playbooks = _map_playbooks()
+    rows = [
+        f"| `{role}` | `{playbooks.get(role, role)}` | {_load_spec(role)['short_description']} |\n"
+        for role in list_roles()
+    ]
     return re.sub(r"(?<=\| role \| playbook \| what it does \|\n\|---\|---\|---\|\n)(?:\|.*\n)+", "".join(rows), text)
+
+
+def _map_playbooks() -> dict[str, str]:
+    """Return the name of a playbook that plays each role, as far as one does."""
+    return {role: path.stem for path in sorted((ROOT / "playbooks").glob("*.yml")) for role in _find_roles(path)}
+
+
+def _begin_files(role: str) -> Iterator[tuple[Path, str]]:
+    """Yield the files that a new role lacks, which people change afterwards."""
+    playbook = _map_playbooks().get(role, role)
+    words = {"ROLE": role, "PLAYBOOK": playbook, "DESCRIPTION": _load_spec(role)["short_description"]}
+    files = {
+        ROLES / role / "tasks" / "main.yml": TASKS,
+        ROOT / "playbooks" / f"{playbook}.yml": PLAYBOOK,
+        TARGETS / f"role_{role}" / "tasks" / "main.yml": TARGET_TASKS,
+    }
+    for path, text in files.items():
+        if not path.exists():
+            yield path, re.sub("|".join(words), lambda match: words[match[0]], text)
 
 
 def _find_roles(playbook: Path) -> list[str]:
@@ -263,10 +354,11 @@ def build_files() -> Iterator[tuple[Path, str]]:
     yield MODULE, format_module(MODULE.read_text(encoding="utf-8"))
     yield README, format_collection_readme(README.read_text(encoding="utf-8"))
     for role in list_roles():
+        yield from _begin_files(role)
         yield ROLES / role / "README.md", format_readme(role)
         yield ROLES / role / "meta" / "main.yml", format_meta(role)
         for name, content in TARGET_FILES.items():
-            yield ROOT / "tests" / "integration" / "targets" / f"role_{role}" / name, content
+            yield TARGETS / f"role_{role}" / name, content
         if (defaults := format_defaults(role)) is not None:
             yield ROLES / role / "defaults" / "main.yml", defaults
 

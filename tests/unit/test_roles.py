@@ -21,6 +21,7 @@ from support.written import require_current
 
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 CONNECTION = import_module("ansible_collections.virtinfra.manager.plugins.module_utils._modules.options").CONNECTION
+WORKFLOW_TESTS = sorted((ROOT / "tests" / "unit").glob("_*/test_*.py"))
 PREFIX = "virtinfra.manager."
 IMPORT = "ansible.builtin.import_role"
 
@@ -260,8 +261,26 @@ def test_a_role_is_described_for_galaxy(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_every_role_has_an_integration_target(role: str) -> None:
-    assert (ROOT / "tests" / "integration" / "targets" / f"role_{role}" / "tasks" / "main.yml").is_file()
+def test_a_role_is_in_all_places(role: str) -> None:
+    playbook = next((name for name in PLAYBOOKS if find_role(name) == role), role)
+    places = (
+        f"plugins/plugin_utils/_workflows/{role}.py",
+        f"playbooks/{playbook}.yml",
+        f"docs/examples/{playbook}.yml",
+        f"tests/integration/targets/role_{role}/tasks/main.yml",
+    )
+    missing = [place for place in places if not (ROOT / place).is_file()]
+    if not any(f'"{role}"' in path.read_text(encoding="utf-8") for path in WORKFLOW_TESTS):
+        missing.append(f"tests/unit/_workflows/test_{role}.py")
+    missing += [f"roles/{role}/README.md: the section {section}" for section in list_empty_sections(role)]
+    assert not missing, f"the role {role} lacks {', '.join(missing)}"
+
+
+def list_empty_sections(role: str) -> list[str]:
+    """Return the sections of the README of a role without text."""
+    readme = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (.*)$", readme, flags=re.MULTILINE)
+    return [section for section, text in zip(parts[1::2], parts[2::2], strict=True) if not text.strip()]
 
 
 def test_the_readme_lists_roles_and_playbooks() -> None:
@@ -277,7 +296,7 @@ def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
     role = find_role(playbook)
     assert role
     example = load("docs", "examples", f"{playbook}.yml")
-    assert example
+    assert example, f"docs/examples/{playbook}.yml is missing"
     for name in example:
         assert name in options_of(role) or name.startswith(f"{playbook}_"), name
     text = (ROOT / "docs" / "examples" / f"{playbook}.yml").read_text(encoding="utf-8")
