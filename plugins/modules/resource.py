@@ -73,6 +73,17 @@ options:
       - The values of C(url) and of properties named like a password, secret or token are masked in all output.
     type: dict
     default: {}
+  recover:
+    description: Whether to recover a deleted image or volume.
+    type: bool
+    default: false
+    version_added: 1.0.0
+  expunge:
+    description:
+      - Whether O(state=absent) removes an image or a volume for good, also a deleted one. This cannot be undone.
+    type: bool
+    default: false
+    version_added: 1.0.0
   force:
     description:
       - Whether to remove the object although others are lost with it or use it. They are listed in RV(also_removed) and
@@ -120,6 +131,18 @@ EXAMPLES = r"""
     vm: vm-1
     properties:
       level: NeverStop
+
+- name: Delete an image, so that it can be recovered for some days
+  virtinfra.manager.resource:
+    kind: image
+    name: iso-2
+    state: absent
+
+- name: Recover it
+  virtinfra.manager.resource:
+    kind: image
+    name: iso-2
+    recover: true
 
 - name: Remove a network and all that belongs to it
   virtinfra.manager.resource:
@@ -185,6 +208,8 @@ MODULE = kind_module(
         **IDENTITY_OPTIONS,
         **REMOVAL_OPTIONS,
         **CREATE_OPTIONS,
+        "recover": {"type": "bool", "default": False},
+        "expunge": {"type": "bool", "default": False},
     },
 )
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import Kind
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import get_row, list_states
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 
@@ -129,6 +130,13 @@ def _of_kinds() -> Iterator[Declaration]:
         if "absent" in list_states(get_row(kind)):
             absent = {**identify(tasks), "state": "absent", "force": True}
             yield of_kind(f"{kind} removed", options=absent, earlier=created)
+        row = get_row(kind)
+        if isinstance(row, Kind) and row.deleted:
+            deleted = (*created, ("resource", {**identify(tasks), "state": "absent"}))
+            gone = {**identify(tasks), "state": "absent", "expunge": True}
+            yield of_kind(f"{kind} recovered", options={**identify(tasks), "recover": True}, earlier=deleted)
+            yield of_kind(f"{kind} expunged", options=gone, earlier=created)
+            yield of_kind(f"{kind} expunged after its deletion", options=gone, earlier=deleted)
 
 
 DECLARATIONS = (*_of_vms(), *_of_volumes(), *_of_kinds())

@@ -16,8 +16,8 @@ class Kind:
     `name` is the part of its operations' names, `table` that of its records. `fields` are members of its records
     in addition to NAMED, `defaults` their values in a new one. `creates` maps operations that create to members of
     the new record; by default, it is `Create<name>`. `cascade` are types, each with the member that refers to an object
-    of this one, whose objects are removed with it; `blocks` are those with which it cannot be removed. `unique` are
-    members of which no two objects have the same values. `quota` is the quota that counts its objects.
+    of this one, whose objects are removed with it. `unique` are members of which no two objects have the same values.
+    `quota` is the quota that counts its objects.
     """
 
     table: str
@@ -26,7 +26,6 @@ class Kind:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     creates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     cascade: tuple[tuple[str, str], ...] = ()
-    blocks: tuple[tuple[str, str], ...] = ()
     unique: tuple[str, ...] = ()
     quota: str = ""
     has_state: bool = True

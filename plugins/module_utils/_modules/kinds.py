@@ -65,6 +65,8 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         (WAIT, OBJECT_TAGS),
         rules,
         selecting_options=("kind", "parent", *ends),
+        only_absent=("expunge",),
+        never_absent=("recover",),
         named_options=("parent", *ends),
         keys=("uuid", "name"),
         check=check,
@@ -82,6 +84,7 @@ def _prepare(given: Record, check_mode: bool) -> tuple[Row, Record]:
     if desired["state"] not in states:
         raise InvalidOptions(f"state must be one of {', '.join(states)} for kind {row.name}, not {desired['state']!r}")
     properties = desired.pop("properties")
+    _check_lives(row, desired)
     if isinstance(row, Attachment):
         _check_ends(row, {**desired, **({"properties": properties} if properties else {})})
         return row, desired
@@ -92,6 +95,14 @@ def _prepare(given: Record, check_mode: bool) -> tuple[Row, Record]:
     if row.parent and PARENT in desired:
         desired[row.parent] = desired.pop(PARENT)
     return row, {**desired, **_read_properties(row, properties, check_mode)}
+
+
+def _check_lives(row: Row, desired: Record) -> None:
+    """Raise InvalidOptions for an option that is about deleted objects, if the kind removes its objects at once."""
+    for name in ("recover", "expunge"):
+        if desired.pop(name, False):
+            _refuse_foreign(row, [] if getattr(row, name, "") else [name])
+            desired[name] = True
 
 
 def _read_setting(row: Setting, state: str, properties: Mapping[str, Any], check_mode: bool) -> Record:

@@ -1,33 +1,73 @@
-"""The plans of kinds with properties that operations of their own change, from their rows. Pure: no I/O."""
+"""The plans of kinds whose objects take more calls than the usual ones, from their rows. Pure: no I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from .._api.operation import ABSENT
+from .._api.operations import get_operation
 from .._api.records import Record, is_same_value
 from .._engine.current import Current
+from .._engine.drift import require_equal
 from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
 from .kind_rows import Kind, Parts
 
 
-def plan_with_parts(
-    kind: Kind, resource: ResourceSpec, state: str, desired: Record, current: Current
-) -> list[PlannedCall]:
-    """Return the calls of the default plan, and those that change single properties and parts.
+def plan_kind(kind: Kind, resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
+    """Return the calls of the default plan, those that change single properties and parts, recover and expunge.
 
     ``desired`` uses the names of the record.
     """
+    if state == ABSENT:
+        return _plan_removal(kind, resource, desired, current)
+    return chain_plans(
+        current, partial(_plan_recovery, kind), partial(_plan_properties, kind, resource, state, desired)
+    )
+
+
+def _plan_recovery(kind: Kind, current: Current) -> list[PlannedCall]:
+    """Return the call that recovers a deleted object. The finder returns one only on request."""
+    record = current.record or {}
+    if not kind.deleted or record.get("status") != kind.deleted:
+        return []
+    return [_call_for(kind.recover, record, {**record, "status": "Ready"})]
+
+
+def _call_for(operation: str, record: Record, expected: Record | None, warning: str = "") -> PlannedCall:
+    """Return the call of an operation that needs only the uuid of its object."""
+    (parameter,) = get_operation(operation).target_params
+    return PlannedCall(operation, {parameter: record["uuid"]}, expected, warning)
+
+
+def _plan_removal(kind: Kind, resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
+    """Return the call that deletes an object, and with ``expunge`` the one that removes it for good."""
+    record = current.record
+    if record is None:
+        return []
+    calls = []
+    if not kind.deleted or record.get("status") != kind.deleted:
+        own = {each.name for each in kind.parts}
+        compared = {name: value for name, value in desired.items() if name not in own}
+        calls = build_default_plan(resource, ABSENT, compared, current)
+    if desired.get("expunge"):
+        calls = [replace(call, expected={**record, "status": kind.deleted}) for call in calls]
+        calls.append(_call_for(kind.expunge, record, None, require_equal(resource, desired, record)))
+    return calls
+
+
+def _plan_properties(
+    kind: Kind, resource: ResourceSpec, state: str, desired: Record, current: Current
+) -> list[PlannedCall]:
+    """Return the calls of the default plan, and those that change single properties and parts."""
     parts = [each for each in kind.parts if each.name in desired]
     changes = {kind.fields.get(name) or name: operation for name, operation in kind.change.items()}
     own = {each.name for each in parts} | (changes.keys() if current.record else set())
     main = {name: value for name, value in desired.items() if name not in own}
-    if state == ABSENT:
-        return build_default_plan(resource, state, main, current)
     return chain_plans(
         current,
         partial(build_default_plan, resource, state, main),

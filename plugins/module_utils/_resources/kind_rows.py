@@ -64,7 +64,8 @@ class Kind:
     ``update``. ``change_state`` enables and disables. ``parent`` is the parameter of the creation with the object
     within which it has its name. ``fields`` are names of the record for parameters, where these differ, and None for
     those that no record shows. ``unsettled`` are values of ``status`` that change without a call, ``deleted`` is that
-    of an object that is as good as gone. ``tagged_type`` is the type in user tags.
+    of an object that ``recover`` brings back, and ``expunge`` removes for good. ``tagged_type`` is the type in user
+    tags.
     """
 
     name: str
@@ -79,6 +80,8 @@ class Kind:
     fields: Mapping[str, str | None] = field(default_factory=dict)
     unsettled: tuple[str, ...] = ()
     deleted: str = ""
+    recover: str = ""
+    expunge: str = ""
     uses: tuple[Use, ...] = ()
     parts: tuple[Parts, ...] = ()
     tagged_type: str = ""
@@ -242,6 +245,8 @@ KINDS = (
         fields={"backupStorageUuids": None},
         unsettled=("Creating", "Downloading"),
         deleted="Deleted",
+        recover="RecoverImage",
+        expunge="ExpungeImage",
         uses=(_VMS_OF_IMAGE,),
         tagged_type="ImageVO",
     ),
@@ -438,6 +443,8 @@ KINDS = (
         fields={"diskSize": "size"},
         unsettled=("Creating", "Migrating"),
         deleted="Deleted",
+        recover="RecoverDataVolume",
+        expunge="ExpungeDataVolume",
         uses=(Use("vm", "QueryVmInstance", "allVolumes.uuid", BEREFT, "the volume is attached to it"),),
         tagged_type="VolumeVO",
     ),

@@ -22,13 +22,14 @@ _NOUNS = {kind.name: kind.noun for kind in KINDS}
 AFFECTED = "affected"
 
 
-def build_guard(uses: Sequence[Use], second: str = "") -> Guard:
+def build_guard(uses: Sequence[Use], operations: tuple[str, ...], second: str = "") -> Guard:
     """Return the guard of a deletion. ``second`` is the field with the second object of an attachment."""
     return Guard(
         partial(_find, uses, second),
         harmful=(LOST, BEREFT),
         members={LOST: ALSO_REMOVED, BEREFT: AFFECTED},
         review=partial(_review, uses, second),
+        operations=operations,
     )
 
 

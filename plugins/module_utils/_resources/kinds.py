@@ -7,15 +7,16 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from .._api.catalogue import CataloguedOperation
-from .._api.errors import VirtinfraError
+from .._api.errors import NotFound, VirtinfraError
 from .._api.operation import ABSENT, Effect, Parameter
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import Record, describe_record
 from .._client.client import Client
+from .._client.lists import require_unique
 from .._engine.spec import Names, PlannedCall, ResourceSpec, StateTransition
 from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
-from .kind_parts import plan_with_parts
+from .kind_parts import plan_kind
 from .kind_properties import find_operation, list_properties, name_property
 from .kind_references import find_missing_object, list_referenced_types
 from .kind_rows import ATTACHMENTS, KINDS, SETTINGS, Attachment, Kind, Row, Setting
@@ -67,8 +68,14 @@ def list_operations(row: Row) -> list[str]:
     if isinstance(row, Setting):
         return list(dict.fromkeys((row.change, row.reset)))
     parts = (name for each in row.parts for name in (each.add, each.remove))
-    names = (*row.create.values(), row.update, row.delete, row.change_state, *row.change.values(), *parts)
+    names = (*row.create.values(), row.update, *_list_removals(row), row.recover, row.change_state)
+    names = (*names, *row.change.values(), *parts)
     return list(dict.fromkeys(name for name in names if name))
+
+
+def _list_removals(kind: Kind) -> list[str]:
+    """Return the names of the operations that remove an object."""
+    return [name for name in (kind.delete, kind.expunge) if name]
 
 
 def _choose_operations(row: Row, record: str) -> None:
@@ -149,8 +156,8 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         transitional_values=status,
         tagged_type=kind.tagged_type,
         find_refusal=partial(find_missing_object, kind),
-        guards={ABSENT: [build_guard(kind.uses)]} if kind.uses else {},
-        plan=partial(plan_with_parts, kind) if kind.parts or kind.change else None,
+        guards={ABSENT: [build_guard(kind.uses, tuple(_list_removals(kind)))]} if kind.uses else {},
+        plan=partial(plan_kind, kind),
         names=Names(
             kind.noun,
             options={**properties, **({kind.parent: "parent"} if kind.parent else {})},
@@ -175,15 +182,33 @@ def _build_transitions(kind: Kind) -> Mapping[str, StateTransition]:
     }
 
 
-def _find(kind: Kind, client: object, desired: Record) -> Record | None:
-    """Return the record of the object with the desired uuid, or name within its parent."""
+def _find(kind: Kind, client: Client, desired: Record) -> Record | None:
+    """Return the record of the object with the desired uuid, or name within its parent.
+
+    One that is deleted counts only with ``recover`` or ``expunge``. Raise NotFound for another one that is selected by
+    its uuid.
+    """
     parent = desired.get(kind.parent) if kind.parent and "uuid" not in desired else None
+    deleted: dict[str, Record] = {}
 
     def is_meant(record: Record) -> bool:
-        is_gone = bool(kind.deleted) and record.get("status") == kind.deleted
-        return not is_gone and parent in (None, record.get(kind.parent))
+        if parent not in (None, record.get(kind.parent)):
+            return False
+        if kind.deleted and record.get("status") == kind.deleted:
+            deleted[str(record.get("uuid"))] = record
+            return False
+        return True
 
-    return find_by_query(kind.query, "uuid", "name", among=is_meant)(client, desired)  # type: ignore[arg-type]
+    found = find_by_query(kind.query, "uuid", "name", among=is_meant)(client, desired)
+    if found and not desired.get("expunge"):
+        return found
+    if desired.get("recover") or desired.get("expunge"):
+        # Otherwise a second run would expunge an object of the same name that was deleted earlier.
+        return require_unique([*([found] if found else []), *deleted.values()], f"the {kind.noun} of the options")
+    if "uuid" in desired and deleted:
+        remedy = "Set recover: true to recover it."
+        raise NotFound(f"the {kind.noun} {desired['uuid']} is deleted", remedy, check_mode_remedy=remedy)
+    return None
 
 
 def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
@@ -195,7 +220,7 @@ def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
         delete=row.detach,
         keys=tuple(row.ends.values()),
         find_refusal=partial(_find_refusal, row),
-        guards={ABSENT: [build_guard(row.uses, second=list(row.ends.values())[1])]} if row.uses else {},
+        guards={ABSENT: [build_guard(row.uses, (row.detach,), second=list(row.ends.values())[1])]} if row.uses else {},
         format_result=lambda found: {row.name: found and {end: found[end] for end in row.ends.values()}},
         names=Names(row.noun, fields={**{parameter: parameter for parameter in row.ends.values()}, **row.parameters}),
     )

@@ -558,6 +558,14 @@ def detach_iso(call: Call) -> Reply:
     return {"inventory": vm}
 
 
+def eject_iso(store: Store, image: str) -> None:
+    """Take an ISO image out of all CD-ROMs."""
+    for vm in store["vm"].all():
+        for cd_rom in vm["vmCdRoms"]:
+            if cd_rom["isoUuid"] == image:
+                vm = _fill(store, vm, cd_rom, None)
+
+
 def _fill(store: Store, vm: Record, cd_rom: Record, image: str | None) -> Record:
     path = f"/storage/images/{image}.iso" if image else None
     changed = Record("cdrom", {**cd_rom, "isoUuid": image, "isoInstallPath": path, "lastOpDate": store.now()})

@@ -44,7 +44,7 @@ def remove_volume(store: Store, uuid: str) -> None:
 
 
 def expunge_deleted(store: Store, switches: Switches) -> None:
-    """Remove the VMs and volumes that were deleted longer ago than their period, unless the policy is Never."""
+    """Remove the VMs, volumes and images that were deleted longer ago than their period, unless the policy is Never."""
     if switches.deletion_policy == "Never":
         return
     for vm in store["vm"].all():
@@ -53,6 +53,9 @@ def expunge_deleted(store: Store, switches: Switches) -> None:
     for volume in store["volume"].all():
         if volume["status"] == "Deleted" and _is_due(store, volume, switches.volume_expunge_period):
             remove_volume(store, volume["uuid"])
+    for image in store["image"].all():
+        if image["status"] == "Deleted" and _is_due(store, image, switches.volume_expunge_period):
+            store["image"].remove(image["uuid"])
 
 
 def _is_due(store: Store, record: Record, period: float) -> bool:

@@ -438,8 +438,8 @@ class OperationSwitches:
     deletion_policy: Annotated[
         str,
         OptionInfo(
-            "what becomes of destroyed virtual machines and deleted volumes: with `Delay` they are expunged after "
-            "their periods, with `Direct` removed at once, with `Never` only by an operation",
+            "what becomes of destroyed virtual machines and deleted volumes and images: with `Delay` they are expunged "
+            "after their periods, with `Direct` removed at once, with `Never` only by an operation",
             choices=("Direct", "Delay", "Never"),
         ),
     ] = "Delay"
@@ -450,7 +450,7 @@ class OperationSwitches:
         ),
     ] = 604800.0
     volume_expunge_period: Annotated[
-        float, OptionInfo("seconds until a deleted volume is expunged, see `POST advance`")
+        float, OptionInfo("seconds until a deleted volume or image is expunged, see `POST advance`")
     ] = 259200.0
     delete_data_volumes: Annotated[
         bool,

@@ -301,6 +301,110 @@ def test_check_mode_sets_what_belongs_to_a_predicted_vm(run: ModuleRunner) -> No
     assert run("resource", {**KIND_TASKS["vm_ha"].creates, "vm": None}, check=True, predicted=["vm"]).changed
 
 
+# ------------------------------------------------------------------------------------------------- deleted objects
+
+LIVES = ["image", "volume"]
+
+
+def find_all(sim: Simulator, kind: str, name: str) -> list[dict[str, Any]]:
+    return [record for record in sim.records(kind) if record["name"] == name]
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_deleted_object_is_recovered_on_request(run: ModuleRunner, sim: Simulator, kind: str) -> None:
+    prepare(run, kind, "and create")
+    selected = identify(KIND_TASKS[kind])
+    run.twice("resource", {**selected, "state": "absent"})
+    (deleted,) = find_all(sim, kind, selected["name"])
+    assert deleted["status"] == "Deleted"
+    by_uuid = {"kind": kind, "uuid": deleted["uuid"]}
+    assert run.refused("resource", by_uuid).startswith(f"{kind} {deleted['uuid']}: the {kind} {deleted['uuid']} is del")
+    assert run.idle("resource", {**by_uuid, "state": "absent"})["resource"] is None
+    recovered = run.twice("resource", {**selected, "recover": True, "properties": {"description": "again"}})
+    assert (recovered["resource"]["status"], recovered["resource"]["description"]) == ("Ready", "again")
+    assert recovered["resource"]["uuid"] == deleted["uuid"]
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_object_is_removed_for_good_on_request(run: ModuleRunner, sim: Simulator, kind: str) -> None:
+    for steps in ([], [{"state": "absent"}]):
+        prepare(run, kind, "and create")
+        selected = identify(KIND_TASKS[kind])
+        for step in steps:
+            run.twice("resource", {**selected, **step})
+        removed = run.twice("resource", {**selected, "state": "absent", "expunge": True})
+        # The service may be asked first, with a uuid that no object has, whether it has the second call.
+        assert removed.calls[-1].startswith("Expunge")
+        assert any("Delete" in name for name in removed.calls) == (not steps)
+        assert find_all(sim, kind, selected["name"]) == []
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_deleted_object_does_not_prevent_a_new_one_of_its_name(run: ModuleRunner, sim: Simulator, kind: str) -> None:
+    prepare(run, kind, "and create")
+    creates, selected = KIND_TASKS[kind].creates, identify(KIND_TASKS[kind])
+    run.twice("resource", {**selected, "state": "absent"})
+    run.twice("resource", creates)
+    assert len(find_all(sim, kind, selected["name"])) == 2
+    # The second run would expunge the other one.
+    ran = run("resource", {**selected, "state": "absent", "expunge": True})
+    assert (ran["error"]["code"], ran.calls) == ("AMBIGUOUS", [])
+    assert run.idle("resource", {**selected, "recover": True})["resource"]["status"] == "Ready"
+
+
+@pytest.mark.parametrize("kind", LIVES)
+def test_policy_of_the_service_may_remove_at_once(run: ModuleRunner, sim: Simulator, kind: str) -> None:
+    sim.configure(deletion_policy="Direct")
+    prepare(run, kind, "and create")
+    selected = identify(KIND_TASKS[kind])
+    run.twice("resource", {**selected, "state": "absent", "expunge": True})
+    assert find_all(sim, kind, selected["name"]) == []
+
+
+@pytest.mark.parametrize("mode", ["permissive", "enforcing"])
+def test_mode_of_a_deletion_is_sent(run: ModuleRunner, mode: str) -> None:
+    prepare(run, "image", "and create")
+    removed = run.twice("resource", {**identify(KIND_TASKS["image"]), "state": "absent", "delete_mode": mode})
+    assert removed.log[-1]["operation"] == "QueryImage"
+    (query,) = removed.queries("DeleteImage")
+    assert query["deleteMode"] == [mode.capitalize()]
+
+
+def test_image_with_other_properties_is_not_removed_for_good(run: ModuleRunner) -> None:
+    prepare(run, "image", "and create")
+    selected = identify(KIND_TASKS["image"])
+    run.twice("resource", {**selected, "state": "absent"})
+    other = {**selected, "state": "absent", "expunge": True, "properties": {"format": "raw"}}
+    assert "the options differ from the existing image: format (is 'qcow2'" in run.refused("resource", other)
+
+
+def test_image_in_use_is_not_removed_for_good(run: ModuleRunner) -> None:
+    run.twice("resource", {"kind": "image", "name": "image-1", "state": "absent", "force": True})
+    expected = in_use(run, kind="image", name="image-1", expunge=True)
+    assert len(expected["affected"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({**OFFERING, "recover": True}, "recover cannot be used with kind disk_offering"),
+        ({**OFFERING, "state": "absent", "expunge": True}, "expunge cannot be used with kind disk_offering"),
+        ({"kind": "vm_ha", "vm": "vm-1", "state": "absent", "expunge": True}, "expunge cannot be used with kind vm_ha"),
+        ({"kind": "image", "name": "a", "expunge": True}, "expunge can only be used with state absent"),
+        ({"kind": "image", "name": "a", "state": "absent", "recover": True}, "recover cannot be used with state abs"),
+    ],
+)
+def test_life_that_does_not_fit_is_refused(run: ModuleRunner, options: dict[str, Any], message: str) -> None:
+    assert message in refusal(run, **options)
+
+
+def test_deleted_image_is_expunged_after_its_period(run: ModuleRunner, sim: Simulator) -> None:
+    run.twice("resource", {"kind": "image", "name": "iso-2", "state": "absent"})
+    sim.advance(seconds=4 * 24 * 3600)
+    assert find_all(sim, "image", "iso-2") == []
+    assert "no image" in run.refused("resource", {"kind": "image", "name": "iso-2", "recover": True})
+
+
 # ------------------------------------------------------------------------------------------------- what destroys
 
 

@@ -35,6 +35,11 @@ class Api(HttpClient):
         path = catalogue.find(query).path
         return self.query("?".join([path, "&".join(f"q={each}" for each in conditions)]))
 
+    def get(self, name: str, /, **params: Any) -> Any:
+        """Return the reply of an operation that answers in place."""
+        method, path, dummy = self._build(name, params)
+        return self.call(method, path)
+
     def _build(self, name: str, params: dict[str, Any]) -> tuple[str, str, Any]:
         row = catalogue.find(name)
         path = row.path.format(**params)
@@ -96,7 +101,57 @@ def test_object_is_created_found_changed_and_removed(api: Api, kind: Any, creati
     if change in OPERATIONS:
         assert api.do(change, uuid=made["uuid"], stateEvent="disable")["inventory"]["state"] == "Disabled"
     api.do(f"Delete{kind.name}", uuid=made["uuid"])
-    assert api.read(f"Query{kind.name}", f"uuid={made['uuid']}") == []
+    left = api.read(f"Query{kind.name}", f"uuid={made['uuid']}")
+    assert [record["status"] for record in left] == (["Deleted"] if kind.name == "Image" else [])
+
+
+def test_image_lives_in_each_of_its_backup_storages(api: Api) -> None:
+    other = seeded_uuid("backupstorage", 2)
+    params = {**PARAMS["AddImage"], "backupStorageUuids": [STORAGE]}
+    image = api.do("AddImage", name="web", **params)["inventory"]["uuid"]
+    refs = [{"imageUuid": image, "backupStorageUuid": each, "status": "Ready"} for each in (STORAGE, other)]
+    api.sim.change("image", image, backupStorageRefs=refs)
+
+    def show() -> tuple[str, list[str]]:
+        (record,) = api.read("QueryImage", f"uuid={image}")
+        return record["status"], [ref["status"] for ref in record["backupStorageRefs"]]
+
+    for operation in ("RecoverImage", "ExpungeImage"):
+        assert api.refusal(operation, imageUuid=image) == "SYS.1006"
+        assert api.refusal(operation, imageUuid=seeded_uuid("image", 99)) == "SYS.1003"
+    api.do("DeleteImage", uuid=image, backupStorageUuids=[other])
+    assert show() == ("Ready", ["Ready", "Deleted"])
+    api.do("DeleteImage", uuid=image)
+    assert show() == ("Deleted", ["Deleted", "Deleted"])
+    api.do("RecoverImage", imageUuid=image)
+    assert show() == ("Ready", ["Ready", "Ready"])
+    api.do("DeleteImage", uuid=image)
+    api.do("ExpungeImage", imageUuid=image, backupStorageUuids=[other])
+    assert show() == ("Deleted", ["Deleted"])
+    api.do("ExpungeImage", imageUuid=image)
+    assert api.read("QueryImage", f"uuid={image}") == []
+
+
+def test_deleted_iso_leaves_the_cd_rom(api: Api) -> None:
+    iso, vm = seeded_uuid("image", 2), seeded_uuid("vm", 2)
+    api.do("AttachIsoToVmInstance", vmInstanceUuid=vm, isoUuid=iso)
+    api.do("DeleteImage", uuid=iso)
+    (record,) = api.read("QueryVmInstance", f"uuid={vm}")
+    assert [cd_rom.get("isoUuid") for cd_rom in record["vmCdRoms"]] == [None] * len(record["vmCdRoms"])
+
+
+def test_settings_of_a_vm(api: Api) -> None:
+    assert api.get("GetVmInstanceHaLevel", uuid=VM) == {}
+    api.do("SetVmInstanceHaLevel", uuid=VM, level="NeverStop")
+    assert api.get("GetVmInstanceHaLevel", uuid=VM)["level"] == "NeverStop"
+    api.do("DeleteVmInstanceHaLevel", uuid=VM)
+    api.do("DeleteVmInstanceHaLevel", uuid=VM)
+    assert api.get("GetVmBootOrder", uuid=VM)["orders"] == ["HardDisk"]
+    api.do("SetVmBootOrder", uuid=VM, bootOrder=["CdRom", "HardDisk"])
+    assert api.get("GetVmBootOrder", uuid=VM)["orders"] == ["CdRom", "HardDisk"]
+    assert api.refusal("SetVmBootOrder", uuid=VM, bootOrder=["Floppy"]) == "SYS.1007"
+    api.do("SetVmBootOrder", uuid=VM)
+    assert api.get("GetVmBootOrder", uuid=VM)["orders"] == ["HardDisk"]
 
 
 def test_image_is_ready_when_its_job_ends_and_gone_if_it_fails(api: Api) -> None:
