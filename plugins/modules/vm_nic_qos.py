@@ -148,6 +148,7 @@ MODULE = resource_module(
         "inbound_bandwidth": {"type": "int"},
     },
     by="state",
+    never_absent=("outbound_bandwidth", "inbound_bandwidth"),
     required_one_of=[("uuid", "vm")],
     required_by={"vm": ["l3_network"]},
     required_if=[

@@ -37,6 +37,13 @@ _TYPES = {
 }
 
 
+# Words for parameters, and the parameters that they may mean. A uuid may be the name of the object.
+_MEANT = {
+    **dict.fromkeys(("condition", "conditions", "filter", "query"), ("q",)),
+    **dict.fromkeys(("name", "id"), ("uuid",)),
+}
+
+
 class Parameter(NamedTuple):
     """One parameter of an operation.
 
@@ -373,7 +380,9 @@ class Operation:
         parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
         if parameter is None:
             known = f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}"
-            raise InvalidOptions(f"{known}.{suggest_name(name, self.parameters)}".rstrip("."))
+            meant = next((each for each in _MEANT.get(name, ()) if each in self.parameters), "")
+            hint = f" Did you mean {meant}?" if meant else suggest_name(name, self.parameters, is_misspelling=True)
+            raise InvalidOptions(f"{known}.{hint}".rstrip("."))
         if isinstance(value, NullReference):
             return value
         value = parameter.coerce(self.name, value)

@@ -10,17 +10,24 @@ from typing import Any
 from .._api.conditions import suggest_condition
 from .._api.errors import count_slips, suggest_name
 from .._api.records import to_snake_case
-from .._resources.kind_properties import list_properties
+from .._resources.kind_properties import list_properties, name_property
 from .._resources.kind_rows import Kind
 from .._resources.kinds import get_row, list_kinds
 from .options import CONNECTION, TAGS, WAIT
-from .words import EXAMPLES, MEANINGS, NOUNS, NOUNS_OF_MODULES, OPTIONS_OF_NOUNS, REMARKS, VALUES, suggest_kind
+from .words import EXAMPLES, MEANINGS, NOUNS, NOUNS_OF_MODULES, OPTIONS_OF_NOUNS, REMARKS, VALUES, find_meaning, suggest_kind
 
 # The options that all modules, or all that make calls, have.
 _SHARED = {*CONNECTION, *WAIT, *TAGS}
 
 # The endings of names that refer to an object, as in vm_name.
 _IDENTIFYING = ("id", "name", "uuid")
+
+# The options with members of any name, and what these are.
+_PLACES = {
+    "api": ("params", "a parameter of the operation"),
+    "batch": ("common", "an option of the module"),
+    "resource": ("properties", "a property of the object"),
+}
 
 # Words of which none is a misspelling of another.
 _WORDS = {*MEANINGS, *NOUNS, *REMARKS}
@@ -75,11 +82,14 @@ class _Search:
 
     @cached_property
     def properties(self) -> list[str]:
-        """The properties of the kind, or of all kinds, if the module has kinds."""
-        if not {"kind", "properties"} <= self.specs.keys():
-            return []
-        rows = [get_row(kind) for kind in ([self.kind] if self.kind in list_kinds() else list_kinds())]
-        return [name for row in rows if isinstance(row, Kind) for name in list_properties(row)]
+        """The properties of the kind that the task gives."""
+        return list(list_properties(self.row)) if self.row else []
+
+    @cached_property
+    def row(self) -> Kind | None:
+        """The kind that the task gives, None without one, and for an attachment."""
+        row = get_row(self.kind) if self.kind in list_kinds() else None
+        return row if isinstance(row, Kind) else None
 
     @property
     def noun(self) -> str:
@@ -99,6 +109,7 @@ class _Search:
             return
         if "query" in self.own and (condition := suggest_condition(word, self.record_type)):
             yield f"query: ['{condition}']"
+        yield "parent" if self.row and NOUNS.get(word, word) == name_property(self.row.parent) else ""
         yield self._find_value(word)
         yield f"properties: {{{word}: ...}}" if word in self.properties else ""
         yield self._find_meaning(word, self.own)
@@ -116,7 +127,7 @@ class _Search:
 
     def _find_value(self, word: str) -> str:
         """Return the option that has the word as a value."""
-        having = [option for option, spec in self.specs.items() if word in (spec.get("choices") or ())]
+        having = [option for option, spec in self.specs.items() if word in (spec.get("choices") or ()) and option != "kind"]
         return f"{having[0]}: {word}" if len(having) == 1 and having != ["tags_mode"] else ""
 
     def _find_meaning(self, word: str, options: Container[str]) -> str:
@@ -135,18 +146,17 @@ class _Search:
 
     def _find_property(self, word: str) -> str:
         """Return the property of a kind that a word means."""
-        meanings = (each for each in MEANINGS.get(word, ()) if isinstance(each, str))
-        meant = next((each for each in meanings if each in self.properties), "")
+        meant = find_meaning(word, self.properties)
         return f"properties: {{{meant}: ...}}" if meant else ""
 
     def _find_object(self, word: str, ending: str = "name") -> str:
         """Return the option for an object that the word is a noun for: that of another one, or the module's own."""
-        noun = NOUNS.get(word, word)
+        noun = NOUNS.get(word) or NOUNS.get(word.removesuffix("s"), word)
         if noun == self.noun:
             return next(
                 (option for option in ("uuid" if ending != "name" else "name", "uuid") if option in self.own), ""
             )
-        names = (noun, f"{noun}s", *OPTIONS_OF_NOUNS.get(noun, ())) if word in NOUNS else (noun, f"{noun}s")
+        names = (noun, f"{noun}s", *OPTIONS_OF_NOUNS.get(noun, ()))
         return next((option for option in names if option in self.own), "")
 
     def _find_reference(self, word: str) -> str:
@@ -192,9 +202,8 @@ class _Search:
         """Return a sentence with all options but those of the connection, and where else the word may belong."""
         listed = [*self.own, *(option for option in self.shared if option not in CONNECTION)] or self.shared
         others = ", and those of the connection" if len(listed) < len(self.specs) else ""
-        place = "params" if self.scope == "api" else "properties" if self.properties else ""
-        what = "parameter of the operation" if place == "params" else "property of the object"
-        belongs = f" Give a {what} as {place}: {{{word}: ...}}." if place else ""
+        place, what = _PLACES.get(self.scope, ("", ""))
+        belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
 

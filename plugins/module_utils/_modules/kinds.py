@@ -23,6 +23,7 @@ from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
 from .spec import ModuleSpec
+from .words import find_meaning
 
 PARENT = "parentUuid"
 
@@ -166,7 +167,9 @@ def _describe_unknown(kind: Kind | Setting, name: str, known: Mapping[str, Prope
     if name in ("name", "uuid", "state", "tags", parent):
         option = "parent" if name == parent else name
         return f"properties: {name} is no property. Give it as the option {option}"
-    hint = suggest_name(name, known, is_misspelling=True) or f" The properties are {', '.join(known) or 'none'}."
+    meant = find_meaning(name, known)
+    hint = f" Did you mean {meant}?" if meant else suggest_name(name, known, is_misspelling=True)
+    hint = hint or f" The properties are {', '.join(known) or 'none'}."
     return f"properties: kind {kind.name} has no property {name}.{hint}"
 
 

@@ -236,7 +236,7 @@ class TaskOptions:
         Raise InvalidOptions for an option that contradicts ``state``, for invalid references, and for a null reference
         that selects the object, unless an earlier task of check mode has predicted it.
         """
-        self._refuse_contradictions(params)
+        self.refuse_contradictions(params)
         self._refuse_without_key(params)
         known_params = {name: params.get(name) for name in self.argument_spec}
         if not check_mode:
@@ -250,9 +250,9 @@ class TaskOptions:
             options["uuid"] = None
         return options
 
-    def _refuse_contradictions(self, params: Mapping[str, Any]) -> None:
+    def refuse_contradictions(self, params: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for an option that contradicts ``state``, unless it has its default or is empty."""
-        is_absent = params.get("state") == ABSENT
+        is_absent = params.get("state", self.options.get("state", {}).get("default")) == ABSENT
         for name in self.never_absent if is_absent else self.only_absent:
             if params.get(name) and params[name] != self.options[name].get("default"):
                 rule = "cannot be used with" if is_absent else "can only be used with"

@@ -135,12 +135,12 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("gather_tags show_tags with_tags tags_info", "include_tags"),
     ("columns attributes", ["properties", "fields"]),
     # VMs
-    ("cpus cores num_cpus num_cpu vcpu vcpus cpu_cores cpu_count cpu_sockets sockets cpu_cores_per_socket", "cpu_num"),
+    ("cpu cpus cores num_cpus num_cpu vcpu vcpus cpu_cores cpu_count cpu_sockets sockets cpu_cores_per_socket", "cpu_num"),
     ("mem memory_mb memory_gb ram ram_mb memory_max", "memory_size"),
     ("memory", ["memory_size", "with_memory"]),
     ("memory_dump save_memory use_memory vmstate include_memory", "with_memory"),
     ("hardware", [("cpu_num", "memory_size")]),
-    ("template template_src template_name source base_image", [("image", "clone_from"), "snapshot_group"]),
+    ("template template_src template_name source base_image", [("image", "clone_from"), "snapshot_group", "url"]),
     ("clone linked_clone clone_source source_vm src", "clone_from"),
     ("os image_id image_name ami boot_image", "image"),
     (
@@ -149,8 +149,9 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ),
     ("disk", ["size", ("disks", "root_disk_size"), "volume", "volumes"]),
     ("hdd data_disks volumes", "disks"),
-    ("size_gb size_mb size_kb size_tb disk_gb disk_size capacity volume_size", ["size", "root_disk_size"]),
-    ("size", "root_disk_size"),
+    ("size_gb size_mb size_kb size_tb disk_gb capacity volume_size", ["size", "root_disk_size", "disk_size"]),
+    ("disk_size", "size"),
+    ("size", ["root_disk_size", "disk_size"]),
     ("nic nics interfaces network_interfaces net networks", ["l3_networks", "l3_network", "networks"]),
     ("target migrate migrate_to", "host"),
     (
@@ -167,10 +168,21 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
         "mac mac_address macaddr",
         ["custom_mac", "mac", "networks: [{l3_network: l3-1, custom_mac: '52:54:00:12:34:56'}]"],
     ),
-    ("model device_type driver nic_type adapter_type interface", "driver_type"),
+    ("model device_type driver nic_type adapter_type interface", ["driver_type", "physical_interface"]),
     ("delete_disks terminate_volume detach_disks with_disks", "data_volumes"),
     ("networks.name networks.network networks.uuid", "l3_network"),
     ("networks.type networks.device_type", "driver_type"),
+    ("vm_from_snapshot_group.vm vm_from_snapshot_group.source", [("name", "snapshot_group")]),
+    # Properties of kinds
+    ("cidr subnet_cidr", ["network_cidr", "allowed_cidr"]),
+    ("start first_ip range_start", "start_ip"),
+    ("end last_ip range_end", "end_ip"),
+    ("gateway_ip", "gateway"),
+    ("nic_name physical_nic uplink", "physical_interface"),
+    ("location source_url file", "url"),
+    ("disk_format image_format", "format"),
+    ("guest_os operating_system os_type ostype", "guest_os_type"),
+    ("pubkey", "public_key"),
     # Volumes
     ("volume.type volume.offering", "disk_offering"),
     ("attach_to attached_to", "vm"),
@@ -186,8 +198,11 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("activate", "state: enabled"),
     ("migrate_vms move_vms", "evacuate"),
     # NICs of hosts and of VMs
-    ("vlan vlan_id vlans", "vlan_ids"),
+    ("vlan vlan_id vlans", ["vlan_ids", "vlan"]),
     ("service services service_type", "service_types"),
+    ("host_nic_service.nic host_nic_service.nics", "interfaces"),
+    ("host_nic_candidate_info.type", "interface_type"),
+    ("cbt_task.type", "task_type"),
     ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth")]),
     ("egress out outbound tx upload", "outbound_bandwidth"),
     ("ingress in inbound rx download", "inbound_bandwidth"),
@@ -195,6 +210,11 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("revert rollback", "state: reverted"),
     ("webhook hook", ["url", "webhook_url"]),
     ("lang language", "locale"),
+    ("sns_endpoint.host sns_endpoint.address sns_endpoint.snmp_address", "platform"),
+    ("at_users mention mentions users", "at_person_user_ids"),
+    ("sns_snmp_platform.server", "snmp_address"),
+    ("sns_topic_subscriber_info.name", [("topic", "endpoint")]),
+    ("service_info.host service_info.address", "base_url"),
     ("sns_endpoint.kind", "type"),
     ("remark_name", "remark"),
     # Modules for several types
@@ -205,8 +225,9 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("spec config values params", "properties"),
     ("api.endpoint api.route", "path"),
     ("api.name api.action api.call api.command api.api", "operation"),
+    ("api.query api.q api.condition api.conditions", "params: {q: ['name=web-1']}"),
     ("verb http_method", "method"),
-    ("items list instances", "objects"),
+    ("items list instances tasks", "objects"),
     ("forks parallel workers throttle serial max_parallel", "concurrency"),
     ("batch.action batch.task", "module"),
     ("batch.args batch.defaults batch.options batch.params", "common"),
@@ -224,6 +245,14 @@ REMARKS: Mapping[str, str] = {
     **{word: f"{word} is a keyword of the task, beside the module." for word in _KEYWORDS.split()},
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
+    **dict.fromkeys(
+        ("ansible_job_id", "jid"), "It is the id of a task with async. Wait for it with ansible.builtin.async_status."
+    ),
+    **dict.fromkeys(
+        ("sns_topic.endpoint", "sns_topic.endpoints", "sns_topic.subscribers", "sns_topic.subscriptions"),
+        "virtinfra.manager.sns_endpoint subscribes an endpoint to topics.",
+    ),
+    "service_info.region": "The service has no regions. base_url is its address.",
     "names": "virtinfra.manager.batch runs a module for many objects.",
     "vm.names": "virtinfra.manager.batch runs a module for many objects.",
     "delete_from_inventory": "state: absent destroys a VM, which can be recovered, unless expunge is true.",
@@ -297,6 +326,16 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("connected reconnect", "reconnected"),
     ("revert restore restored rollback rolledback", "reverted"),
     ("force hard", "cold"),
+    ("inbound ingress rx download", "in"),
+    ("outbound egress tx upload", "out"),
+    ("en english", "en_US"),
+    ("cn zh chinese", "zh_CN"),
+    ("logged_in login", "present"),
+    ("logged_out logout", "absent"),
+    ("ascending", "asc"),
+    ("descending", "desc"),
+    ("ignore skip proceed", "continue"),
+    ("abort exit fail", "stop"),
     ("append merge", "add"),
     ("overwrite replace set", "exact"),
     ("cycle", "reset"),
@@ -321,7 +360,7 @@ KINDS: Mapping[str, list[Meaning]] = _map(
     ("listener", "load_balancer_listener"),
     ("security_group_rule rule firewall firewall_rule", "security_group"),
     ("server_group", "affinity_group"),
-    ("instance server guest domain virtual_machine machine", "vm"),
+    ("instance server guest domain virtual_machine virtualmachine machine", "vm"),
     ("node hypervisor kvm_host esxi esxi_host", "host"),
     ("datastore storage storage_domain storage_pool", "primary_storage"),
     ("nic interface port vnic", "vm_nic"),
@@ -355,6 +394,12 @@ EXAMPLES: Mapping[str, str] = {
     "user_tags": "['env::prod']",
     "wait_for": "{field: state, values: [Running]}",
 }
+
+
+def find_meaning(word: str, names: Collection[str]) -> str:
+    """Return the name that a word means, empty if none of the names has its meaning."""
+    meanings = (each for each in MEANINGS.get(word, ()) if isinstance(each, str))
+    return next((each for each in meanings if each in names), "")
 
 
 def suggest_kind(word: str, known: Collection[str]) -> str:

@@ -115,6 +115,7 @@ class ActionModule(ActionBase):
             arguments = unify_sizes(spec.all_options, self._complete_options(full_name, spec, variables))
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments, record_type=spec.record_type, module=name)
+            spec.refuse_contradictions(arguments)
             register_secrets(spec, arguments)
         except VirtinfraError as failure:
             masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))
