@@ -244,6 +244,20 @@ INVENTORIES = {
         {"compose": {"first": "virtinfra_name", "second": "first | upper"}},
         ("compose: second: no host has a variable first.", "first | default('')"),
     ),
+    "condition that is a text": Mistake(
+        "vms", {"groups": {"web": "virtinfra_name"}}, ("virtinfra_name is a text", "virtinfra_name == 'vm-1'")
+    ),
+    "condition with an unknown test": Mistake(
+        "vms", {"groups": {"a": "virtinfra_name is Web"}}, ("groups: a could be evaluated for none of 6 hosts",)
+    ),
+    "field that no NIC has": Mistake(
+        "vms", {"compose": {"a": "virtinfra_vm_nics[0].ipp"}}, ("compose: a could be evaluated for none of", "ipp")
+    ),
+    "mapping in place of a list": Mistake(
+        "vms", {"keyed_groups": {"key": "virtinfra_state"}}, ("must be a list, such as [{key: virtinfra_state",)
+    ),
+    "option of another inventory": Mistake("vms", {"hostname": "name"}, ("Did you mean hostnames?",)),
+    "field in place of a query": Mistake("hosts", {"state": "Enabled"}, ("Did you mean query: ['state=...']?",)),
     "condition that puts texts together": Mistake(
         "vms",
         {"groups": {"web": "virtinfra_name ~ 'web'"}},

@@ -51,10 +51,10 @@ def check_forms(
     for name, spec in specs.items():
         for given in (name, *spec.get("aliases", ())):
             if values.get(given) is not None:
-                _check_form(f"{place}{given}", spec, values[given])
+                check_form(f"{place}{given}", spec, values[given])
         variables = [] if values.get(name) is not None else _list_variables(spec)
         for variable in variables:
-            _check_form(variable, spec, os.environ[variable], name)
+            check_form(variable, spec, os.environ[variable], name)
 
 
 def check_names(
@@ -79,7 +79,7 @@ def _list_variables(spec: Mapping[str, Any]) -> list[str]:
     return [variable for variable in spec.get("fallback", ((), ()))[1] if os.environ.get(variable)]
 
 
-def _check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
+def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
     """Raise InvalidOptions if the value of an option does not fit the type of the option."""
     name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
     shown = _show_value(spec, value)

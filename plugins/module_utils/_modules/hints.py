@@ -14,7 +14,17 @@ from .._resources.kind_properties import list_properties, name_property
 from .._resources.kind_rows import Kind
 from .._resources.kinds import get_row, list_kinds
 from .options import CONNECTION, TAGS, WAIT
-from .words import EXAMPLES, MEANINGS, NOUNS, NOUNS_OF_MODULES, OPTIONS_OF_NOUNS, REMARKS, VALUES, find_meaning, suggest_kind
+from .words import (
+    EXAMPLES,
+    MEANINGS,
+    NOUNS,
+    NOUNS_OF_MODULES,
+    OPTIONS_OF_NOUNS,
+    REMARKS,
+    VALUES,
+    find_meaning,
+    suggest_kind,
+)
 
 # The options that all modules, or all that make calls, have.
 _SHARED = {*CONNECTION, *WAIT, *TAGS}
@@ -58,7 +68,8 @@ def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
     spec = specs.get(meant) or {}
     if meant == "state" and spec.get("choices"):
         return f" Its values are {', '.join(spec['choices'])}."
-    return f" For example: {meant}: {EXAMPLES[meant]}" if meant in EXAMPLES else ""
+    has_example = meant in EXAMPLES and spec.get("type") != "bool"
+    return f" For example: {meant}: {EXAMPLES[meant]}" if has_example else ""
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,9 @@ class _Search:
         yield self._find_meaning(f"{self.scope}.{word}", self.specs)
         if f"{self.scope}.{word}" in REMARKS:
             return
-        if "query" in self.own and (condition := suggest_condition(word, self.record_type)):
-            yield f"query: ['{condition}']"
+        for each in (word, word.removesuffix("s")) if "query" in self.own else ():
+            if each not in self.specs and (condition := suggest_condition(each, self.record_type)):
+                yield f"query: ['{condition}']"
         yield "parent" if self.row and NOUNS.get(word, word) == name_property(self.row.parent) else ""
         yield self._find_value(word)
         yield f"properties: {{{word}: ...}}" if word in self.properties else ""
@@ -127,7 +139,9 @@ class _Search:
 
     def _find_value(self, word: str) -> str:
         """Return the option that has the word as a value."""
-        having = [option for option, spec in self.specs.items() if word in (spec.get("choices") or ()) and option != "kind"]
+        having = [
+            option for option, spec in self.specs.items() if word in (spec.get("choices") or ()) and option != "kind"
+        ]
         return f"{having[0]}: {word}" if len(having) == 1 and having != ["tags_mode"] else ""
 
     def _find_meaning(self, word: str, options: Container[str]) -> str:

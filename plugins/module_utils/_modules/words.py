@@ -70,6 +70,17 @@ NOUNS_OF_MODULES = {
 # The options of a module itself come before those that all modules share. A word with a dot is that of a module, or of
 # an option with suboptions.
 MEANINGS: Mapping[str, list[Meaning]] = _map(
+    # Inventories
+    ("inventory.hostname inventory.host_name inventory.inventory_hostname", "hostnames"),
+    ("inventory.group_by inventory.keyed_group inventory.group", "keyed_groups"),
+    ("inventory.include_tags inventory.tags inventory.with_tags inventory.gather_tags", "user_tags"),
+    ("inventory.prefix inventory.vars_prefix", "hostvars_prefix"),
+    ("inventory.fields inventory.properties inventory.attributes", "variables"),
+    ("inventory.default_value inventory.separator inventory.parent_group inventory.key", "keyed_groups"),
+    ("inventory.hostvars inventory.host_vars inventory.vars inventory.set", "compose"),
+    ("inventory.where inventory.only", [("include", "query")]),
+    ("inventory.name inventory.names", "query: ['name=web-1']"),
+    ("inventory.with_networks inventory.network", "networks"),
     # The connection
     (
         "api_host api_url auth_url base_uri engine_url manager manager_url service_url vcenter vcenter_hostname",
@@ -135,7 +146,10 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("gather_tags show_tags with_tags tags_info", "include_tags"),
     ("columns attributes", ["properties", "fields"]),
     # VMs
-    ("cpu cpus cores num_cpus num_cpu vcpu vcpus cpu_cores cpu_count cpu_sockets sockets cpu_cores_per_socket", "cpu_num"),
+    (
+        "cpu cpus cores num_cpus num_cpu vcpu vcpus cpu_cores cpu_count cpu_sockets sockets cpu_cores_per_socket",
+        "cpu_num",
+    ),
     ("mem memory_mb memory_gb ram ram_mb memory_max", "memory_size"),
     ("memory", ["memory_size", "with_memory"]),
     ("memory_dump save_memory use_memory vmstate include_memory", "with_memory"),
@@ -334,8 +348,8 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("logged_out logout", "absent"),
     ("ascending", "asc"),
     ("descending", "desc"),
-    ("ignore skip proceed", "continue"),
-    ("abort exit fail", "stop"),
+    ("continue ignore proceed skip", ["continue", "skip"]),
+    ("abort exit fail stop", ["stop", "fail"]),
     ("append merge", "add"),
     ("overwrite replace set", "exact"),
     ("cycle", "reset"),
@@ -383,13 +397,17 @@ OTHER_KINDS: Mapping[str, str] = {
 
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
+    "compose": "{ansible_host: virtinfra_management_ip}",
     "disks": "[{size: 20G}]",
     "filters": "['name=web-1']",
     **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600"),
+    "groups": "{web: virtinfra_name is match('web')}",
+    "keyed_groups": "[{key: virtinfra_state, prefix: state}]",
     "jobs": "['{{ started.job }}']",
     "networks": "[{l3_network: l3-1}]",
     "objects": "[{name: vm-2}, {name: vm-4}]",
     "query": "['name=web-1', 'state=Running']",
+    "services": "[{base_url: https://manager.example.com}]",
     "tags": "['env::prod']",
     "user_tags": "['env::prod']",
     "wait_for": "{field: state, values: [Running]}",

@@ -15,7 +15,8 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.terminal import escape_controls
-from ...module_utils._modules.hints import suggest_option
+from ...module_utils._modules.forms import check_form
+from ...module_utils._modules.hints import suggest_option, suggest_value
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .selection import EXPRESSIONS
@@ -45,7 +46,8 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     rendered = {}
     for name, value in options.items():
         if name not in known:
-            raise InvalidOptions(f"unknown option {name}.{suggest_option(str(name), known)}")
+            hint = suggest_option(str(name), known, "inventory", plugin.RESOURCE_TYPE.record)
+            raise InvalidOptions(f"unknown option {name}.{hint}")
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)
@@ -53,10 +55,15 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
                 raise InvalidOptions(f"{name}: {error}") from error
         choices = known[name].get("choices")
         if choices and value is not None and value not in choices:
-            raise InvalidOptions(f"{name} must be one of {', '.join(choices)}, not {value!r}")
+            hint = suggest_value(name, choices, str(value))
+            raise InvalidOptions(
+                f"{name} must be one of {', '.join(choices)}, not {value!r}{f'.{hint}' if hint else ''}"
+            )
         if known[name].get("type") == "bool" and value is not None:
             _require_boolean(name, value)
         rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
+        if value is not None:
+            check_form(name, known[name], rendered[name])
     return Profiles.from_loader(plugin.loader).complete(rendered, known)
 
 

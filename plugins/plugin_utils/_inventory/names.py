@@ -58,7 +58,8 @@ def filter_entries(plugin: Any, entries: list[HostEntry], hostvars: HostVars) ->
             selected.append(entry)
     if failures:
         _reject_or_warn(
-            plugin, f"include and exclude could not be evaluated {len(failures)} times: {failures[0].error}"
+            plugin,
+            f"include and exclude could not be evaluated {len(failures)} times: {str(failures[0].error).rstrip('.')}",
         )
     if entries and not selected:
         texts = [*plugin.get_option("include"), *plugin.get_option("exclude")]

@@ -195,6 +195,8 @@ class Inventory(CachedInventory, Constructable):
         for entry in entries:
             existing_host = self.inventory.hosts.get(entry.name)
             entry.memberships = constructor.construct(entry.name, entry.variables, existing_host)
+        for warning in constructor.list_useless():
+            self.warn(warning)
 
     def create_hostvars(
         self, resource_type: ResourceType, added: Iterable[str], visible: frozenset[str] | None = None

@@ -32,11 +32,12 @@ KEYED = ("key", "prefix", "separator", "parent_group", "default_value", "trailin
 
 
 class _Place(NamedTuple):
-    """An expression, the option that contains it, and whether it can use composed variables."""
+    """An expression, the option that contains it, whether it can use composed variables, and if it is a condition."""
 
     label: str
     source: Any
     sees_composed: bool
+    is_condition: bool = False
 
 
 def check_keyed_groups(plugin: Any) -> None:
@@ -61,6 +62,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
     fields = {hostvars.name_variable(field): field for field in hostvars.fields.values()}
     composed = frozenset(plugin.get_option("compose") or {})
     for place in _list_places(plugin):
+        _check_condition(place, entries)
         known = composed if place.sees_composed else frozenset()
         for name in sorted(find_required_names(place.source) - known):
             if name in fields:
@@ -70,14 +72,25 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
                 raise InvalidOptions(f"{place.label}: no host has a variable {name}.{hint}")
 
 
+def _check_condition(place: _Place, entries: Sequence[HostEntry]) -> None:
+    """Raise InvalidOptions for a condition that is only a variable with a text, which is neither true nor false."""
+    name = str(place.source).strip()
+    values = (entry.variables.get(name) for entry in entries)
+    text = next((value for value in values if isinstance(value, str)), None)
+    if place.is_condition and text is not None:
+        raise InvalidOptions(
+            f"{place.label}: {name} is a text, not true or false. Compare it, such as {name} == {str(text)!r}"
+        )
+
+
 def _list_places(plugin: Any) -> Iterator[_Place]:
     """Yield the expressions of a source that are evaluated for every host."""
     for option in ("include", "exclude"):
-        yield from (_Place(option, source, False) for source in plugin.get_option(option))
+        yield from (_Place(option, source, False, True) for source in plugin.get_option(option))
     for name, source in (plugin.get_option("compose") or {}).items():
         yield _Place(f"compose: {name}", source, False)
     for name, source in (plugin.get_option("groups") or {}).items():
-        yield _Place(f"groups: {name}", source, True)
+        yield _Place(f"groups: {name}", source, True, True)
     for entry in plugin.get_option("keyed_groups") or ():
         if isinstance(entry, Mapping):
             yield _Place("keyed_groups", entry["key"], True)
@@ -108,6 +121,8 @@ def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str
     ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]
     similar = suggest_name(name.removeprefix(beginning), ends).replace("mean ", f"mean {beginning}")
     hint = f" Did you mean {affixed}?" if affixed in known else similar
-    if not hint and str(source).strip() == name:
+    if not hint and not beginning and str(source).strip() == name:
         return f""" To give the text {name}, write "'{name}'", with both kinds of quotes."""
+    if not hint and beginning:
+        return f" The variables are {', '.join(sorted(each for each in known if each.startswith(beginning)))}."
     return hint or f" Where a variable may be missing, write {name} | default('')."

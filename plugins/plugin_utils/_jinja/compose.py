@@ -105,6 +105,11 @@ class Constructor:
         self._set_references(values, conditions, has_extra_vars=bool(hidden))
         self._create_batches(values, conditions, is_service_variable)
         self._parents: dict[str, set[str]] = {}
+        self._labels = [*(f"compose: {name}" for name in compose), *(f"groups: {name}" for name in groups)]
+        self._labels += [f"keyed_groups: {keyed.key.source}" for keyed in self._keyed_groups]
+        # By the number of the expression, how often it could not be evaluated, and why at first.
+        self._failures: dict[int, tuple[int, Exception]] = {}
+        self._count = 0
         self._source = _describe_source(plugin.inventory.current_source)
 
     def _set_references(self, values: list[Expression], conditions: list[Expression], has_extra_vars: bool) -> None:
@@ -142,6 +147,7 @@ class Constructor:
         ``existing_host`` is the host if an earlier source has added it; its variables may be templates, which only core
         evaluates. Raise AnsibleError where core does.
         """
+        self._count += 1
         if self._needs_composed or self._needs_groups:
             return self._construct_in_order(name, variables, existing_host)
         scope = self._build_scope(name, variables, existing_host)
@@ -150,6 +156,20 @@ class Constructor:
         self._set_composed(name, variables, results[:end_of_values])
         memberships = self._join_groups(name, results[end_of_values:end_of_conditions])
         return memberships + self._join_keyed_groups(name, results[end_of_conditions:], scope)
+
+    def list_useless(self) -> list[str]:
+        """Return a sentence for each expression that could be evaluated for no host, about which core says nothing."""
+        return [
+            f"{self._labels[number]} could be evaluated for none of {self._count} hosts, so it has no effect:"
+            f" {str(error).rstrip('.')}. With strict: true it fails"
+            for number, (count, error) in self._failures.items()
+            if count == self._count
+        ]
+
+    def _note_failure(self, number: int, failure: EvaluationFailure) -> None:
+        """Remember that an expression, by its number among all, could not be evaluated for a host."""
+        count, error = self._failures.get(number, (0, failure.error))
+        self._failures[number] = count + 1, error
 
     def _construct_in_order(
         self, name: str, variables: dict[str, Any], existing_host: Host | None
@@ -207,10 +227,11 @@ class Constructor:
 
     def _set_composed(self, name: str, variables: dict[str, Any], results: list[Any]) -> None:
         """Set the variables of the option compose. A mapping is combined with the previous value."""
-        for variable, result in zip(self._composed, results, strict=True):
+        for number, (variable, result) in enumerate(zip(self._composed, results, strict=True)):
             if isinstance(result, EvaluationFailure):
                 if self.strict:
                     raise AnsibleError(f"Could not set {variable} for host {name}: {result.error}") from result.error
+                self._note_failure(number, result)
             elif isinstance(previous := variables.get(variable), MutableMapping) and isinstance(result, Mapping):
                 variables.update(combine_vars({variable: previous}, {variable: result}))
             else:
@@ -219,11 +240,12 @@ class Constructor:
     def _join_groups(self, name: str, results: list[Any]) -> list[GroupMembership]:
         """Return the memberships for the results of conditions in the option groups."""
         memberships = []
-        for membership, result in zip(self._groups, results, strict=True):
+        for number, (membership, result) in enumerate(zip(self._groups, results, strict=True), len(self._composed)):
             if isinstance(result, EvaluationFailure):
                 if self.strict:
                     message = f"Could not add host {name} to group {membership[0]}: {result.error}"
                     raise AnsibleParserError(message) from result.error
+                self._note_failure(number, result)
             elif result:
                 memberships.append(membership)
         return memberships
@@ -231,8 +253,10 @@ class Constructor:
     def _join_keyed_groups(self, name: str, results: list[Any], scope: dict[str, Any]) -> list[GroupMembership]:
         """Return the memberships for the results of keys in the option keyed_groups."""
         memberships = []
-        for keyed, key in zip(self._keyed_groups, results, strict=True):
+        first = len(self._composed) + len(self._groups)
+        for number, (keyed, key) in enumerate(zip(self._keyed_groups, results, strict=True), first):
             if isinstance(key, EvaluationFailure) and keyed.is_simple and not self.strict:
+                self._note_failure(number, key)
                 continue
             keyed_memberships = keyed.find_memberships(key, self.strict)
             if keyed_memberships is None:
