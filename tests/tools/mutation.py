@@ -107,8 +107,10 @@ ROOMS = {
         "_client/test_undeclared_records.py",
         "_engine/test_planner.py",
         "modules/test_management_addresses.py",
+        "modules/test_modules_by_path.py",
         "modules/test_modules_errors.py",
         "modules/test_modules_reading.py",
+        "modules/test_modules_waiting.py",
     ),
     "_http": (
         "_http",

@@ -322,6 +322,7 @@ def test_values_that_can_be_queried(value: str) -> None:
         ("state=running", "running"),
         ("state?=Running,Stoped", "Stoped"),
         ("state?=Running,Stopped", ""),
+        ("state!?=Running,Stoped", "Stoped"),
         ("state~=Run%", ""),
         ("state is null", ""),
         ("name=running", ""),

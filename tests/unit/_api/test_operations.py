@@ -504,6 +504,8 @@ def test_values_are_sent_in_their_type() -> None:
 def test_unknown_operation() -> None:
     with pytest.raises(InvalidOptions, match=r"no operation changeHostState\. Did you mean ChangeHostState\?"):
         get_operation("changeHostState")
+    with pytest.raises(InvalidOptions, match=r"no operation xyz\. Known operations: .*\bAddKVMHost, .*"):
+        get_operation("xyz")
 
 
 @pytest.mark.parametrize(

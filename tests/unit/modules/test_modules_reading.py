@@ -632,10 +632,14 @@ def test_user_tags_need_one_more_query(
     ("options", "warning"),
     [
         ({"name": "vm-*"}, "name 'vm-*' is no pattern. Write query: ['name~=vm-%']."),
-        ({"name": "vm-1,vm-3"}, "name 'vm-1,vm-3' is one name. Write query: ['name?=vm-1,vm-3']."),
+        ({"name": "vm-1, vm-3"}, "name 'vm-1, vm-3' is one name. Write query: ['name?=vm-1,vm-3']."),
         (
             {"query": ["name='vm-1'"]},
             "the condition \"name='vm-1'\": the quotes are part of the value. Write name=vm-1.",
+        ),
+        (
+            {"query": ["clusterUuid=cluster-1", f"hostUuid={'f' * 32}"]},
+            "the condition 'clusterUuid=cluster-1': clusterUuid is a uuid. Write cluster.name=cluster-1.",
         ),
         (
             {"query": ["name?=[vm-1, 'vm-3']"]},
