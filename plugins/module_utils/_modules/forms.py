@@ -84,12 +84,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") 
     name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
     shown = _show_value(spec, value)
     if kind == "list":
-        if isinstance(value, Mapping):
-            raise InvalidOptions(f"{label} must be a list{_show_example(name)}{shown}")
-        # Ansible makes a list of a string at its commas.
-        items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
-        for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
-            _check_item(f"{label}[{number}]", name, spec, item)
+        _check_list(label, name, spec, value)
         return
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
         identifies = "parameter" in spec or label in ("name", "uuid")
@@ -115,6 +110,16 @@ def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str
 
     if hint := suggest_value(name, choices, value):
         raise InvalidOptions(f"value of {label} must be one of: {', '.join(choices)}, got: {value}.{hint}")
+
+
+def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any) -> None:
+    """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
+    if isinstance(value, Mapping):
+        raise InvalidOptions(f"{label} must be a list{_show_example(name)}{_show_value(spec, value)}")
+    # Ansible makes a list of a string at its commas.
+    items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
+    for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
+        _check_item(f"{label}[{number}]", name, spec, item)
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:

@@ -105,7 +105,6 @@ def build_overview(
     wanted = {vm["uuid"] for vm in chosen}
     outside = sorted(vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
     names = {vm["uuid"]: vm["name"] for vm in every}
-    found = [item for result in results for item in result.get("leftovers") or ()]
     movers = {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}
     return {
         "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", vm["vm"])),
@@ -113,10 +112,16 @@ def build_overview(
         "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
         "outside": {"count": len(outside), "vms": outside if settings.names else []},
         "removed": list_removed(points, names, movers, now - timedelta(days=settings.removed_days)),
-        "leftovers": list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values()),
+        "leftovers": list_leftovers(results, names),
         "repositories": [describe_repository(each, settings.repository, now) for each in results if each.get("space")],
         "unread": list(unread),
     }
+
+
+def list_leftovers(results: Sequence[Record], names: Record) -> list[Record]:
+    """Return what killed tasks have left of points, each folder once, with the name of its VM."""
+    found = [item for result in results for item in result.get("leftovers") or ()]
+    return list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values())
 
 
 def list_numbers(overview: Record) -> Record:
