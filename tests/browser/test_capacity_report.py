@@ -77,6 +77,17 @@ def test_the_report_fits_a_phone_and_shows_names_as_text(page: Page, report: str
     assert {*names} == {"BDI"}
 
 
+def test_a_card_shows_the_worst_of_what_it_counts(page: Page, report: str) -> None:
+    page.open(report)
+    cards = "Object.fromEntries([...document.querySelectorAll('.cards li')].map(card => [%s, %s]))"
+    levels = page.evaluate(cards % ("card.querySelector('a').textContent", "card.querySelector('b').className"))
+    assert {name: levels[name] for name in ("Storage", "Hosts", "CBT tasks")} == {
+        "Storage": "warn",
+        "Hosts": "bad",
+        "CBT tasks": "warn",
+    }
+
+
 def test_the_report_lists_vms_without_restore_points(page: Page, report: str) -> None:
     page.open(report, width=390)
     names = page.texts("#backups tbody th")

@@ -50,7 +50,8 @@ class CapacityPage:
         cards = []
         if storages:
             detail = f"{show_amount(storages, '', TIB)} TiB in {storages['count']} storages"
-            cards.append(build_card("Storage", "storages", self._show_percent(storages["percent"]), detail))
+            figure = self._show_percent(storages["percent"], find_worst(storages))
+            cards.append(build_card("Storage", "storages", figure, detail))
         if hosts:
             cpus = f"{int(hosts['cpu_used'])} of {int(hosts['cpu_total'])} virtual CPUs"
             states = f"{hosts['connected']} connected, {hosts['hardware_errors']} with hardware errors"
@@ -58,11 +59,13 @@ class CapacityPage:
             cards += [
                 build_card("CPU", "hosts", self._show_percent(hosts["cpu_percent"]), cpus),
                 build_card("Memory", "hosts", self._show_percent(hosts["memory_percent"]), memory),
-                build_card("Hosts", "hosts", show_level(str(hosts["count"]), None), states),
+                build_card("Hosts", "hosts", show_level(str(hosts["count"]), find_worst(hosts)), states),
             ]
         if tasks:
-            states = f"{tasks['open']} with an open session, {tasks['statuses'].get('Failed', 0)} failed"
-            cards.append(build_card("CBT tasks", "cbt_tasks", show_level(str(tasks["count"]), None), states))
+            failed = tasks["statuses"].get("Failed", 0)
+            states = f"{tasks['open']} with an open session, {failed} failed"
+            figure = show_level(str(tasks["count"]), 1 if failed else None)
+            cards.append(build_card("CBT tasks", "cbt_tasks", figure, states))
         if backups:
             figure = show_level(str(backups["overdue"]), 1 if backups["overdue"] else None)
             cards.append(
@@ -124,8 +127,11 @@ class CapacityPage:
     def _rate(self, percent: float) -> int:
         return 2 if percent >= self._data["bad"] else 1 if percent >= self._data["warn"] else 0
 
-    def _show_percent(self, percent: float | None) -> str:
-        return show_level("unknown", None) if percent is None else show_level(f"{int(percent)} %", self._rate(percent))
+    def _show_percent(self, percent: float | None, level: int | None = None) -> str:
+        """Return a figure with its own level, or a worse one."""
+        if percent is None:
+            return show_level("unknown", level)
+        return show_level(f"{int(percent)} %", max(self._rate(percent), level or 0))
 
     def _show_usage(self, percent: float | None, amount: str, label: str = "") -> str:
         """Return a figure with its amount, and with a bar if it has a label."""
@@ -137,6 +143,11 @@ class CapacityPage:
         width = min(100, int(percent or 0))
         used = f'<rect class="{LEVELS[self._rate(width)]}" width="{width}" height="8"/>' if percent else ""
         return f'<svg viewBox="0 0 100 8" preserveAspectRatio="none" role="img"><title>{title}</title>{used}</svg>'
+
+
+def find_worst(totals: Mapping[str, Any]) -> int | None:
+    """Return the worst level of storages or hosts, None if all are well."""
+    return 2 if totals["bad"] else 1 if totals["warn"] else None
 
 
 def show_amount(row: Record, prefix: str, unit: int, digits: int = 1) -> str:

@@ -10,6 +10,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._pages.backup_page import BackupPage
 from .._pages.page import complete_path, plan_data, plan_file
+from .._site.capacity import split_numbers
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import VmBackupReportSettings
 from .._site.site import GONE, Site
@@ -103,11 +104,12 @@ def build_overview(
     points = group_points(results)
     vms = [describe_vm(vm, points.get(vm["uuid"], []), settings, bool(unread), now) for vm in chosen]
     wanted = {vm["uuid"] for vm in chosen}
-    outside = sorted(vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
+    others = (vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
+    outside = sorted(others, key=split_numbers)
     names = {vm["uuid"]: vm["name"] for vm in every}
     movers = {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}
     return {
-        "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", vm["vm"])),
+        "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", split_numbers(vm["vm"]))),
         "counts": count_outcomes(vms),
         "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
         "outside": {"count": len(outside), "vms": outside if settings.names else []},

@@ -268,3 +268,10 @@ def test_each_check_has_its_message(sim: Simulator, variables: Given, message: s
     given = {"path": "page.html", "repository": "/srv/backups", **variables}
     prefixed = {f"vm_backup_report_{name}": value for name, value in given.items()}
     assert message in WorkflowRunner(sim)("vm_backup_report", prefixed, step="select").message
+
+
+def test_vms_with_numbers_are_in_the_order_of_people(sim: Simulator, role: Role) -> None:
+    sim.reset(vms=11, user_tags=0)
+    assert [entry["vm"] for entry in role(make_mover()).report] == [f"vm-{number}" for number in range(1, 12)]
+    ran = role(make_mover(), query=["name=vm-1"], names=True)
+    assert ran.result["next"]["overview"]["outside"]["vms"] == [f"vm-{number}" for number in range(2, 12)]
