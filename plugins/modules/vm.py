@@ -253,7 +253,7 @@ vm:
      zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
      cluster_name: cluster-1, image_uuid: a0000012000040008000000000000001, image_name: image-1,
      host_uuid: a0000003000040008000000000000001, host_name: host-1, last_host_uuid: a0000003000040008000000000000001,
-     instance_offering_uuid: a0000013000040008000000000000001, instance_offering_name: instance-offering-1,
+     instance_offering_uuid: a0000013000040008000000000000001, instance_offering_name: offering-1,
      root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
      platform: Linux, architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0,
      allocator_strategy: LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM',

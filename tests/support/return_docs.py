@@ -79,7 +79,13 @@ CONSOLE: Field = {
 }
 
 # The names in the samples of types whose objects have other names in the simulator.
-NAMES = {"l3_network": "l3-1", "host_nic": "eth0", "endpoint": "snmp-endpoint-1", "platform": "snmp-1"}
+NAMES = {
+    "l3_network": "l3-1",
+    "instance_offering": "offering-1",
+    "host_nic": "eth0",
+    "endpoint": "snmp-endpoint-1",
+    "platform": "snmp-1",
+}
 
 JOBS = (
     "api",
