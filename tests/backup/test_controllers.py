@@ -102,7 +102,7 @@ def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, numb
 
 
 def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
-    """It neither opens nor ends a session, also before the first one copies."""
+    """The second controller neither opens nor ends a backup session, even before the first one copies."""
     site.sim.configure(latency=3)
     first = site.start_role("vm_backup", **EVERYTHING, concurrency=3)
     wait_until(lambda: any(entry["operation"] == "EnableCbtTask" for entry in site.sim.log()), 60)

@@ -104,7 +104,7 @@ MOMENTS: dict[str, Callable[[Life], bool]] = {
     "the VMs are given back": after_module("backup_run absent"),
 }
 
-# Those that the session backup tries: one for each thing that can be left.
+# The moments that the session backup tries: one for each thing that can be left.
 SOME = ("a session opens", "a copy reads", "points are deleted", "a copy of exports asks")
 
 

@@ -104,12 +104,12 @@ def test_a_point_without_room_is_checked(site: RoleSite) -> None:
     assert "No primary storage has room" in report["vm-1"]["why"]
     assert "CreateVmInstance" not in {entry["operation"] for entry in site.requests}
     assert read_proof(site, report["vm-1"])["level"] == "checked"
-    # It is proved again, as it has not run.
+    # A VM that has not run is proved again.
     assert drill(site)[2]["vm-1"]["outcome"] == "checked"
 
 
 def test_a_damaged_point_is_not_proved(site: RoleSite) -> None:
-    """The other one is. What QEMU finds in a file whose checksum is right counts, too."""
+    """The undamaged point is proved. Errors that QEMU finds count, too, even if the checksum of the file is right."""
     points = site.back_up(query=[], vms=["vm-1", "vm-2"])
     volume = next(each for each in site.sim.records("vm") if each["name"] == "vm-1")["rootVolumeUuid"]
     image = site.repository / points["vm-1"]["vm_uuid"] / points["vm-1"]["point"] / f"{volume}.qcow2"

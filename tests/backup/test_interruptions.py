@@ -96,7 +96,7 @@ def find_servers(root: Path) -> list[str]:
 
 
 def test_a_server_whose_mover_is_dead_already(tmp_path: Path) -> None:
-    """It does not wait for a client that never comes."""
+    """The server does not wait for a client that never comes."""
     image = tmp_path / "image.qcow2"
     run("qemu-img", "create", "-q", "-f", "qcow2", image, "1M")
     command = [sys.executable, "-c", DEAD_MOVER, str(tmp_path / "socket"), str(image)]
@@ -186,7 +186,7 @@ def test_a_host_dies_at_random_moments(site: Site) -> None:
         mover = start_mover(site, infos, rate_limit=16)
         time.sleep(chance.uniform(0, longest))
         site.vm.stop(crash=True)
-        # It notices, and ends by itself.
+        # The mover notices the crash, and ends.
         code = end_of(mover)
         assert code in (0, 1)
         failed += code

@@ -245,7 +245,7 @@ def test_a_deletion(site: Site, mover: Mover) -> None:
 
 
 def test_a_run(site: Site, mover: Mover) -> None:
-    """It takes a VM that no other run has, says how far its copy is, and gives it back."""
+    """A run takes a VM that no other run has, reports the progress of the copy, and releases the VM."""
     taking = {"repository": str(site.root), "run": "1" * 32, "owner": {"host": "a"}, "vm_uuids": [site.vm.uuid]}
     *results, other = mover.run_all(
         *(("backup_run", taking, check) for check in (True, False, False)),
@@ -296,7 +296,7 @@ def test_options_that_are_refused(tmp_path: Path, mover: Mover) -> None:
 
 
 def test_the_examples(site: Site, mover: Mover, tmp_path: Path) -> None:
-    """They run with real disks, and a second run changes nothing."""
+    """The examples run with real disks, and a second run changes nothing."""
     restored = tmp_path / "restored"
     restored.mkdir()
     site.vm.write(0, 0, MIB)
@@ -375,7 +375,7 @@ def test_python_3_9_knows_the_syntax(path: Path) -> None:
 
 
 def test_python_3_9_runs_the_modules(site: Site, mover: Mover) -> None:
-    """It is that of RHEL 9. Without libnbd, the module that copies finds the Python of the platform."""
+    """Python 3.9 is that of RHEL 9. Without libnbd, the module that copies finds the Python of the platform."""
     # nox gives its sessions another home.
     home = Path(pwd.getpwuid(os.getuid()).pw_dir)
     found = shutil.which("python3.9") or next(map(str, home.glob(".pyenv/versions/3.9.*/bin/python")), None)

@@ -113,7 +113,7 @@ def test_volumes_at_one_point_in_time(new_site: SiteFactory) -> None:
 
 
 def test_a_lost_bitmap_means_a_comparison(site: Site) -> None:
-    """It reads everything, and writes only what differs from the newest point."""
+    """A comparison reads the whole volume, and writes only what differs from the newest point."""
     site.vm.write(0, 0, 8 * MIB)
     site.back_up()
     site.vm.stop(crash=True)

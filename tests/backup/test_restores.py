@@ -152,7 +152,7 @@ def test_the_guards_before_a_connection(new_site: SiteFactory) -> None:
 
 
 def test_a_check_before_the_vm_is_stopped(new_site: SiteFactory) -> None:
-    """It reads the files of the chosen volumes, and neither connects nor writes."""
+    """The check reads the files of the chosen volumes, and neither connects nor writes."""
     site = new_site(4 * MIB, 4 * MIB)
     make_points(site)
     first, second = (volume.uuid for volume in site.vm.volumes)

@@ -277,7 +277,7 @@ def test_a_removed_vm_comes_back(site: RoleSite) -> None:
     assert (code, [entry["outcome"] for entry in again]) == (0, ["unchanged"] * 2), output
     assert [entry["operation"] for entry in site.requests if entry["method"] != "GET"] == []
     assert re.search(r"localhost +: ok=\d+ +changed=0 ", output), output
-    # It is a VM as any other one now.
+    # The restored VM can be backed up like any other one.
     assert site.back_up(query=[], vms="vm-1")["vm-1"]["outcome"] == "full"
 
 
@@ -345,7 +345,7 @@ def test_a_vm_that_a_person_starts_while_it_is_written(site: RoleSite) -> None:
 
 
 def test_the_capacity_report_lists_vms_without_a_recent_point(site: RoleSite) -> None:
-    """It fails when asked to, after it has written the page; and when a mover cannot be read."""
+    """The role fails if it is asked to, after it has written the page, and if a mover cannot be read."""
     site.back_up(query=[], vms="vm-1")
     page = site.repository.with_name("page.html")
     given: dict[str, Any] = {"repository": None, "path": str(page), "backup_repository": str(site.repository)}

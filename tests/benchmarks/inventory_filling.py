@@ -33,7 +33,7 @@ Clock = Callable[[], float]
 
 PATHS = {"hosts": "hosts", "vms": "vm-instances"}
 
-# What the options of our plugins add to a plain inventory; they concern reads that the service here does not have.
+# Options that switch off further reads of our plugins, which the service here does not have.
 PLAIN: dict[str, dict[str, Any]] = {"hosts": {"primary_storages": False}, "vms": {}}
 
 NINE: dict[str, Any] = {

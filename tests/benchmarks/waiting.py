@@ -17,7 +17,7 @@ from support.clients import make_client
 
 DURATIONS = (0.05, 0.2, 0.5, 1.0, 2.0, 6.0)
 BATCHES = (10, 200, 1000)
-# Those in the table of the guide.
+# The durations in the table of the guide.
 SHOWN_DURATIONS = (0.5, 6.0)
 HOST = "a0000003000040008000000000000001"
 

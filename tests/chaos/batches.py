@@ -27,7 +27,7 @@ from support.fast_clock import call_in_time
 from support.module_runner import run_module
 from support.scenarios import CLUSTER, PASSWORD, State
 
-# The faults of requests, all equally likely. A batch waits in real time, so none of them makes it wait for long.
+# The faults of requests, all equally likely. A batch waits in real time, so no fault lets it wait for long.
 FAULTS: tuple[Mapping[str, Any], ...] = (
     {"fault": "drop_before"},
     {"fault": "drop_after"},

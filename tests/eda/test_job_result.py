@@ -68,7 +68,7 @@ def test_lists_of_results(event: dict[str, Any], options: dict[str, bool], expec
 
 @pytest.mark.parametrize("of_job_results", [True, False])
 def test_no_text_is_a_template(of_job_results: bool) -> None:
-    """Neither in events of job_results, which an event stream can imitate, nor in what other sources add."""
+    """Neither events of job_results, which an event stream can imitate, nor those of other sources have one."""
     hostile, harmless = {"{{ key": ["{% x", {"#jinja2:": "{{{"}]}, {"{ { key": ["{ % x", {"# jinja2:": "{ { { "}]}
     received = webhook_event(hostile)
     meta = {**received["meta"], "hostile": hostile}

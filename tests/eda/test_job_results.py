@@ -240,7 +240,7 @@ def test_results_are_collected_until_the_buffer_is_full() -> None:
 
 
 def test_collected_results_survive_a_restart(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Those that wait, and those of an event that the rules have not taken. One that is too large is shortened."""
+    """Waiting results survive, and those of an event that the rules have not taken. Large results are shortened."""
     spool, large = str(tmp_path / "spool.sqlite"), json.dumps({"inventory": {"name": "x" * 300_000}}).encode()
 
     async def fill(rules: Rules) -> None:

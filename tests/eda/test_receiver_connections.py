@@ -77,7 +77,7 @@ def idle_connections(
 def test_a_post_is_answered_while_many_connections_are_idle(
     tmp_path: Path, certfile: str, scheme: str, start: bytes
 ) -> None:
-    """They come from the same address as the post, and are more than the process may open files."""
+    """The connections come from the address of the post, and are more than the files that the process may open."""
     log = tmp_path / "log"
 
     async def send(port: int) -> int:

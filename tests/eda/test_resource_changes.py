@@ -162,7 +162,7 @@ def test_a_refused_login_ends_the_source(sim: Simulator, code: str) -> None:
 
 
 def test_all_changes_of_a_poll_are_one_event(crowd: Simulator, tmp_path: Path) -> None:
-    """They are stored together: a restart does not deliver them again."""
+    """The changes of a poll are stored together: a restart does not deliver some of them again."""
     uuids = hosts_of(crowd)[:40]
     args = args_of(crowd, resource_type="host", fields=["status"], state_file=str(tmp_path / "state.sqlite"))
 

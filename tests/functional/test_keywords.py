@@ -240,7 +240,7 @@ def test_group_defaults_are_for_the_modules_that_have_the_option(
 
 
 def test_inherited_user_tags_remove_no_tags(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
-    """They are sent with calls of modules that do not compare tags. Nobody asked for the removal of others."""
+    """Modules that do not compare tags send inherited tags. Nobody asked for the removal of other tags."""
     sim.reset(user_tags=3)
     before = sim.records("usertag")
     names = [{"name": record["name"]} for record in sim.records("vm")[:2]]

@@ -83,7 +83,7 @@ def walk(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> Wal
 
 @pytest.mark.parametrize("serial", [1, 2])
 def test_the_walk_stops_at_the_first_failure(walk: Walk, serial: int) -> None:
-    """The other host of its batch is finished. The summary and the message of the last task, printed twice, say why."""
+    """The other host of the batch is finished. The summary and the message of the last task, printed twice, say why."""
     run, reports = walk(broken_host="host-2", maintenance_walk_serial=serial)
     assert run.code == 2, run.output
     assert {name: report["outcome"] for name, report in reports.items()} == {"host-1": "done", "host-2": "failed"}
@@ -114,7 +114,7 @@ def test_the_walk_stops_at_a_host_that_becomes_unreachable(walk: Walk, serial: i
 
 
 def test_a_mistake_in_the_variables_of_one_host(walk: Walk) -> None:
-    """It is found before any host of the batch is in maintenance."""
+    """The mistake is found before any host of the batch is in maintenance."""
     misspelt = {"host_maintenance_on_failur": "restore"}
     run, reports = walk(maintenance_walk_serial=3, **misspelt)
     assert (run.code, reports, walk.states) == (2, {}, ["Enabled"] * 3), run.output

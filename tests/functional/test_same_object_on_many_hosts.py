@@ -67,7 +67,7 @@ def test_a_creation_that_does_not_end_delays_no_other_names(
 def test_tasks_do_not_repeat_a_creation_that_does_not_end(
     playbook_runner: PlaybookRunner, sim: Simulator, tmp_path: Path
 ) -> None:
-    """They wait for it until their own deadline. Services ignore the case of names and spaces behind them."""
+    """The tasks wait for it until their own deadline. Services ignore the case of names and spaces behind them."""
     sim.fault("hang", "CreateSNSWorkchatEndpoint", count=None)
     name = "{{ ['ops', 'OPS ', 'Ops', 'oPs'][number] }}"
     run = run_on_hosts(playbook_runner, tmp_path, endpoint(name, wait_timeout=2))
@@ -79,7 +79,7 @@ def test_tasks_do_not_repeat_a_creation_that_does_not_end(
 def test_tasks_that_do_not_wait_create_one_object(
     playbook_runner: PlaybookRunner, sim: Simulator, tmp_path: Path
 ) -> None:
-    """The others wait for the job of the first one, because only its end shows whether they must create the object."""
+    """The other tasks wait for the job of the first task: only its end shows whether they must create the object."""
     sim.configure(latency=0.5)
     run = run_on_hosts(playbook_runner, tmp_path, endpoint("ops", wait=False))
     assert [each["name"] for each in sim.records("endpoint")].count("ops") == 1

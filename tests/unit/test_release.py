@@ -61,7 +61,7 @@ def test_a_version_has_three_numbers(text: str) -> None:
 
 
 def test_version_added_names_a_release() -> None:
-    """It is a released version or the next one, which ``galaxy.yml`` has until its release."""
+    """``version_added`` is a released version or the next one, which ``galaxy.yml`` has until its release."""
     known = {yaml.safe_load((ROOT / GALAXY).read_text(encoding="utf-8"))["version"]}
     known |= set(yaml.safe_load((ROOT / CHANGELOG).read_text(encoding="utf-8"))["releases"])
     folders = [ROOT / name for name in ("plugins", "roles", "extensions")]

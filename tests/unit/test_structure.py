@@ -215,7 +215,7 @@ def test_imports_within_the_plugins_are_relative() -> None:
 
 
 def test_only_three_modules_ship_the_catalogue() -> None:
-    """It would be a fifth of the payload of each other module process."""
+    """The catalogue would be a fifth of the payload of each other module process."""
     catalogue = {PLUGINS / "module_utils" / "_api" / f"{name}.py" for name in ("catalogue", "catalogue_rows")}
     shipping = {name for name in ALL_MODULES if catalogue & reach(PLUGINS / "modules" / f"{name}.py")}
     assert shipping == {"api", "resource", "resource_info"}
@@ -445,7 +445,7 @@ def test_every_module_has_an_integration_target(subtests: pytest.Subtests) -> No
 
 
 def test_a_module_of_the_mover_is_no_module_of_the_api() -> None:
-    """It does not get the connection of the action group."""
+    """A module of the data mover does not get the connection of the action group."""
     for name in MOVER_MODULES:
         assert "action_group" not in module(name).documentation["attributes"]
         assert module(name).options.keys().isdisjoint({"base_url", "session_id"})

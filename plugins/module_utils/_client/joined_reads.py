@@ -399,7 +399,7 @@ def _can_be_joined(name: str, attribute: str, value: str) -> bool:
     """Return whether a condition can contain the value together with others."""
     operation = get_operation(name)
     if operation.substitute:
-        # It takes more than a response to find out which of two operations a service has.
+        # One response does not show which of two operations a service has.
         return False
     if not attribute:
         return True

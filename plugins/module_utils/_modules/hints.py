@@ -127,7 +127,7 @@ class _Search:
         yield self._find_meaning(word, self.own)
         yield self._find_object(word)
         yield self._find_property(word)
-        # None of the words with a remark refers to an object, or ends with what it means.
+        # No word with a remark refers to an object, or ends with the word that it means.
         if word in REMARKS:
             return
         yield self._find_reference(word)

@@ -49,7 +49,7 @@ CHANGING_STATES = tuple(
     " Registering".split()
 )
 
-# Those after which a VM runs.
+# The changing states after which a VM runs.
 _BOUND_TO_RUN = ("Starting", "Rebooting", "Migrating", "VolumeMigrating")
 
 # The values that can only be changed while a VM is stopped, or grow while it runs.

@@ -187,7 +187,7 @@ def _compile_once_in_environment(environment: Any) -> None:
         return template
 
     def overlay(**options: Any) -> Any:
-        # It inherits the attributes of the environment, but compiles differently.
+        # An overlay inherits the attributes of the environment, but compiles differently.
         created = create_overlay(**options)
         del created.from_string
         return created

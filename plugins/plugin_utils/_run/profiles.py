@@ -183,7 +183,7 @@ class Profile:
         values = {key: self._convert(key) for key in OPTION_KEYS if self.values.get(key) is not None}
         for pair in CREDENTIAL_OPTIONS:
             if not all(name in values for name in pair):
-                # The other one comes from a command or from the environment.
+                # The other option of the pair comes from a command or from the environment.
                 values = {name: value for name, value in values.items() if name not in pair}
         try:
             ConnectionOptions(**{"base_url": "https://manager.example.com", **values})

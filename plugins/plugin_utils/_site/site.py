@@ -145,7 +145,7 @@ class Site:
             if not isinstance(stop, Exception):
                 self._detach_from_run(stop)
             if isinstance(stop.__cause__, KeyboardInterrupt):
-                # It names calls that are still running, but these have ended.
+                # The interruption names calls that are still running, but these calls have ended.
                 raise stop.__cause__ from None
             raise
 

@@ -80,7 +80,7 @@ def _convert(
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
     known, prefix = {*options, f"{role}_report"}, f"{role}_"
-    # Those of the role vm_backup_restore are not those of vm_backup.
+    # The variables of the role vm_backup_restore are not those of vm_backup.
     others = tuple(f"{other}_" for other in list_roles() if other.startswith(prefix))
     given = (name for name in variables if name.startswith(prefix) and not name.startswith(others))
     unknown = min((name for name in given if name not in known), default=None)
@@ -197,7 +197,7 @@ class Play:
         """
         options, omit = load_role_options(role), self._variables.get("omit")
         _refuse_unknown(role, options, dict.fromkeys(collected["names"]))
-        # They are evaluated. The containers of Ansible refer to all variables, which a deep copy of them would copy.
+        # The values are evaluated. Containers of Ansible refer to all variables, which a deep copy would copy, too.
         return _convert(role, options, {**collected, "omit": omit}, _copy, self._masker)
 
     def read_host(self, role: str, host: str, names: Iterable[str]) -> dict[str, Any]:

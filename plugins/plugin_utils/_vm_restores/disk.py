@@ -128,7 +128,7 @@ class Attaching(PointWriting):
             raise VirtinfraError(f"The new volume has {volume['size']} bytes, and its copy {target['size']}.")
         self.targets = [{**target, "uuid": volume["uuid"]}]
         self._exports = TargetExports(self._site, carrier, self.targets, settings.timeout, settings.host_address)
-        # Those of a run that was killed.
+        # The exports of a run that was killed.
         self._exports.end_all()
         return self._exports.open()
 
@@ -162,7 +162,7 @@ def attach(site: Site, planned: Record, uuid: str, mark: Record, timeout: int) -
     vm, carrier = planned["vm"], planned["call"]["resourceUuid"]
     try:
         if mark:
-            # It is removed with the carrier until it is marked.
+            # Until the disk is marked, it is removed with the carrier.
             _change(site, {"uuid": uuid, **mark}, "The disk could not be marked", wait_timeout=timeout)
         if _read_owner(site, uuid) == carrier:
             _change(site, {"uuid": uuid}, "The disk could not be detached", state="detached", wait_timeout=timeout)

@@ -32,7 +32,7 @@ def _show(call: Call, state: str, origins: tuple[str, ...]) -> Iterator[Callable
     """Show a VM in a state from the start of a call to its end, and as before if the call fails.
 
     It yields what returns the VM as it was before the call. A service executes the calls for a VM one after the other,
-    so if another call is changing the VM at the start, it is the VM that this one has left.
+    so the VM before a call may be the VM after another call that has not ended at the start.
     """
     store, vm = call.store, call.store["vm"].get(call["uuid"])
     is_shown = call.switches.early_states and vm["state"] in origins

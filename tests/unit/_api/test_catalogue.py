@@ -122,7 +122,7 @@ EXPLANATION = (
 
 
 def test_facts_are_those_of_the_book(subtests: pytest.Subtests) -> None:
-    """Both have the method, path, kind, body and parameters of an operation; what differs is listed."""
+    """The facts and the book have the same method, path, kind, body and parameters; differences are listed."""
     known = [name for name in operations() if name in FACTS]
     assert len(FACTS) == 1427
     assert len(known) > 100

@@ -24,7 +24,7 @@ def test_python_3_9_can_compile_the_room(subtests: pytest.Subtests) -> None:
 
 
 def test_the_room_imports_nothing_that_movers_lack(subtests: pytest.Subtests) -> None:
-    """It needs neither Ansible nor another room, so its functions also run outside of a module."""
+    """The room needs neither Ansible nor another room, so its functions also run outside of a module."""
     for path in FILES:
         if path.name == "process.py":
             continue

@@ -79,7 +79,7 @@ def run_module(folder: Path, predict: bool = False, initialize: bool = False) ->
 
 
 def test_a_mount_point_that_is_not_mounted(tmp_path: Path) -> None:
-    """It has no marker, so nothing is written there, and it does not seem to be without points."""
+    """The folder has no marker, so nothing is written there, and a list of its points fails instead of being empty."""
     message = f"{tmp_path} is not a repository, because it has no {MARKER}"
     assert message in run_module(tmp_path)["msg"]
     listed = execute(
@@ -293,7 +293,7 @@ BROKEN: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("how", [*BROKEN])
 def test_nothing_is_deleted_while_a_point_cannot_be_read(repository: Repository, how: str) -> None:
-    """The others may need it, or be needed by it."""
+    """Other points may need the unreadable one, or it may need them."""
     folder = repository.vm(VM)
     for stamp, base in ((FIRST, None), (SECOND, FIRST), (THIRD, None)):
         add_point(folder, stamp, base)
@@ -344,7 +344,7 @@ def test_a_point_that_lacks_a_volume_does_not_count(repository: Repository) -> N
 
 
 def test_a_point_of_the_future(repository: Repository) -> None:
-    """It is said, and kept, and no base, and takes no place."""
+    """A point of the future is reported and kept. It is no base, and does not count for the retention."""
     folder = repository.vm(VM)
     future = (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y%m%dT%H%M%SZ")
     for stamp in (FIRST, SECOND, future):
@@ -358,7 +358,7 @@ def test_a_point_of_the_future(repository: Repository) -> None:
 
 
 def test_the_last_copy_of_a_removed_volume_stays(repository: Repository) -> None:
-    """It is said, so that somebody can delete it by the name of its point."""
+    """The copy is reported, so that somebody can delete it by the name of its point."""
     folder = repository.vm(VM)
     for stamp in (FIRST, SECOND, THIRD):
         add_point(folder, stamp)
@@ -490,7 +490,7 @@ def test_a_run_takes_vms_that_no_other_run_has(repository: Repository) -> None:
         taken, others = runs.take(other, {}, [VM, "4" * 32], (), predict)
         assert (taken, [each.run for each in others]) == (["4" * 32], ["2" * 32])
     assert others[0].describe() == {"run": "2" * 32, "owner": owner, "vm_uuids": [VM], "silent_seconds": 0}
-    # It shows that it still works, and keeps what it has.
+    # A run that renews its file keeps its VMs.
     path = repository.root / ".runs" / f"{'2' * 32}.json"
     os.utime(path, (1, 1))
     assert runs.take(other, {}, [VM], (), predict=True)[1][0].silent > 1000

@@ -185,7 +185,7 @@ def test_names_of_many_objects_cost_a_constant(sim: Simulator, monkeypatch: pyte
 def test_templates_are_read_once_for_all_vms(
     sim: Simulator, monkeypatch: pytest.MonkeyPatch, lacks_templates: bool
 ) -> None:
-    """They are few and seldom change, and nothing else shows that a VM is a template."""
+    """Templates are few and seldom change, and nothing else shows that a VM is a template."""
     monkeypatch.setattr(_lists, "SHORT_LIST_SECONDS", 60.0)
     sim.reset(vms=60, templates=1)
     if lacks_templates:

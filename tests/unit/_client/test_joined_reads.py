@@ -424,7 +424,7 @@ def test_reads_by_other_attributes_share_one_request(sim: Simulator, monkeypatch
 
 
 def test_reads_of_one_name_share_a_request_for_it_alone(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They need no two other names, which a service with one object does not have."""
+    """Reads of one name do not depend on two other names, which a service with one object does not have."""
     with held_readers(sim.url, monkeypatch) as readers:
         readers.read_first("name", "host-1")
         sim.clear_log()

@@ -204,7 +204,7 @@ def test_a_wrong_path_prefix_is_the_only_reason(
 def test_no_service_sees_a_session_that_it_did_not_create(
     sim: Simulator, run: ModuleRunner, credentials: dict[str, str], module: str
 ) -> None:
-    """It would count it as a failed login."""
+    """A service would count such a session as a failed login."""
     sent: list[StubRequest] = []
 
     def answer(request: StubRequest) -> StubResponse:

@@ -535,7 +535,7 @@ NULL_CLUSTER = PredictedReference("cluster")
 
 @pytest.mark.parametrize("null", [NullReference("cluster"), NULL_CLUSTER])
 def test_null_reference_that_the_create_requires_is_in_the_plan(null: NullReference) -> None:
-    """It refers to an object that an earlier task would have created, or else the task is refused."""
+    """The reference is to an object that an earlier task would have created, or else the task is refused."""
     desired = {**NEW_HOST, "clusterUuid": null}
     (step,) = plan(KVM_HOST, "present", desired, Missing())
     assert step.params == desired

@@ -182,7 +182,7 @@ def test_the_variable_that_names_the_proxy(
 
 
 def test_the_proxy_of_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no variable. A variable such as no_proxy shows that proxies are in use at all."""
+    """No variable names this proxy. A variable such as no_proxy shows that proxies are in use at all."""
     monkeypatch.setenv("no_proxy", "other.example.com")
     proxies = {"https": "http://10.0.0.9:3128"}
     monkeypatch.setattr("requests.utils.getproxies", lambda: proxies)

@@ -212,7 +212,7 @@ def test_a_response_may_arrive_until_the_deadline(
 
 
 def test_the_time_to_connect_is_what_remains_of_the_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is from one to ten seconds. Here each wait takes 19.9 seconds more than planned."""
+    """A connection may take one to ten seconds. Here each wait takes 19.9 seconds more than planned."""
 
     class SlowClock(FakeClock):
         def sleep(self, seconds: float) -> None:

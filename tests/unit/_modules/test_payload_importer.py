@@ -48,7 +48,7 @@ def test_a_module_is_not_compiled_to_be_found(archive: Path) -> None:
 
 
 def test_packages_have_the_same_path_as_with_the_importer_of_python(archive: Path) -> None:
-    """Both the package at the top and one inside it."""
+    """The package at the top has the same path, and so does one inside it."""
     inner = find_module(f"{archive}/package", "package.inner")
     assert find_module(str(archive), "package").origin == f"{archive}/package/__init__.py"
     assert inner.origin == f"{archive}/package/inner/__init__.py"

@@ -73,7 +73,7 @@ def test_interfaces_of_a_host_are_listed_once(run: ModuleRunner) -> None:
 
 
 def test_a_call_forgets_the_names_of_its_type(sim: Simulator) -> None:
-    """It does so before and after the call, and until the end of the run if the call still runs."""
+    """The names are forgotten before and after the call, and until the end of the run if the call still runs."""
     connection = ConnectionOptions(sim.url, session_id=sim.session)
     store = FileStore(connection).names
 
@@ -96,7 +96,7 @@ def test_a_call_forgets_the_names_of_its_type(sim: Simulator) -> None:
 
 
 def test_a_change_of_the_state_forgets_no_names(sim: Simulator) -> None:
-    """It forgets none while it runs either, and no operation that keeps names has a parameter for one."""
+    """Names are also kept while the change runs. No operation that keeps names has a parameter for a name."""
     connection = ConnectionOptions(sim.url, session_id=sim.session)
     store = FileStore(connection).names
     store.find("host", ("a",), lambda: {"a": "1"})

@@ -134,7 +134,7 @@ def test_check_mode_asks_once() -> None:
 
 
 def test_a_vm_whose_poll_failed_has_changed() -> None:
-    """It was reported unchanged, though this run stopped it."""
+    """The VM was reported as unchanged, though this run stopped it."""
     site = FakeSite((5, [UNREACHABLE]), (5, [UNCHANGED]))
     (vm,) = run_stop(site)
     assert (vm.outcome.name, vm.outcome.is_changed, vm.powered_off) == ("changed", True, False)

@@ -126,7 +126,7 @@ class Undefined(dict[str, object]):
 
 
 def test_variables_of_the_hosts_of_the_batch() -> None:
-    """Those that are not defined are left out: whoever needs them for that host says so."""
+    """Variables that are not defined are left out: the code that needs one of a host reports the lack."""
     hosts = {"h1": Undefined(first=1, second=2), "h2": {"second": "3"}, "h3": {"second": 4}}
     play = Play({"ansible_play_batch": ["h1", "h2"], "hostvars": hosts}, keep_value, Masker())
     assert play.read_batch("first", "second") == ["2", "3"]

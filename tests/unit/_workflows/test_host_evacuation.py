@@ -214,7 +214,7 @@ def test_a_service_that_permits_no_marks(service: Simulator, work: WorkflowRunne
 
 
 def test_a_vm_that_cannot_be_marked_is_not_migrated(service: Simulator, work: WorkflowRunner) -> None:
-    """The others are."""
+    """The other VMs are migrated."""
     service.fault("fail", operation="CreateUserTag", skip=1, error={"code": "SYS.1006", "details": "20 tags"})
     ran = run(work, hosts=["host-1"])
     assert sorted(ran.outcomes) == ["changed", "changed", "failed"]
@@ -320,7 +320,7 @@ def test_a_vm_that_cannot_migrate(service: Simulator, work: WorkflowRunner, unmo
 def test_a_vm_that_comes_while_the_role_runs(
     service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is in the report, and has failed."""
+    """The VM is in the report, and has failed."""
     batch = Site.batch
     new = next(vm for vm in service.records("vm") if vm["name"] == "vm-3")
     host = next(host for host in service.records("host") if host["name"] == "host-1")

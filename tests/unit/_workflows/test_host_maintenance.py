@@ -160,7 +160,7 @@ def test_a_host_that_needs_nothing(role: Role) -> None:
 
 @pytest.mark.parametrize("state", ["Maintenance", "PreMaintenance"])
 def test_a_host_in_maintenance(shared: Simulator, role: Role, state: str) -> None:
-    """It is refused, skipped, or used and left in maintenance."""
+    """The host is refused, skipped, or used and left in maintenance."""
     set_host(shared, "host-2", state=state)
     refused = role("host-2")
     assert refused.error == (
@@ -383,7 +383,7 @@ def test_an_evacuation_that_fails(shared: Simulator, role: Role) -> None:
 
 
 def test_a_vm_that_cannot_be_evacuated_is_left_to_the_maintenance(shared: Simulator, role: Role) -> None:
-    """It is stopped, if it may be."""
+    """The VM is stopped if the variables permit it."""
     shared.change("vm", "a0000004000040008000000000000001", state="Unknown")
     assert "vm-1 (a0000004000040008000000000000001): it is Unknown" in role(evacuate=True).error
     ran = role(evacuate=True, running_vms="stop")
@@ -408,7 +408,7 @@ def test_vms_are_stopped_only_with_permission(local: Simulator, role: Role) -> N
 
 
 def test_stopped_vms_after_a_failure(local: Simulator, role: Role) -> None:
-    """They start with the host, or the failure names them; a later run with absent starts them."""
+    """Stopped VMs start with the host, or the failure names them; a later run with absent starts them."""
     restored = role(running_vms="stop", failure=FAILURE, on_failure="restore")
     assert names_of(restored.report["started_vms"]) == ["vm-1"]
     assert "do not run" not in restored.error
@@ -429,7 +429,7 @@ def test_stopped_vms_after_a_failure(local: Simulator, role: Role) -> None:
 
 
 def test_a_host_that_does_not_leave_its_maintenance(local: Simulator, role: Role) -> None:
-    """Neither after tasks that succeed, nor after tasks that fail. The failure names the VMs to start."""
+    """The host stays in maintenance after tasks that succeed or fail. The failure names the VMs to start."""
     start = "Start them: vm-1 a0000004000040008000000000000001."
     refusal = {"code": "HOST.1001", "details": "no agent"}
     local.fault("fail", "ChangeHostState", skip=1, error=refusal)
@@ -595,7 +595,7 @@ def test_a_walk_that_fails_is_resumed(sim: Simulator, role: Role) -> None:
 
 
 def test_a_person_who_disables_a_host_during_its_maintenance_wins(shared: Simulator, role: Role) -> None:
-    """It was enabled, and nothing said so."""
+    """The host stays disabled, and the report says why."""
     role("host-1", failure=FAILURE)
     set_host(shared, "host-1", state="Disabled")
     ran = role("host-1", state="absent")

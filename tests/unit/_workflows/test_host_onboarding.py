@@ -194,7 +194,7 @@ def test_hosts_are_onboarded_and_a_second_run_changes_nothing(service: Simulator
 
 
 def test_state_and_services_of_an_existing_host(service: Simulator, work: WorkflowRunner) -> None:
-    """It is not disabled before its service types are set, and needs no credentials."""
+    """The host is not disabled before its service types are set, and needs no credentials."""
     run(work, new_host(1))
     known = {"name": "new-1", "management_ip": "10.1.0.1"}
     assert run(work, {**known, "services": SERVICES}).calls == ["SetServiceTypeOnHostNetworkInterface"]
@@ -357,7 +357,7 @@ def test_variables_are_not_copied_with_their_templates(work: WorkflowRunner) -> 
 
 
 def test_hosts_without_the_role_are_left_alone(service: Simulator, work: WorkflowRunner) -> None:
-    """Those that an include does not concern, and those of an earlier call of the role. Lost hosts are counted."""
+    """Hosts that an include skips are left alone, and those of an earlier call. Lost hosts are counted."""
     variables = create_variables({"a": new_host(1), "b": None})
     ran = work("host_onboarding", {**variables, "ansible_play_hosts_all": ["a", "b", "c"]})
     assert list(ran.result["next"]["reports"]) == ["a"]

@@ -141,7 +141,7 @@ def test_what_comes_while_the_host_is_drained_is_not_lost(
 
 
 def test_a_disconnected_host(service: Simulator, work: WorkflowRunner) -> None:
-    """It cannot be drained, so the VMs that may run on it stop, if they may."""
+    """A disconnected host cannot be drained, so the VMs that may run on it stop if the variables permit it."""
     service.change("host", "a0000003000040008000000000000001", status="Disconnected")
     refused = run(work)
     assert "set host_removal_force: true" in error_of(refused)

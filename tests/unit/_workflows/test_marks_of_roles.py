@@ -157,7 +157,7 @@ def test_a_mark_that_another_run_takes_off_is_renewed(roles: Roles, role: str, m
 def test_a_vm_that_comes_to_a_host_that_is_marked_is_started_again(
     roles: Roles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It had no mark when the maintenance stopped it."""
+    """The VM had no mark when the maintenance stopped it."""
     batch = Site.batch
     roles.power("stopped")
 

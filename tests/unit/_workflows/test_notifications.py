@@ -56,7 +56,7 @@ def test_a_person_has_the_name_of_its_user(service: Simulator, work: WorkflowRun
 
 
 def test_an_entry_without_a_name(service: Simulator, work: WorkflowRunner) -> None:
-    """It broke the report, and later kinds were not processed."""
+    """An entry without a name does not break the report, and later kinds are processed."""
     ran = run(work, topics=[{"description": "nameless"}, TOPIC], endpoints=[CHAT], persons=[{"remark": "nobody"}])
     assert [(entry["name"], entry["outcome"]) for entry in ran.report] == [
         ("notifications_topics[0]", "failed"),

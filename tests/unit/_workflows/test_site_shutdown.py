@@ -216,7 +216,7 @@ def test_a_killed_controller_leaves_nothing_off(site: Site) -> None:
 
 
 def test_a_vm_that_was_destroyed_is_named(site: Site) -> None:
-    """It does not stop the start of the following groups."""
+    """A destroyed VM does not stop the start of the following groups."""
     site.run(groups=GROUPS)
     site.change("vm-5", state="Destroyed")
     ran = site.run(state="running")
@@ -230,7 +230,7 @@ def test_a_vm_that_was_destroyed_is_named(site: Site) -> None:
 
 
 def test_the_vm_of_the_service_keeps_running(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It could not start itself."""
+    """Once stopped, the VM of the service could not start itself."""
     own = next(vm for vm in site.sim.records("vm") if vm["name"] == "vm-3")
     address = (socket.AF_INET, socket.SOCK_STREAM, 6, "", (own["vmNics"][0]["ip"], 0))
     monkeypatch.setattr(socket, "getaddrinfo", lambda *dummy: [address])
@@ -374,7 +374,7 @@ def test_without_time_a_vm_fails_or_loses_its_power(site: Site, monkeypatch: pyt
 
 
 def test_a_host_that_was_in_maintenance_stays_in_it(site: Site) -> None:
-    """It is switched on again, for whoever works on it."""
+    """The host is switched on again, for the person who works on it."""
     uuid = next(host["uuid"] for host in site.sim.records("host") if host["name"] == "host-1")
     for vm in site.sim.records("vm"):
         if vm["hostUuid"] == uuid:
@@ -420,7 +420,7 @@ def test_vms_that_cannot_be_read_again_keep_their_hosts_on(site: Site) -> None:
 
 
 def test_a_group_that_does_not_start_holds_up_the_others(site: Site) -> None:
-    """They may need its VMs. The next start begins with it again."""
+    """The other groups may need its VMs. The next start begins with this group again."""
     site.run(groups=GROUPS)
     site.sim.fault("fail", operation="StartVmInstance", error={"code": "SYS.1006", "details": "no memory"})
     ran = site.run(state="running")
@@ -437,7 +437,7 @@ def test_a_group_that_does_not_start_holds_up_the_others(site: Site) -> None:
 
 
 def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Site) -> None:
-    """It stops no VM, so the hosts of those that it would stop count as empty, and the others do not."""
+    """Check mode stops no VM. A host counts as empty if all of its VMs would be stopped."""
     assert {entry["outcome"] for entry in site.run(check=True, hosts=True).report} == {"changed", "skipped"}
     predicted = site.run(check=True, hosts=True, remaining=False)
     ran = site.run(hosts=True, remaining=False)

@@ -246,7 +246,7 @@ def test_volumes_that_are_no_records(service: Simulator, back_up: BackupRunner) 
 
 
 def test_tasks_of_other_products_stay(service: Simulator, back_up: BackupRunner) -> None:
-    """Neither the prefix nor the description alone makes a task ours."""
+    """Neither the prefix nor the description alone shows that the role has made a CBT task."""
     open_sessions(service, "vm-1", "vm-2", "vm-3")
     tasks = service.records("cbttask")
     service.change("cbttask", tasks[0]["uuid"], description="nightly")
@@ -561,7 +561,7 @@ def read_decision(mover: FakeMover) -> bool | None:
 
 
 def test_a_stopped_vm_is_copied_through_exports(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
-    """It is marked meanwhile, and its copy becomes a point when it was not started."""
+    """The VM is marked during the copy, which becomes a point if the VM was not started."""
     uuid = stop_vm(service)
     predicted = back_up(check=True, vms=["vm-1"])
     assert (predicted.outcomes, predicted.calls) == ([FULL], [])
@@ -844,7 +844,7 @@ def test_a_service_that_fails_before_the_copies(service: Simulator, back_up: Bac
 
 
 def test_tasks_whose_vms_the_service_hides(service: Simulator, back_up: BackupRunner) -> None:
-    """Those of the role have the uuid of the VM in their names. Others do not belong to the VM because of a name."""
+    """Tasks of the role have the uuid of the VM in their names. No other task belongs to a VM because of its name."""
     back_up(vms=["vm-1"])
     (task,) = service.records("cbttask")
     service.change("cbttask", task["uuid"], resourceRefs=None)
@@ -854,7 +854,7 @@ def test_tasks_whose_vms_the_service_hides(service: Simulator, back_up: BackupRu
 
 
 def test_a_session_without_volumes(service: Simulator, back_up: BackupRunner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is ended at once."""
+    """A backup session without volumes is ended at once."""
     batch = Site.batch
 
     def lose_volumes(self: Site, *arguments: Any, **common: Any) -> Any:
@@ -954,7 +954,7 @@ def test_scratch_volumes_that_cannot_be_removed(
 
 
 def test_scratch_volumes_that_nothing_removes_are_named(service: Simulator, back_up: BackupRunner) -> None:
-    """Those of the VMs that belong to no CBT task, and no others."""
+    """The scratch volumes of VMs that belong to no CBT task are named, and no others."""
     vms = open_sessions(service, "vm-1", "vm-2")
     (task,) = (each for each in service.records("cbttask") if vms["vm-1"] in each["name"])
     left = [ref["resourceUuid"] for ref in task["resourceRefs"] if ref["resourceType"] == "VolumeVO"]
@@ -997,7 +997,7 @@ def test_two_runs_at_the_same_time(service: Simulator, back_up: BackupRunner, mo
 def test_a_run_whose_vm_another_one_has_taken(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
 ) -> None:
-    """It was silent for long, for example because its machine slept, and leaves the session to the other one."""
+    """The run was silent for long, for example in sleep. It leaves the backup session to the other run."""
     mover.results = {"vm-1": None}
 
     def lose(copy: dict[str, Any]) -> None:

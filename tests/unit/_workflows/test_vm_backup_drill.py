@@ -236,7 +236,7 @@ def test_a_vm_that_remains_is_removed_by_the_next_run(service: Simulator, drill:
 def test_a_vm_that_does_not_go_on_running(
     service: Simulator, drill: DrillRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ran when it was started, and not any more at the next look."""
+    """The VM ran after its start, but not any more at the next read."""
     uuids: list[str] = []
 
     def crash(dummy: Site, seconds: float) -> None:

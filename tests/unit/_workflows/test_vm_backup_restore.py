@@ -285,7 +285,7 @@ def test_what_the_data_mover_gets(service: Simulator, restore: RestoreRunner, mo
 
 
 def test_which_points_are_asked_for(service: Simulator, restore: RestoreRunner, mover: RestoreMover) -> None:
-    """Those of the VM, or those of all VMs if the point may be that of another one."""
+    """The role asks for the points of the VM, or of all VMs if the point may be that of another VM."""
     uuid = service.records("vm")[0]["uuid"]
     cases: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, {"vm_uuids": [uuid]}),
@@ -416,7 +416,7 @@ def test_what_is_overwritten_and_what_is_not(service: Simulator, restore: Restor
 
 
 def test_a_backup_session_is_not_disturbed(service: Simulator, restore: RestoreRunner) -> None:
-    """It reads the volumes that would be written."""
+    """A backup session reads the volumes that a restore would write."""
     prepare(service, "Running")
     task = {"name": "nightly", "vm": "vm-1", "state": "enabled"}
     assert ModuleRunner(service)("cbt_task", task)["changed"]
@@ -562,7 +562,7 @@ def test_volumes_that_another_product_writes(
 def test_the_exports_of_a_run_that_was_killed_are_ended_before(
     service: Simulator, restore: RestoreRunner, mover: RestoreMover
 ) -> None:
-    """It was one of this machine, so that it is known to have ended."""
+    """The killed run was one of this machine, so that it is known to have ended."""
     export(service)
     planned = restore.plan()
     mover.take([service.records("vm")[0]["uuid"]], process=2**22 + 1, machine=describe_owner(1)["machine"])
@@ -718,7 +718,7 @@ def test_how_much_a_restore_writes_at_most() -> None:
 
 @pytest.mark.parametrize("state", ["Running", "Stopped"])
 def test_the_mark_of_a_vm(service: Simulator, restore: RestoreRunner, mover: RestoreMover, state: str) -> None:
-    """It is there before the VM is stopped, says that it may be half written, and is taken off at the end."""
+    """The mark is set before the VM is stopped, says that it is being written, and is taken off at the end."""
     prepare(service, state)
     seen: list[list[str]] = []
     mover.write = then(lambda: seen.append(list_marks(service)))
@@ -1132,7 +1132,7 @@ def test_a_disk_that_cannot_be_attached(service: Simulator, attach: Create, oper
 
 
 def test_a_disk_that_somebody_has_given_to_another_vm(service: Simulator, attach: Create) -> None:
-    """It stays there."""
+    """The disk stays at the other VM."""
     service.fault("fail", "AttachDataVolumeToVm", error=NO_AGENT)
     attach()
     ((disk,), other) = list_new_disks(service), service.records("vm")[1]["uuid"]
@@ -1143,7 +1143,7 @@ def test_a_disk_that_somebody_has_given_to_another_vm(service: Simulator, attach
 
 
 def test_a_disk_that_a_person_keeps(service: Simulator, restore: RestoreRunner, attach: Create) -> None:
-    """It has another description when it would be removed."""
+    """A disk with another description than that of the role is not removed."""
     attach()
     planned = restore.plan(state="detached", confirm=None)
     (disk,) = list_new_disks(service)

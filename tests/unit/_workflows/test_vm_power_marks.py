@@ -81,7 +81,7 @@ def site(request: pytest.FixtureRequest, sim: Simulator) -> Site:
 
 
 def test_a_renamed_vm_is_restored(site: Site) -> None:
-    """It stayed off: it did not meet the condition of its group any more."""
+    """A renamed VM stayed off: it did not meet the condition of its group any more."""
     ran = site.run("stopped")
     assert site.tags == {
         name: f"virtinfra.manager vm_power default 0{1 if name.startswith('web') else 2} Running"
@@ -105,7 +105,7 @@ def test_a_renamed_vm_is_restored(site: Site) -> None:
 
 
 def test_what_several_runs_have_stopped_is_restored(site: Site) -> None:
-    """Those of the first run, which had failed, stayed off."""
+    """The VMs of the first run, which had failed, stayed off."""
     site.sim.fault("fail", operation="StopVmInstance", skip=1, error={"code": "ID.1002", "details": "no"})
     first = site.run("stopped", concurrency=1)
     assert sorted(first.outcomes) == ["changed", "changed", "failed", "skipped", "skipped"]
@@ -117,7 +117,7 @@ def test_what_several_runs_have_stopped_is_restored(site: Site) -> None:
 
 
 def test_guests_that_stop_late_are_restored(site: Site) -> None:
-    """They had failed, so that an undo did not start them."""
+    """Guests that stop late have failed, but are marked, so that an undo starts them."""
     site.sim.configure(latencies={"StopVmInstance": 1000.0})
     ran = site.run("stopped", cold=False, grace_timeout=2, groups=GROUPS[:1])
     assert ran.outcomes == ["failed"] * 3

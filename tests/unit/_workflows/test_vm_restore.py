@@ -120,7 +120,7 @@ def test_a_vm_that_is_renamed_while_the_role_runs_stays(
 
 
 def test_a_vm_that_is_not_destroyed_in_time(service: Simulator, work: WorkflowRunner) -> None:
-    """It remains in the report, with its uuid."""
+    """The VM remains in the report, with its uuid."""
     (entry,) = run(work, {"name": "vm-1"}, name_suffix="-drill").report
     service.configure(latencies={"DestroyVmInstance": 3600})
     ran = run(work, {"name": "vm-1"}, name_suffix="-drill", state="absent", timeout=7)

@@ -125,13 +125,13 @@ def test_others_are_never_old() -> None:
 
 
 def test_prediction_of_check_mode_is_the_last_one() -> None:
-    """It has no date."""
+    """A predicted snapshot group has no date."""
     groups = [group("2026-01-30", 30), group("2026-01-29", 29), group("2026-01-31", 1, create_date=None)]
     assert names_of(choose_old(groups, NAMES, 2).old) == ["2026-01-29"]
 
 
 def test_the_first_removal_is_a_single_one() -> None:
-    """It is of a VM that loses nothing of others, should the service remove later ones, too."""
+    """The first removal is of a VM without groups of others, in case the service also removes later groups."""
     mixed = VmSnapshots("vm-1", "v1", groups=[group("2026-01-01", 1, description="by hand")])
     own = [VmSnapshots(f"vm-{number}", f"v{number}", groups=[group("2026-01-01", 1)]) for number in (2, 3)]
     old = [(mixed, [group("a", 1), group("b", 2)]), (own[0], [group("c", 3)]), (own[1], [])]
@@ -288,7 +288,7 @@ def test_a_run_at_the_same_time_is_recognized(
 
 
 def test_groups_of_the_future_are_named(service: Simulator, work: WorkflowRunner) -> None:
-    """They pushed out the real ones for ever."""
+    """Groups of the future count as the newest ones, so the role warns of them."""
     take(service, "vm-1", *OLD[:3], "scheduled-2999-01-01", "scheduled-2999-01-02")
     ran = run(work, query=["name=vm-1"])
     assert ran.report[0]["removed"] == OLD[1::-1]

@@ -175,7 +175,7 @@ def test_only_what_is_needed_is_requested(
 def test_records_are_reduced_as_soon_as_they_are_read(
     sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], members: set[str]
 ) -> None:
-    """Those that are read ahead take most of the memory, and a service returns all of them with addresses."""
+    """Records that are read ahead take most of the memory, and a service returns all of them with addresses."""
     records: list[dict[str, Any]] = []
 
     def note_pages(*arguments: Any, **options: Any) -> Iterator[Any]:

@@ -274,7 +274,7 @@ def test_vm_without_a_task_where_there_are_none(run: ModuleRunner, vm: str) -> N
 
 @pytest.mark.parametrize("seconds", [0.0, 30.0])
 def test_task_that_another_run_enables_meanwhile(sim: Simulator, run: ModuleRunner, seconds: float) -> None:
-    """The other run's call arrives between the read and the call of this one, which waits for its end."""
+    """The call of the other run arrives between the read and the call of the task, which waits for its end."""
     sim.reset(cbt_tasks=1)
     (task,) = sim.records("cbttask")
     vm = str(task["resourceRefs"][0]["resourceUuid"])

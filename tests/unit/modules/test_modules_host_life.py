@@ -120,7 +120,7 @@ def test_login_is_set_each_time_on_request(run: ModuleRunner) -> None:
 
 
 def test_login_that_the_service_shows(run: ModuleRunner, sim: Simulator) -> None:
-    """It is that of the addition of the host, and changed only on request, with or without the password."""
+    """The login is that of the addition of the host. It is only changed on request, with or without the password."""
     sim.change("host", HOST, username="admin")
     run.idle("kvm_host", {"uuid": HOST, **LOGIN})
     clear_host(sim)
@@ -191,7 +191,7 @@ def test_failed_removal_says_that_the_host_may_be_disabled(run: ModuleRunner, si
     assert (with_api.failed, with_api.changed) == (True, True)
     assert with_api.message.endswith("so the host may be disabled now.")
     assert sim.records("host")[0]["state"] == "Disabled"
-    # It was not executed.
+    # The service has no such host, so the call changes nothing.
     missing = run("api", {"operation": "DeleteHost", "params": {"uuid": "f" * 32}})
     assert not missing.changed
     sim.change("host", HOST, state="Enabled")

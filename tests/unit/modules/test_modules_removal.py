@@ -289,7 +289,7 @@ def remove_volume_and_recover_vm(run: ModuleRunner, sim: Simulator) -> None:
 def test_volume_that_was_deleted_before_the_vm_can_still_be_recovered(
     run: ModuleRunner, sim: Simulator, failing: str | None
 ) -> None:
-    """It was no volume of the VM when that was removed, neither with a record of the VM nor without one."""
+    """The VM did not have the volume when it was removed, whether the service keeps a record of the VM or not."""
     remove_volume_and_recover_vm(run, sim)
     if failing:
         # The first call tries whether the service has the operation.

@@ -238,7 +238,7 @@ def test_tags_need_the_record_of_the_object(run: ModuleRunner, sim: Simulator) -
 
 @pytest.mark.parametrize("job_uuid", ["honour", "ignore"])
 def test_a_tag_that_another_run_adds_at_the_same_time_is_no_failure(sim: Simulator, job_uuid: str) -> None:
-    """The other run adds it after the task has read the tags of the host."""
+    """The other run adds the tag after the task has read the tags of the host."""
     sim.configure(job_uuid=job_uuid)
     options = {"base_url": sim.url, "session_id": sim.session, "uuid": HOST, "tags": ["a"]}
 

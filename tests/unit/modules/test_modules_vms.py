@@ -497,7 +497,7 @@ def test_limit_of_an_unknown_nic(run: ModuleRunner, sim: Simulator) -> None:
 
 @pytest.mark.parametrize("limit", ["10", [], True, {}])
 def test_limits_of_a_wrong_type(run: ModuleRunner, sim: Simulator, seeded: Seeded, limit: Any) -> None:
-    """They do not count as none: the limit that is to be removed exists."""
+    """The task fails: a limit of a wrong type does not mean that there is no limit to remove."""
     reply = {"outboundBandwidth": limit, "inboundBandwidth": -1}
     sim.fault("other_response", operation="GetNicQos", reply=reply)
     ran = run("vm_nic_qos", {"uuid": seeded("vmnic", 1), "direction": "out"})

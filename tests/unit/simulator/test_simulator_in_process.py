@@ -22,7 +22,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("QueryHost", {}),
     ("ChangeHostState", {"uuid": HOST, "stateEvent": "disable"}),
 ]
-# Those of the fault matrix, whose short form uses no sockets, and those of connections from its long form.
+# The faults of the fault matrix, whose short form uses no sockets, and those of connections from its long form.
 FAULTS: list[dict[str, Any]] = [
     *(dict(fault) for fault in MAIN_FAULTS if fault not in TLS_FAULTS),
     *({"fault": name} for name in ("close", "html")),
