@@ -170,7 +170,7 @@ class Vm:
 
     @property
     def is_copied(self) -> bool:
-        """Whether the nights copy it."""
+        """Whether the nights copy the VM."""
         return not (self.is_removed or self.is_excluded)
 
     def find(self, stamp: str) -> Point:

@@ -84,7 +84,7 @@ def has_ended(site: RoleSite) -> bool:
 @pytest.mark.parametrize("moment", ["EnableCbtTask", "copy"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, number: int, moment: str) -> None:
-    """Also those that open at this moment. Ctrl-C reaches the group of the controller, ``kill`` only itself."""
+    """Sessions that open at this moment are ended, too. Ctrl-C reaches a process group, ``kill`` one process."""
     for vm in site.sim.records("vm"):
         site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     site.sim.configure(latency=3 if moment == "EnableCbtTask" else 0)

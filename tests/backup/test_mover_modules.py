@@ -136,7 +136,7 @@ def test_a_backup_and_a_restore(site: Site, mover: Mover) -> None:
 
 
 def test_progress_is_shown(site: Site, mover: Mover) -> None:
-    """So is that of a task that works alone. It gives the VM back, and another task cannot have it meanwhile."""
+    """A task that works alone also shows its progress. No other task can have its VM until it gives the VM back."""
     site.vm.write(0, 0, 3 * MIB)
     with site.vm.opened() as infos:
         task = {"virtinfra.manager.backup_point": options_for(site, infos, rate_limit=1)}
@@ -370,7 +370,7 @@ def test_a_mover_that_lacks_everything(tmp_path: Path, mover: Mover, bare_python
 
 @pytest.mark.parametrize("path", [*MOVER_CODE], ids=lambda path: path.stem)
 def test_python_3_9_knows_the_syntax(path: Path) -> None:
-    """Also where no Python 3.9 is installed."""
+    """The syntax is checked even if no Python 3.9 is installed."""
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
 
 

@@ -144,7 +144,7 @@ def test_two_repositories_in_turn(site: Site, tmp_path: Path) -> None:
 
 
 def test_a_copy_of_closed_points_can_be_checked(site: Site, tmp_path: Path) -> None:
-    """With what the guide leaves out of the copy for another site, and before the base of a point has arrived."""
+    """The copy for another site lacks what the guide leaves out of it, and the base of a point may not have arrived."""
     guide = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
     (command,) = re.findall(r"\$ rsync -a (.*)", guide)
     left_out = shutil.ignore_patterns(*re.findall(r"--exclude='([^']*)'", command))

@@ -249,7 +249,7 @@ def test_a_restore_and_its_guards(site: RoleSite) -> None:
 
 
 def test_a_removed_vm_comes_back(site: RoleSite) -> None:
-    """With the content, the volumes and the addresses that it had. A second run finds it, and leaves it as it is."""
+    """The VM has its content, volumes and addresses again. A second run finds the VM, and changes nothing."""
     vm = site.sim.records("vm")[0]
     root, data = (volume["uuid"] for volume in vm["allVolumes"])
     site.write(root, 0, MIB)

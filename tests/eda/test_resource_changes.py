@@ -270,7 +270,7 @@ def test_wrong_arguments_have_one_message(sim: Simulator, args: dict[str, Any], 
 
 @pytest.mark.parametrize("operation", ["LogInByAccount", "QueryHost"])
 def test_the_end_of_the_source_ends_its_session(sim: Simulator, operation: str) -> None:
-    """Also while its thread logs in or waits for a list, after which it does not log in again."""
+    """The session ends even if the thread logs in or waits for a list at that time; it does not log in again."""
     args = args_of(sim, session_id=None, account="admin", account_password="simulator-password", resource_type="host")
     sim.fault("slow", operation, seconds=1, skip=int(operation == "QueryHost"))
 

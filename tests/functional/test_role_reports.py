@@ -29,7 +29,7 @@ def fail_early(role: str) -> dict[str, Any]:
 
 
 def test_a_role_that_fails_early_has_an_empty_report(playbook_runner: PlaybookRunner) -> None:
-    """That of host_onboarding has the reason of each host."""
+    """The report of host_onboarding has the reason of each host."""
     run = playbook_runner.play(*map(fail_early, ROLES), ignore_errors=False)
     names = [f"{role}_report" for role in ROLES]
     reports = {played.task: played.result["msg"] for played in run if played.task in names}

@@ -115,7 +115,7 @@ def test_no_session_stays_open_if_the_mover_cannot_copy(
     assert list(tmp_path.rglob("manifest.json")) == []
 
     task = service.records("cbttask")[0]
-    # A run with the mover that is gone now has left it open.
+    # A run with a data mover that is gone now has left the session open.
     service.change("cbttask", task["uuid"], description=f"{MARK} It copies to {tmp_path} on gone.")
     assert ModuleRunner(service)("cbt_task", {"uuid": task["uuid"], "state": "enabled"}).changed
     assert "Running" in statuses(service).values()

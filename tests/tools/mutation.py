@@ -480,7 +480,7 @@ def describe_end(code: int) -> str:
         return "endless"
     if code == -signal.SIGKILL:
         return "hung"
-    # Any other end, such as a process that a change has broken, is seen as a failure by pytest's users too.
+    # Any other end, such as that of a process that a change has broken, counts as a failure.
     return {ALL_PASSED: "survived", TOO_EXPENSIVE: "too expensive"}.get(code, "detected")
 
 
@@ -509,7 +509,7 @@ def write_settings(room: str) -> list[str]:
 
 def make_changes() -> list[str]:
     """Let mutmut make the changes, and find out which tests run which function; return their names."""
-    # With a name that no change has, it ends then.
+    # No change has the name none, so mutmut makes the changes and ends.
     log = subprocess.run(("mutmut", "run", "none"), capture_output=True, text=True, check=False)
     names = [
         name

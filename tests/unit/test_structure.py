@@ -92,7 +92,7 @@ def test_modules_describe_and_do_not_act(subtests: pytest.Subtests) -> None:
 
 
 def test_one_file_makes_a_module() -> None:
-    """One for the modules of the API, and one for those of data movers, which have no access to it."""
+    """The modules of the API have one, and so have those of data movers, which have no access to the API."""
     users = [named(path) for path in FILES if "basic.AnsibleModule" in path.read_text(encoding="utf-8")]
     assert sorted(users) == ["module_utils/_backup/process.py", "module_utils/_modules/process.py"]
 
@@ -111,7 +111,7 @@ def test_one_file_sleeps() -> None:
 
 
 def test_backups_read_the_date_in_one_place() -> None:
-    """One in the controller and one on the mover, so that tests can let nights pass."""
+    """The controller and the data mover have one place each, so that tests can let nights pass."""
     rooms = ("module_utils/_backup", "plugin_utils/_site", "plugin_utils/_vm_backups", "plugin_utils/_workflows")
     found = [
         named(path)

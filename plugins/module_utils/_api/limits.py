@@ -20,8 +20,8 @@ MAX_LENGTHS = {
     "remark": _REMARK,
 }
 
-# The lowest and the highest number, also of the elements of a list. They are no `range`, because `in` would compare a
-# number of Ansible's own type with each member of the range.
+# The lowest and the highest number, also of the elements of a list. A `range` would be slow: `in` compares a number of
+# Ansible's own type with each member.
 _PORTS = (1, 65535)
 _BANDWIDTHS = (8192, 32212254720)
 _RANGES = {

@@ -76,7 +76,7 @@ def _require_own(path: Path, descriptor: int) -> None:
         raise BackupFailure(_describe_foreign(path))
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The task that wrote it may have given it its final name in between.
+        # The task that wrote the file may have given the file its final name in between.
         is_same = os.path.samestat(path.lstat(), status)
     except (BlockingIOError, FileNotFoundError):
         is_same = False

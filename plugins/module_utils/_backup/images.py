@@ -86,7 +86,7 @@ class QemuImg:
 
 
 def end_with(process: int, command: Sequence[str]) -> list[str]:
-    """Return a command that keeps its process id, and ends with this process, which starts it, if that is killed."""
+    """Return a command that is killed when this process is killed. The command keeps its process id."""
     return [*_END_WITH_PARENT, str(process), *command]
 
 

@@ -42,7 +42,7 @@ ROWS_PER_READ = 100
 # For how many seconds a read waits for the responses to requests that were sent before it.
 MAX_WAIT_FOR_TURN = 1.0
 
-# For how many seconds a request waits for reads of threads that compute. Those that send a change count among them.
+# For how many seconds a request waits for reads of threads that compute. Threads that send a change count, too.
 MAX_WAIT_FOR_OTHERS = 0.02
 
 

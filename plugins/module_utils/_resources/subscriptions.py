@@ -48,8 +48,8 @@ _ROOM_UPDATES = {
     "microsoftteams": "UpdateSNSMicrosoftTeamsEndpoint",
 }
 
-# The queries for the persons that endpoints of a type mention, by the type as above. A service that lacks one has no
-# such persons.
+# The queries for the persons that endpoints of a type mention, by the type of the endpoint. A service that lacks a
+# query has no such persons.
 _PERSONS = {
     "wecom": "QuerySNSWeComAtPerson",
     "workchat": "QuerySNSWeComAtPerson",

@@ -43,7 +43,7 @@ def mark_vms(
     own = {mark.object_uuid: mark for mark in marks.list_own(found) if mark.object_uuid in vms}
     own = {uuid: mark for uuid, mark in own.items() if mark.was == describe_state(vms[uuid].state)}
     await_others(site, marks, [mark for mark in found if mark.object_uuid not in own], vms.values(), timeout)
-    # A VM that a person is stopping will not have run.
+    # The mark of a VM that a person is stopping says that the VM does not run.
     wanted = {
         vm.uuid: format_place(place, describe_state(vm.state))
         for place, group in enumerate(groups, 1)

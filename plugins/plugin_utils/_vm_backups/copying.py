@@ -38,7 +38,7 @@ class MoverRun(RepositoryRun):
 
     def take(self, uuids: Sequence[str], **given: object) -> Record:
         """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
-        # Check mode does not make the repository, which it would not find without it.
+        # Check mode has not made the repository, which the module only predicts with this option.
         predicted = {"initialize": True} if self._settings.initialize and self._site.check_mode else {}
         return super().take(uuids, **predicted, **given)
 
@@ -198,7 +198,7 @@ class Copying:
             if copy.uuid in errors:
                 self._give_up([copy], errors[copy.uuid])
         self._waiting = [copy for copy in self._waiting if copy not in ready]
-        # From now on, what ends the run ends them.
+        # From here on, an end of the run also ends the sessions of these copies.
         self._open += ready
         self._sessions.open(ready)
         for copy in ready:

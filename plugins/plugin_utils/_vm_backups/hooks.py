@@ -39,7 +39,7 @@ class Hooks:
         return None
 
     def surround(self, copies: Sequence[VmCopy], open_sessions: Callable[[Sequence[VmCopy]], None]) -> None:
-        """Open the sessions of VMs with what is called before and after each."""
+        """Open the sessions of VMs, and call the hooks of the user before and after each of them."""
         if not self._settings.before:
             open_sessions(copies)
             return

@@ -97,7 +97,7 @@ class VmCopy:
     # Whether vm_backup_after is due, because vm_backup_before was called, and how it has failed.
     is_hooked: bool = False
     after_problem: str | None = None
-    # How often the mover has said nothing about it.
+    # How often the data mover has said nothing about the VM.
     unseen: int = 0
 
     @property

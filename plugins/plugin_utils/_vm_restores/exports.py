@@ -35,7 +35,7 @@ class TargetExports:
 
         ``jobs`` provide the job ids of the call.
         """
-        # A call that is interrupted may have exported them.
+        # A call that is interrupted may have exported the volumes.
         self.are_own = True
         (result,) = self._site.batch("cbt_volume_export", self._objects, 1, jobs, wait_timeout=self._timeout)
         self.are_own = not is_refused(result)

@@ -95,7 +95,7 @@ class Overwriting(PointWriting):
             self.snapshot_group = self._take_snapshots()
         mark.note_writing()
         if self.vm["uuid"] in self._run.left_vms or mark.was_half:
-            # Exports of a run that was killed would prevent those of this one.
+            # Exports of a run that was killed would prevent those of this run.
             self._exports.end_all()
         return mark.export(self._exports)
 

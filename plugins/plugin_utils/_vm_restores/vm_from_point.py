@@ -97,7 +97,7 @@ def make(site: Site, params: Record, timeout: int) -> Record:
         return found
     call = {"operation": "CreateVmInstance", "params": params}
     result = site.change("api", call, wait_timeout=timeout)
-    # A call whose response was lost may have made it.
+    # A call whose response was lost may have made the VM.
     if found := find(site, uuid):
         return found
     reason = str(result["msg"]).rstrip(".") if result["failed"] else "the service does not show it"

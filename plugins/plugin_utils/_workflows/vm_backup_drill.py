@@ -359,7 +359,7 @@ def remove(site: Site, vms: Sequence[Record], settings: Settings) -> dict[str, s
         for vm in present
         if vm["all_volumes"]
     ]
-    # A run that was killed may have left them. If one remains, the removal says what it means.
+    # A run that was killed may have left such VMs. If one remains, the removal says what it means.
     site.batch("cbt_volume_export", exports, 1, state="absent", wait_timeout=settings.timeout)
     # The module compares the description: a VM that somebody keeps, and describes in another way, stays.
     objects = [{"uuid": vm["uuid"], "description": settings.mark} for vm in vms]

@@ -162,7 +162,7 @@ def _is_same(stated: Parameter, found: Any) -> bool:
 
 
 def test_every_name_is_accepted_in_check_mode(servers: dict[str, CatalogueServer], subtests: pytest.Subtests) -> None:
-    """With its required parameters. A read is sent, and a change is predicted."""
+    """Each operation gets its required parameters. A read is sent, and a change is predicted."""
     for fact in CALLABLE:
         server = servers[fact.servers[0]]
         with subtests.test(fact.name):
@@ -327,7 +327,7 @@ def list_paths() -> list[str]:
 
 @pytest.mark.parametrize("check", [True, False])
 def test_get_of_no_path_changes_anything(servers: dict[str, CatalogueServer], check: bool) -> None:
-    """Whatever server it is. In check mode no option permits what the catalogue does not know."""
+    """A GET changes nothing on any server. In check mode no option permits a path that the catalogue lacks."""
     for number, path in enumerate(list_paths()):
         for server in servers.values():
             options: dict[str, Any] = {"path": path, "trust_path": check}
@@ -462,7 +462,7 @@ BATCHES = [
 def test_job_that_failed_for_its_items_is_a_failure(
     servers: dict[str, CatalogueServer], results: list[dict[str, Any]], message: str, changed: bool
 ) -> None:
-    """Also for job_wait and job_info, which read the job later."""
+    """The modules job_wait and job_info, which read the job later, report the same failure."""
     server = servers["z"]
     server.results["AttachTagToResources"] = {"results": results}
     params = {"tagUuid": UUID, "resourceUuids": [UUID]}

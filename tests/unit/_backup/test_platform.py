@@ -42,7 +42,7 @@ def find_python() -> str | None:
 
 
 def test_python_3_9_imports_the_room(tmp_path: Path) -> None:
-    """With a stub of libnbd, which the Python of a distribution has."""
+    """The import uses a stub of libnbd, which the Python of a distribution has."""
     if (python := find_python()) is None:
         pytest.skip("no Python 3.9 on this machine")
     package = tmp_path / "room"

@@ -329,7 +329,7 @@ def add_volumes(path: Path, *volumes: dict[str, Any], **members: Any) -> None:
 
 
 def test_a_point_that_lacks_a_volume_does_not_count(repository: Repository) -> None:
-    """One of which a volume was left out on purpose does."""
+    """A point of which a volume was left out on purpose counts."""
     folder = repository.vm(VM)
     other = {"uuid": "b" * 32, "name": "data", "type": "Data", "status": "Ready", "is_shareable": False}
     left_out = [{"volume_uuid": other["uuid"], "name": "data", "reason": "it is excluded"}]

@@ -114,7 +114,7 @@ def test_bases_are_kept_for_each_volume() -> None:
 
 
 def test_only_points_that_can_be_restored_take_a_place() -> None:
-    """Another one stays as long as it would if it counted, and so is not lost before a person looks at it."""
+    """A point that cannot be restored stays as long as if it counted, so that a person can look at it."""
     stamps = stamps_from(datetime(2026, 1, 1), *range(0, 24 * 8, 24))
     points = [make_point(stamp, None) for stamp in stamps]
     damaged = {*stamps[3:7]}

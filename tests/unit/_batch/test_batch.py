@@ -127,7 +127,7 @@ def test_names_and_polls_are_shared(sim: Simulator) -> None:
 
 
 def test_a_common_name_is_checked_once_for_all_objects(sim: Simulator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one that an earlier task has looked up, however long ago; the objects refer to the same cluster."""
+    """A name that an earlier task has looked up is checked, too, however long ago; all refer to one cluster."""
     monkeypatch.setattr(_known_names, "FRESH_SECONDS", 0.0)
     store = FileStore(ConnectionOptions(sim.url, session_id=sim.session))
     for first in (0, 60):
@@ -328,7 +328,7 @@ def test_an_object_that_succeeds_after_a_failure_starts_no_further_one(
 ) -> None:
     monkeypatch.setattr(_batch, "FAILURE_INTERVAL", 0.1)
     monkeypatch.setattr(_batch, "PROGRESS_INTERVAL", 0.1)
-    # The job ends when the failure has been shown; a later line ends one that began after that.
+    # The job ends when the failure has been shown; a later line ends a job that began after that.
     sim.reset(latency=600)
     lines: list[str] = []
 

@@ -222,7 +222,7 @@ def test_missing_object_is_confirmed_by_a_request_of_its_own(sim: Simulator, mon
         found, lacking = readers.read_together([HOSTS[1], missing])
         assert (found.result()[0]["uuid"], lacking.result()) == (HOSTS[1], [])
     requests = [entry["path"].rpartition("/")[2] for entry in sim.log()]
-    # The first read may arrive before, between or after them.
+    # The read of the first host may arrive before, between or after the other two.
     assert [name for name in requests if name != HOSTS[0]] == ["hosts", missing]
 
 
@@ -605,7 +605,7 @@ def test_each_record_of_a_list_is_requested_if_the_response_may_lack_some(
 
 
 def test_long_list_is_only_read_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a record for each read that it answers, three reads need not more than three records."""
+    """If a list has one record for each read that it answers, three reads need at most three records."""
     monkeypatch.setattr(_reads, "ROWS_PER_READ", 1)
     to_all = {"serviceTypeStatistics": ROWS, "total": len(ROWS)}
     with held_list_readers(to_all, monkeypatch) as (readers, requests):

@@ -154,7 +154,7 @@ def test_failure_of_a_known_job_is_its_own() -> None:
 
 @pytest.mark.parametrize("status", [404, 405])
 def test_read_whose_operation_is_missing_with_an_error_code(status: int) -> None:
-    """With a token the finder falls back to the cursor; without one the error stands."""
+    """With a token the finder uses the cursor operation; without a token the read fails with the error."""
     missing = StubResponse(status, {"error": {"code": "SYS.1003", "details": "no such path"}})
     read = combine_finders(
         lambda client, desired: client.get("QueryVmInstance", {}), lambda client, desired: {"uuid": "by cursor"}

@@ -611,7 +611,7 @@ def test_tags_that_an_object_shall_have(mode: str, tags: list[str], present: lis
 
 
 def test_tags_are_added_before_others_are_removed() -> None:
-    """But one that differs in capital letters only is added after the removal. Other changes come last."""
+    """A tag that differs in capital letters only is added after the removal of the other. Other changes come last."""
     resource = replace(HOST_WITH_TAGS, update="UpdateHost")
     present = user_tag("old"), user_tag("web"), user_tag("kept")
     desired = {"uuid": UUID, "name": "host-22", "tags": ["kept", "new", "Web"], "tagsMode": "exact"}

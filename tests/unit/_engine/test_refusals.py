@@ -72,7 +72,7 @@ def test_error_of_the_own_job_is_no_response_to_a_second_delivery() -> None:
 
 
 def test_codes_of_a_second_call_are_those_of_the_operation() -> None:
-    """Also as the cause of another error; a call with force does not fail because of an earlier one."""
+    """The code may be that of a cause. A call with force does not fail because of an earlier call."""
     assert is_refused_as_duplicate(PAUSE, refuse("VM.1010"))
     assert is_refused_as_duplicate(PAUSE, refuse("SYS.1000", cause={"code": "VM.1010", "description": "paused"}))
     assert not is_refused_as_duplicate(PAUSE, refuse("SYS.1006"))

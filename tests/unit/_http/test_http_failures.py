@@ -340,7 +340,7 @@ DEMANDED: list[tuple[Response, str]] = [
 
 @pytest.mark.parametrize(("response", "message"), DEMANDED)
 def test_demands_of_gateways(response: Response, message: str) -> None:
-    """Such a gateway has not forwarded the request, so that not even a call was performed."""
+    """A gateway that demands a login has not forwarded the request, so no call was performed."""
     for method in ("GET", "POST"):
         error = build_rejection_error(PLAIN, "X", response, method)
         assert (type(error), error.message, error.transient) == (TransportError, message, False)

@@ -66,7 +66,7 @@ def test_waits_of_each_kind_double() -> None:
 
 
 def test_many_retries_take_as_long_as_their_waits() -> None:
-    """With the limits of a few retries, most of them would never happen."""
+    """Under the limits for few retries, most of many retries would never happen."""
     outage, overloaded = Attempts(30).exhaust(BROKEN), Attempts(30).exhaust(overload())
     assert (len(outage), len(overloaded)) == (30, 30)
     assert sum(outage) == pytest.approx(25.4 + 23 * 20)

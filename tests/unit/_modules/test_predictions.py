@@ -10,7 +10,7 @@ from support.module_runner import ModuleRun, ModuleRunner
 from support.predictions import list_disagreements
 from support.random_tasks import SERVICES, RandomTask, build_random_task
 
-# Parts of the tasks, so that workers share them.
+# Parts of the tasks, so that workers share the tasks.
 PARTS = 12
 COUNT = count_examples(1500)
 

@@ -529,7 +529,7 @@ def list_plain_values(name: str) -> Values:
     }
 
 
-# The first case of a module tries these, because its call creates the object or is the only one.
+# The first case of a module tries these options, because its call creates the object or is the only one.
 for label in {case.module: label for label, case in reversed(ACTING.items())}.values():
     ACTING[label] = replace(ACTING[label], values={**list_plain_values(ACTING[label].module), **ACTING[label].values})
 

@@ -116,7 +116,7 @@ def test_tag_patterns_need_few_requests(sim: Simulator, new_marks: NewMarks) -> 
 
 
 def test_an_object_has_one_mark(service: Simulator, new_marks: NewMarks) -> None:
-    """That of the last run that acts on it, which replaces a stale one. A mark that is right remains."""
+    """The mark is that of the last run that acts on the object, which replaces a stale mark. A right mark remains."""
     mark_all(new_marks, 1, 2)
     service.clear_log()
     mark_all(new_marks, 1, 2)
@@ -240,7 +240,7 @@ def act(marks: Marks, found: list[Mark], jobs: dict[str, JobIds] | None = None) 
 
 
 def test_an_action_in_flight_is_found_by_another_run(sim: Simulator, new_marks: NewMarks) -> None:
-    """Until it has ended, it is not known what the object will be, whatever it looks like."""
+    """Until the action has ended, the present state of the object does not show the state that it will have."""
     first = new_marks()
     found = [*first.set(dict.fromkeys(VMS[:2], "01 Running"), []).marks.values()]
     sim.configure(latency=1000.0)
@@ -264,7 +264,7 @@ def test_an_action_in_flight_is_awaited(sim: Simulator, new_marks: NewMarks) -> 
 
 
 def test_each_call_has_the_next_id(sim: Simulator, new_marks: NewMarks) -> None:
-    """Also those of another run, and those after a call that the service has refused without a job."""
+    """Calls of another run have it, too, and so have calls after one that the service refused without a job."""
     first = new_marks()
     found = [*first.set({VMS[0]: "01 Running"}, []).marks.values()]
     refusal = {"code": "SYS.1006", "details": "the guest is busy"}
@@ -291,7 +291,7 @@ def test_a_job_that_cannot_be_read_may_be_in_flight(sim: Simulator, new_marks: N
 
 
 def test_a_service_forgets_jobs(sim: Simulator, new_marks: NewMarks) -> None:
-    """One that it does not know any more does not run."""
+    """A job that the service does not know any more does not run."""
     first = new_marks()
     found = [*first.set({VMS[0]: "01 Running"}, []).marks.values()]
     sim.configure(latency=1000.0)

@@ -244,7 +244,7 @@ def test_following_groups_are_skipped_after_a_failure(service: Simulator, work: 
 def test_each_vm_of_a_large_group_has_the_whole_grace_time(
     service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though not all are asked at the same time."""
+    """Each VM has it, although the VMs are not all asked at the same time."""
     given, batch = list[float](), Site.batch
 
     def note(self: Site, *arguments: Any, **common: Any) -> list[dict[str, Any]]:

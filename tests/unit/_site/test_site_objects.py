@@ -207,7 +207,7 @@ def test_chats_are_described_with_whom_they_mention() -> None:
 
 
 def test_receivers_of_traps_are_described_with_their_platform() -> None:
-    """And with their topics, unless the service cannot list these. Other types have no options but those of all."""
+    """Their topics are described, too, if the service lists topics. Other types only have the options of all types."""
     records = [endpoint(1, "traps", "SNMP"), endpoint(2, "mail", "Email"), {**endpoint(3, "x", "SNMP")}]
     records[2]["platform_uuid"] = None
     links = [("1", "t2"), ("1", "t1"), ("2", "gone")]
@@ -289,7 +289,7 @@ SERVICES = [
 
 
 def test_service_types_are_described_with_their_hosts() -> None:
-    """Not those of unknown hosts. An interface without a name has its uuid."""
+    """Service types of unknown hosts are not described. An interface without a name has its uuid."""
     hosts = read(contents(results(services={"records": SERVICES}))[HOSTS])[GROUP]["hosts"]
     assert {name: host["host_onboarding_services"] for name, host in hosts.items()} == {
         "host-1": [

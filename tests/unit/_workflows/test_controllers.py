@@ -87,7 +87,7 @@ def find_call(sim: Simulator, work: WorkflowRunner, tasks: Path) -> int:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_two_controllers_and_a_person(sim: Simulator, work: WorkflowRunner, tmp_path: Path, seed: int) -> None:
-    """Whatever they do at the same time, all can be put back afterwards, and no mark is left."""
+    """Whatever the three do at the same time, all can be put back afterwards, and no mark is left."""
     tasks, rng = tmp_path / "tasks.yml", random.Random(seed)
     tasks.write_text("[]\n", encoding="utf-8")
     slow = {"ChangeHostState": 0.2, "MigrateVm": 0.2, "StopVmInstance": 0.2}

@@ -74,7 +74,7 @@ def test_vms_are_spread_by_available_memory() -> None:
 
 
 def test_the_host_with_the_most_memory_left_is_chosen() -> None:
-    """Not the first one, and not one of which nothing is known."""
+    """The first host is not preferred, and a host of which nothing is known is not chosen."""
     targets = [can_migrate("vm", "h1", "h2", "h3", "gone")]
     (entry,) = plan([running_vm("vm")], some_hosts(h1=5, h2=9, h3=None), targets)
     assert entry.to_uuid == "h2"
@@ -223,7 +223,7 @@ def test_a_vm_that_cannot_be_marked_is_not_migrated(service: Simulator, work: Wo
 
 
 def test_what_persons_change_meanwhile_wins(service: Simulator, work: WorkflowRunner) -> None:
-    """Also what is gone is named. No mark is left."""
+    """VMs that are gone are named, too. No mark is left."""
     ran = run(work, hosts=["host-1"])
     back, stopped, destroyed = (entry["vm_uuid"] for entry in ran.report)
     service.change("vm", back, hostUuid=HOST)

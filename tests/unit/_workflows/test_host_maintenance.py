@@ -134,7 +134,7 @@ def test_a_host_is_maintained(shared: Simulator, role: Role) -> None:
 
 
 def test_a_disabled_host_stays_disabled(shared: Simulator, role: Role) -> None:
-    """Also after tasks that fail, if it is to be restored."""
+    """The host also stays disabled if tasks fail and it is to be restored."""
     set_host(shared, "host-3", state="Disabled")
     assert role("host-3").report["outcome"] == "done"
     assert state_of(shared, "host-3") == "Disabled"

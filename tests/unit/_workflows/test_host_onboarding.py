@@ -259,7 +259,7 @@ def test_failed_services_leave_a_new_host_disabled(service: Simulator, work: Wor
 
 
 def test_the_password_is_masked_in_what_the_service_says(service: Simulator, work: WorkflowRunner) -> None:
-    """Also that of another host, in the report and in the failures."""
+    """The password of another host is masked, too, in the report and in the failures."""
     error = {"code": "HOST.1003", "details": f"ssh root:{PASSWORD}@10.1.0.1: denied, other-word {{{{ 1 }}}}"}
     service.fault("fail", operation="AddKVMHost", error=error)
     ran = run(work, new_host(1), new_host(2, password="other-word"))

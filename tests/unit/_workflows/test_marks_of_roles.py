@@ -136,7 +136,7 @@ def test_a_maintenance_in_flight_is_awaited(roles: Roles, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("role", ["vm_power", "site_shutdown", "host_maintenance"])
 def test_a_mark_that_another_run_takes_off_is_renewed(roles: Roles, role: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That run has read the VM just before it was stopped, and took the mark for a stale one."""
+    """The other run has read the VM just before the stop, and took the mark for a stale one."""
     batch = Site.batch
 
     def take_off(self: Site, module: str, *arguments: Any, **options: Any) -> list[dict[str, Any]]:

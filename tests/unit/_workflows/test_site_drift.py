@@ -57,7 +57,7 @@ def test_an_address_that_may_be_a_secret_differs_in_silence(
 
 
 def test_a_host_has_its_name_in_the_inventory(sim: Simulator, work: WorkflowRunner) -> None:
-    """Unless a variable gives it another one."""
+    """A variable can give the host another name."""
     ran = compare(sim, work, {"host_onboarding_name": None})
     (error,) = (entry["error"] for entry in ran.report if entry["name"] == "h")
     assert error == "name is 'host-1', described as 'h'"

@@ -250,7 +250,7 @@ def test_without_permission_nothing_is_stopped(site: Site) -> None:
 
 
 def test_a_vm_that_cannot_be_marked_is_stopped_and_named(site: Site) -> None:
-    """Without power, it would stop, too."""
+    """The VM would also stop without power."""
     if site.missing:
         site.sim.configure(tags_per_object=1)
         ModuleRunner(site.sim)("vm", {"name": "vm-3", "tags": ["mine"]})
@@ -348,12 +348,12 @@ def test_hosts_have_the_rest_of_the_time(
         "force": False,
         **expected,
     }
-    # The VMs run on the others.
+    # The VMs run on the other hosts.
     assert len(objects) == len([host for host in site.sim.records("host") if host["status"] == "Disconnected"])
 
 
 def test_only_some_hosts_are_switched_off(site: Site) -> None:
-    """And those that are excluded count only if they are among them."""
+    """Excluded hosts count only if they are among these hosts."""
     ran = site.run(hosts=True, host_query=["name=host-1"], exclude_hosts=[])
     assert [entry["name"] for entry in ran.report if entry["kind"] == "host"] == ["host-1"]
 
@@ -387,7 +387,7 @@ def test_a_host_that_was_in_maintenance_stays_in_it(site: Site) -> None:
 
 
 def test_hosts_return_to_their_states(site: Site) -> None:
-    """One that was disabled stays disabled, and one may be renamed meanwhile."""
+    """A host that was disabled stays disabled, and a host may be renamed meanwhile."""
     hosts = {host["name"]: host["uuid"] for host in site.sim.records("host")}
     site.sim.change("host", hosts["host-1"], state="Disabled")
     site.run(hosts=True, maintenance=True)

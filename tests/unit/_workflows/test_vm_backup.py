@@ -329,7 +329,7 @@ def test_no_session_opens_without_room_for_its_scratch_volumes(service: Simulato
 def test_a_vm_waits_for_the_space_that_others_give_back(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
 ) -> None:
-    """With room for the scratch volumes of one, they are copied one after the other."""
+    """If there is room for the scratch volumes of one VM, the VMs are copied one after the other."""
     for volume in service.records("volume"):
         service.change("volume", volume["uuid"], size=1 << 30)
     for storage in service.records("primarystorage"):
@@ -500,7 +500,7 @@ def test_check_mode_predicts_and_writes_nothing(service: Simulator, back_up: Bac
 
 
 def test_a_first_run_makes_the_repository(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
-    """Also after a run that has ended without giving its VMs back."""
+    """A first run makes it, even after a run that has ended without giving its VMs back."""
     (mover.repository / "repository.txt").unlink()
     assert all("is not a repository" in str(error) for error in back_up().errors)
     assert back_up(check=True, initialize=True).outcomes == [FULL] * 4
@@ -509,7 +509,7 @@ def test_a_first_run_makes_the_repository(service: Simulator, back_up: BackupRun
 
 
 def test_a_vm_that_cannot_be_copied_in_its_state(service: Simulator, back_up: BackupRunner) -> None:
-    """One that a query selects is skipped, one that is named fails the run. Nothing has changed."""
+    """A VM that a query selects is skipped, a VM that is named fails the run. Nothing has changed."""
     uuid = service.records("vm")[0]["uuid"]
     for state, stopped, reason in (
         ("Stopped", False, "The VM is Stopped. A copy needs a running VM: vm_backup_stopped is false."),
@@ -826,7 +826,7 @@ def test_all_reasons_are_named_if_no_mover_can_be_used(
 
 @pytest.mark.parametrize("is_shared", [True, False])
 def test_two_movers_share_the_vms(service: Simulator, work: WorkflowRunner, tmp_path: Path, is_shared: bool) -> None:
-    """With a repository of each, or one that both use; the limit for a host holds in any case."""
+    """Each data mover has a repository, or both use one; the limit for a host holds in any case."""
     movers = [FakeMover(tmp_path / ("one" if is_shared else name), name) for name in ("m1", "m2")]
     ran = BackupRunner(work, *movers)(repository=str(movers[0].repository))
     assert (ran.outcomes, ran.errors) == ([FULL] * 4, [None] * 4)
@@ -1013,7 +1013,7 @@ def test_a_run_whose_vm_another_one_has_taken(
 def test_runs_that_have_ended_lose_their_vms(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
 ) -> None:
-    """One of this machine if its processes are gone, one of another machine if it was silent for minutes."""
+    """A run of this machine has ended if its processes are gone, another one if it was silent for minutes."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     living = {"worker": describe_owner(0)["process"], "worker_began": describe_owner(0)["began"]}
@@ -1045,7 +1045,7 @@ def test_runs_that_have_ended_lose_their_vms(
 def test_the_report_names_vms_that_no_mover_has_reached(
     service: Simulator, work: WorkflowRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And names that no VM has, and those that several have."""
+    """It also names VMs that do not exist, and names that several VMs have."""
     service.change("vm", service.records("vm")[1]["uuid"], name="vm-1")
     ran = BackupRunner(work, FakeMover(tmp_path / "repository"))(query=[], vms=["vm-1", "vm-3", "vm-9"])
     assert [(entry["vm"], entry["outcome"]) for entry in ran.last.report] == [
@@ -1129,7 +1129,7 @@ def test_why_a_point_is_made_so() -> None:
 
 
 def test_the_newest_checkpoint_counts() -> None:
-    """That of a mover without one, and of another VM, do not."""
+    """A data mover without a checkpoint does not count, nor does a checkpoint of another VM."""
     checkpoints: list[dict[str, Any]] = [
         {"vm_uuid": "a", "checkpoint": "old", "point": "20261101T000000Z"},
         {"vm_uuid": "a", "checkpoint": "new", "point": "20261103T000000Z"},
@@ -1203,7 +1203,7 @@ def test_another_address_of_a_host() -> None:
     "unusable", ["none", [1], [{}], [{"volume": 1}], [{"volume": {}}], [{"volume": {"volume_uuid": "a"}}]]
 )
 def test_entries_of_a_session_that_do_not_say_where_volumes_are(unusable: Any) -> None:
-    """Such a session is ended like one that could not be opened, and one unusable entry counts for all."""
+    """The session is ended like one that could not be opened, and one unusable entry counts for all."""
     served = {"nbd_server": "10.0.0.1", "nbd_port": 10501, "scratch_node_name": "scratch-1"}
     known = [{"volume": {name: "a"}, **served} for name in ("volume_uuid", "resource_uuid")]
     assert read_infos(known) == known
@@ -1282,7 +1282,7 @@ def test_which_volumes_a_session_contains() -> None:
 def test_a_repository_that_depends_on_the_folder_of_the_task(
     work: WorkflowRunner, back_up: BackupRunner, path: str
 ) -> None:
-    """One answer, before the data movers are asked."""
+    """The role fails once, before it asks the data movers."""
     message = back_up(repository=path).last.message
     assert message == f"vm_backup_repository must be an absolute path on the data mover, not {path}"
     restore = {"vm_backup_restore_vm": "vm-1", "vm_backup_restore_repository": path}

@@ -184,7 +184,7 @@ def test_vms_that_cannot_be_taken(drill: DrillRunner, mover: RestoreMover, monke
 def test_what_a_killed_run_has_left_is_removed(
     service: Simulator, drill: DrillRunner, mover: RestoreMover, state: str
 ) -> None:
-    """Also if nothing is to be proved. A VM without the mark, or with that of another repository, stays."""
+    """It is removed even if no VM is due. A VM without the mark, or with that of another repository, stays."""
     kill(drill)
     (marked,) = (vm for vm in service.records("vm") if str(vm["description"]).startswith(DRILL))
     service.change("vm", marked["uuid"], state=state)
@@ -222,7 +222,7 @@ def test_a_failure_stays_with_its_vm(
 
 
 def test_a_vm_that_remains_is_removed_by_the_next_run(service: Simulator, drill: DrillRunner) -> None:
-    """Or is said to remain once more."""
+    """If the next run cannot remove the VM, it reports again that the VM remains."""
     service.fault("fail", "DestroyVmInstance", error=FAILURE, count=None)
     drill()
     assert list_marked(service) == ["drill-vm-1", "drill-vm-2"]
@@ -289,7 +289,7 @@ def test_a_run_that_was_interrupted(service: Simulator, drill: DrillRunner, move
 
 
 def test_a_vm_for_which_there_is_no_place(service: Simulator, drill: DrillRunner, mover: RestoreMover) -> None:
-    """Without its cluster, or without room, its files are checked."""
+    """If its cluster is gone, or has no room, the files of the VM are checked."""
     mover.listed["points"][0]["vm"]["cluster_uuid"] = "f" * 32
     done = drill()
     assert done.outcomes == ["checked", "ran"]
@@ -322,7 +322,7 @@ def test_whether_the_guest_has_answered(reply: Any, expected: bool) -> None:
 
 
 def test_backups_leave_out_what_a_drill_has_made(service: Simulator, work: WorkflowRunner, drill: DrillRunner) -> None:
-    """Unless a person names it."""
+    """A VM of a drill is only backed up if a person names it."""
     kill(drill)
     given = {
         "vm_backup_repository": "/srv/backups",

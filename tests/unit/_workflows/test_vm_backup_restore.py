@@ -258,7 +258,7 @@ def test_files_need_no_vm(service: Simulator, restore: RestoreRunner, mover: Res
 
 
 def test_a_vm_that_runs_is_stopped_on_request(service: Simulator, restore: RestoreRunner) -> None:
-    """And without a snapshot group, if none is wanted."""
+    """It is stopped without a snapshot group if none is wanted."""
     prepare(service, "Running")
     assert "Stop it, or set vm_backup_restore_stop" in restore.plan().message
     ran = restore(stop=True, snapshot_first=False)
@@ -389,7 +389,7 @@ def test_files_and_what_concerns_the_vm_exclude_each_other(restore: RestoreRunne
 
 
 def test_the_newest_point_is_the_default(restore: RestoreRunner, mover: RestoreMover) -> None:
-    """Also if it is not whole: the user chooses another one."""
+    """The newest point is chosen even if it is not whole: the user has to choose another one."""
     listed = mover.listed
     listed["points"] += [{**listed["points"][0], "point": f"2026112{day}T021500Z"} for day in (9, 8)]
     assert restore.plan().result["next"]["point"]["point"] == "20261129T021500Z"
@@ -444,7 +444,7 @@ def test_exports_of_other_volumes_are_refused(
 
 
 def test_a_vm_that_changes_while_the_user_confirms(service: Simulator, restore: RestoreRunner) -> None:
-    """Without its volume, nothing is exported."""
+    """If the VM has lost its volume, nothing is exported."""
     planned = restore.plan()
     service.change("volume", planned.result["next"]["targets"][0]["uuid"], vmInstanceUuid=None)
     ran = restore.restore(planned)
@@ -638,7 +638,7 @@ def test_a_vm_whose_state_cannot_be_read_after_it_was_written(
 def test_what_was_stopped_runs_again_if_nothing_was_written(
     service: Simulator, restore: RestoreRunner, mover: RestoreMover, unwritten: str, is_ended: bool
 ) -> None:
-    """But not while anybody can write its volumes."""
+    """The VM is not started while anybody can write its volumes."""
     prepare(service, "Running")
     broken = {"failed": True, "msg": "the export does not answer."}
     mover.write = lambda given: {**write_all(given, unwritten), **broken}
@@ -661,7 +661,7 @@ def test_what_was_stopped_runs_again_if_nothing_was_written(
 def test_files_that_are_not_written_are_failures(
     restore: RestoreRunner, mover: RestoreMover, result: dict[str, Any]
 ) -> None:
-    """Also where the data mover has named no volume."""
+    """They are failures even if the data mover has named no volume."""
     mover.write_files = fail(result)
     ran = restore(to_directory="/srv/files", confirm=None)
     assert ran.last.result["failed_count"] == 2
@@ -791,7 +791,7 @@ def test_a_stop_that_is_in_flight(service: Simulator, restore: RestoreRunner, is
 def test_a_stop_of_an_earlier_run_is_awaited(
     service: Simulator, restore: RestoreRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That run was killed. A VM that a person is stopping is refused, as one that runs."""
+    """The earlier run was killed. A VM that a person is stopping is refused, like one that runs."""
     uuid = prepare(service, "Running")
     service.configure(latencies={"StopVmInstance": 1000.0})
     service.fault("fail", "StartVmInstance", error=NO_AGENT)
@@ -812,7 +812,7 @@ def test_a_stop_of_an_earlier_run_is_awaited(
 
 
 def test_an_export_of_an_earlier_run_is_awaited(service: Simulator, restore: RestoreRunner) -> None:
-    """That run was killed. The next one ended no exports, since there were none yet, and then could not export."""
+    """The earlier run was killed. The next run must end its export, which may only begin after the kill."""
     service.fault("hang", "ExportNbdVolumes")
     service.fault("fail", "UnexportNbdVolumes", error=NO_AGENT)
     restore(timeout=1)
@@ -987,7 +987,7 @@ def test_a_vm_that_cannot_be_made(service: Simulator, create: Create) -> None:
 
 
 def test_a_vm_that_is_made_beside_the_old_one(service: Simulator, restore: RestoreRunner, mover: RestoreMover) -> None:
-    """Not with its addresses."""
+    """The new VM does not get the addresses of the old VM."""
     vm = service.records("vm")[0]
     mover.listed = list_with_record(service)
     given: dict[str, Any] = {"state": "created", "confirm": None}

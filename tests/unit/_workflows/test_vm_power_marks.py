@@ -210,7 +210,7 @@ def test_runs_with_other_labels_restore_only_what_they_have_stopped(site: Site) 
     none = site.run("restored", label="patch")
     of_night = [f"web-{number} (vm_power, night)" for number in (1, 2, 3)]
     assert (none.report, none.result["next"]["left"]) == ([], [*of_night, "db-1 (vm_power, disks)"])
-    # Each run that sees a VM that another one has left off names it.
+    # Each run names the VMs that another run has left off.
     for state in ("stopped", "running"):
         assert site.run(state, label="disks", groups=GROUPS[1:]).result["next"]["left"] == of_night
     assert site.run("stopped", label="disks").result["next"]["left"] == of_night
@@ -268,7 +268,7 @@ def test_marks_can_be_taken_off(site: Site) -> None:
 
 
 def test_what_is_stopped_is_marked(site: Site) -> None:
-    """Whatever its state was. A paused VM is paused again, and one that never ran is left alone."""
+    """A stopped VM is marked with its state. A paused VM is paused again, and one that never ran is left alone."""
     states = {"web-1": "Paused", "web-2": "Unknown", "web-3": "Created"}
     for name, state in states.items():
         site.sim.change("vm", UUIDS[name], state=state)

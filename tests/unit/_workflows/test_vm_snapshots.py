@@ -91,7 +91,7 @@ def test_the_clock_of_the_service_decides_about_age() -> None:
 
 
 def test_those_of_the_future_do_not_count_and_remain() -> None:
-    """One has a name of the future, one was taken in the future."""
+    """One group has a date of the future in its name, another one was taken in the future."""
     wrong = [group("2031-01-01", 12), group("2026-01-11", 31, create_date="Jan 1, 2031 2:00:00 AM")]
     groups = [group("2026-01-31", 31), group("2026-01-30", 30), group("2026-01-29", 29), *wrong]
     retention = choose_old(groups, NAMES, 2)

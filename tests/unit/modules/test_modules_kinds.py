@@ -346,7 +346,7 @@ def test_deleted_object_does_not_prevent_a_new_one_of_its_name(run: ModuleRunner
     run.twice("resource", {**selected, "state": "absent"})
     run.twice("resource", creates)
     assert len(find_all(sim, kind, selected["name"])) == 2
-    # The second run would expunge the other one.
+    # The second run would expunge the other VM.
     ran = run("resource", {**selected, "state": "absent", "expunge": True})
     assert (ran["error"]["code"], ran.calls) == ("AMBIGUOUS", [])
     assert run.idle("resource", {**selected, "recover": True})["resource"]["status"] == "Ready"

@@ -46,7 +46,7 @@ def get_local_storage(sim: Simulator) -> Any:
 
 @pytest.mark.parametrize("options", [{"evacuate": True}, {"force": True, "destroy_local_storage": True}])
 def test_guards_of_a_removal_share_their_reads(sim: Simulator, options: dict[str, Any]) -> None:
-    """Each of them read the VMs near the host and the storages."""
+    """Each guard needs the VMs near the host and the storages."""
     sim.reset(clusters=1, hosts=3, vms=7)
     ran = ModuleRunner(sim)("kvm_host", {**REMOVED_HOST, **options}, check=True)
     assert ran.calls == []
