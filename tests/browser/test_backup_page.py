@@ -46,6 +46,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_the_page_fits_a_phone_and_shows_names_as_text(page: Page, report: str) -> None:
     page.open(report, width=390)
     assert page.evaluate(MEASURES) == {"scrollWidth": 390, "scripts": 0, "images": 0, "isAttacked": False}
+    # The title of a row has a line of its own.
+    lines = "[...document.querySelectorAll('#vms tbody tr')].map(row => row.children[1].offsetTop > row.offsetTop + 9)"
+    assert page.evaluate(lines) == [True] * 6
     names = page.texts("#vms tbody th")
     assert len(names) == 6
     assert [name for name in names if name.startswith(HOSTILE)], names

@@ -110,7 +110,7 @@ class BackupPage:
     def _build_removed(self) -> list[Section]:
         rows = [
             (
-                build_title(each["vm"], 0, show(each["vm_uuid"])),
+                build_title(each["vm"], 0, show(each["vm_uuid"]) if each["vm"] != each["vm_uuid"] else "nameless"),
                 show_day(each["created"]),
                 f"{show_bytes(each['total_bytes'])}<small>points: {each['points']}</small>",
             )
@@ -151,7 +151,7 @@ def _show_point(vm: Record, now: datetime) -> str:
     days = max(0, (now - created).days)
     age = "today" if days == 0 else "1 day old" if days == 1 else f"{days} days old"
     details = f"{age}, {show(vm['mode'])}, {show_bytes(vm['file_bytes'])}"
-    return f"{show(vm['created'][:16].replace('T', ' '))}<small>{details}</small>"
+    return f"{show_day(vm['created'])} {show(vm['created'][11:16])}<small>{details}</small>"
 
 
 def _show_proofs(vm: Record) -> str:
@@ -164,8 +164,8 @@ def _show_proofs(vm: Record) -> str:
 
 
 def show_day(time: object) -> str:
-    """Return the day of a time."""
-    return show(str(time or "unknown")[:10])
+    """Return the day of a time, which does not break at its hyphens."""
+    return f'<span class="day">{show(str(time or "unknown")[:10])}</span>'
 
 
 def show_bytes(number: int) -> str:

@@ -22,6 +22,7 @@ h1 { margin: 0; font-size: 1.6rem; }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.2rem; }
 h3 { margin: 1.5rem 0 .5rem; font-size: 1rem; }
 header p { margin: .25rem 0 1.5rem; }
+.day { white-space: nowrap; }
 small { display: block; color: var(--muted); font-weight: 400; font-size: .8rem; line-height: 1.35; }
 
 /* Not by colour alone: a triangle is a warning, a diamond is bad. */
@@ -61,6 +62,12 @@ code {
 @media (max-width: 40rem) {
   table { font-size: .875rem; }
   th, td { padding-right: .5rem; }
+  /* Beside two or more cells, the title of a row has a line of its own. */
+  tr:has(> :nth-child(3)) {
+    display: flex; flex-wrap: wrap; column-gap: .5rem; padding: .5rem 0; border-bottom: 1px solid var(--line);
+  }
+  tr:has(> :nth-child(3)) > * { flex: 1 1 0; width: auto; padding: .1rem 0; border: 0; }
+  tr:has(> :nth-child(3)) > :first-child { flex-basis: 100%; }
   td.error { font-size: .8rem; }
   thead th { font-size: .75rem; }
 }

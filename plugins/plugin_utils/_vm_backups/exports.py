@@ -49,7 +49,7 @@ class Exports:
 
     def open(self, copies: Sequence[VmCopy]) -> None:
         """Export the volumes of VMs. Each copy has its volumes then, or a problem."""
-        settings, started = self._settings, self._site.get_time()
+        started = self._site.get_time()
         for copy in copies:
             copy.started = copy.opened = started
         try:
@@ -60,23 +60,28 @@ class Exports:
             copy.problem = problems.get(copy.uuid)
             copy.is_marked = not copy.problem
         marked = [copy for copy in copies if copy.is_marked]
-        objects = [self._describe(copy.vm) for copy in marked]
-        concurrency = settings.concurrency
-        results = self._site.batch("cbt_volume_export", objects, concurrency, wait_timeout=settings.timeout)
-        for copy, result in zip(marked, results, strict=True):
+        self._export(marked)
+        self._read_again(marked)
+
+    def _export(self, copies: Sequence[VmCopy]) -> None:
+        """Export the volumes of VMs that are marked."""
+        settings, objects = self._settings, [self._describe(copy.vm) for copy in copies]
+        results = self._site.batch("cbt_volume_export", objects, settings.concurrency, wait_timeout=settings.timeout)
+        for copy, result in zip(copies, results, strict=True):
             copy.is_exported = not is_refused(result)
             infos = read_infos(result.get("volume_infos"))
             copy.problem = self._find_problem(copy, result, infos)
-            addresses = settings.host_address
-            copy.volumes = [replace_address(info, get_host(copy.vm), addresses) for info in infos]
+            copy.volumes = [replace_address(info, get_host(copy.vm), settings.host_address) for info in infos]
+
+    def _read_again(self, copies: Sequence[VmCopy]) -> None:
+        """Read VMs after their export: what the service has changed for it is no start of the VM."""
         try:
-            # What the service has changed for the export is no start of the VM.
-            current = self._read(marked)
+            current = self._read(copies)
         except VirtinfraError as failure:
-            for copy in marked:
+            for copy in copies:
                 copy.problem = copy.problem or str(failure)
             return
-        for copy in marked:
+        for copy in copies:
             copy.vm = current.get(copy.uuid, copy.vm)
             copy.problem = copy.problem or (None if copy.vm["state"] == STOPPED else STARTED)
 

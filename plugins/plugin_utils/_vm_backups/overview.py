@@ -52,10 +52,7 @@ def group_points(results: Iterable[Record]) -> dict[str, list[Record]]:
 
 def describe_vm(vm: Record, points: Sequence[Record], wanted: Wanted, is_partly_unread: bool, now: datetime) -> Record:
     """Return the row of a VM that needs a restore point. Only a point that can be restored counts."""
-    whole = [point for point in points if point["whole"]]
-    newest = whole[-1] if whole else None
-    proofs = sorted((proof for point in points if (proof := point.get("proved"))), key=lambda proof: str(proof["time"]))
-    proved = [proof for proof in proofs if proof.get("level") in RAN]
+    newest = next((point for point in reversed(points) if point["whole"]), None)
     outcome, error = _judge(points, newest, wanted.days, is_partly_unread, now)
     return {
         "vm": str(vm["name"]),
@@ -63,16 +60,29 @@ def describe_vm(vm: Record, points: Sequence[Record], wanted: Wanted, is_partly_
         "state": str(vm["state"]),
         "outcome": outcome,
         "error": error,
-        "point": newest["point"] if newest else None,
-        "created": newest["created"] if newest else None,
-        "mode": newest["mode"] if newest else None,
-        "file_bytes": newest["file_bytes"] if newest else 0,
+        **_describe_newest(newest, wanted.keep),
         "points": len(points),
         "total_bytes": sum_bytes(points),
-        "kept_until": find_end(str(newest["created"]), wanted.keep) if newest else None,
+        **_describe_proofs(points),
+    }
+
+
+def _describe_newest(newest: Record | None, keep: Mapping[str, int | None]) -> Record:
+    """Return what the newest point is that can be restored, and until when it is kept."""
+    if newest is None:
+        return {"point": None, "created": None, "mode": None, "file_bytes": 0, "kept_until": None}
+    members = {name: newest[name] for name in ("point", "created", "mode", "file_bytes")}
+    return {**members, "kept_until": find_end(str(newest["created"]), keep)}
+
+
+def _describe_proofs(points: Iterable[Record]) -> Record:
+    """Return when a point of a VM was checked last, and when one has run, and how long its restore took."""
+    proofs = sorted((proof for point in points if (proof := point.get("proved"))), key=lambda proof: str(proof["time"]))
+    ran: Record = next((proof for proof in reversed(proofs) if proof.get("level") in RAN), {})
+    return {
         "checked": proofs[-1]["time"] if proofs else None,
-        "proved": proved[-1]["time"] if proved else None,
-        "restore_seconds": proved[-1].get("restore_seconds") if proved else None,
+        "proved": ran.get("time"),
+        "restore_seconds": ran.get("restore_seconds"),
     }
 
 
@@ -115,6 +125,25 @@ def list_left_out(vm: Record, points: Sequence[Record]) -> list[Record]:
         }
         for each in (points[-1]["left_out"] if points else ())
     ]
+
+
+def list_outside(
+    every: Iterable[Record], chosen: Iterable[Record], points: Mapping[str, Sequence[Record]]
+) -> list[str]:
+    """Return the names of the VMs that nobody has chosen, and that have no point either."""
+    known = {*points, *(vm["uuid"] for vm in chosen)}
+    return [vm["name"] for vm in every if vm["uuid"] not in known]
+
+
+def find_movers(results: Iterable[Record]) -> dict[str, str]:
+    """Return by which data mover the points of each VM can be deleted."""
+    return {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}
+
+
+def list_leftovers(results: Iterable[Record], names: Mapping[str, str]) -> list[Record]:
+    """Return what tasks that were killed have left, with the names of the VMs. Movers can share a repository."""
+    found = [item for result in results for item in result.get("leftovers") or ()]
+    return list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values())
 
 
 def list_removed(

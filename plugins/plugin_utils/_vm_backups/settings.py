@@ -31,17 +31,22 @@ class Settings(VmBackupSettings):
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        if not (self.query or self.vms):
-            raise InvalidOptions("give vm_backup_query or vm_backup_vms")
-        if self.state == "present" and not self.repository:
-            raise InvalidOptions("give vm_backup_repository, the folder on the data mover with the restore points")
-        if self.after and not self.before:
-            raise InvalidOptions("vm_backup_after is called after vm_backup_before. Give that, too")
+        wrong = {
+            "give vm_backup_query or vm_backup_vms": not (self.query or self.vms),
+            "give vm_backup_repository, the folder on the data mover with the restore points": self.state == "present"
+            and not self.repository,
+            "vm_backup_after is called after vm_backup_before. Give that, too": self.after and not self.before,
+            "vm_backup_task_prefix must not be empty": not self.task_prefix,
+        }
+        if message := next((message for message, is_wrong in wrong.items() if is_wrong), None):
+            raise InvalidOptions(message)
         if self.repository:
             check_repository(self.repository, "vm_backup_repository")
-        if not self.task_prefix:
-            raise InvalidOptions("vm_backup_task_prefix must not be empty")
-        numbers = {name: getattr(self, name) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        """Raise InvalidOptions for numbers that are too small or too large."""
+        numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}
         kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
         for name, number in {**numbers, **kept}.items():
             least = 1 if name in _POSITIVE else 0

@@ -19,8 +19,11 @@ from .._vm_backups.overview import (
     count_outcomes,
     describe_repository,
     describe_vm,
+    find_movers,
     group_points,
     list_left_out,
+    list_leftovers,
+    list_outside,
     list_removed,
 )
 from .._vm_backups.plan import check_repository
@@ -101,29 +104,19 @@ def build_overview(
     now: datetime,
 ) -> Record:
     """Return what the page shows."""
-    points = group_points(results)
+    points, names = group_points(results), {vm["uuid"]: vm["name"] for vm in every}
     vms = [describe_vm(vm, points.get(vm["uuid"], []), settings, bool(unread), now) for vm in chosen]
-    wanted = {vm["uuid"] for vm in chosen}
-    others = (vm["name"] for vm in every if vm["uuid"] not in wanted and vm["uuid"] not in points)
-    outside = sorted(others, key=split_numbers)
-    names = {vm["uuid"]: vm["name"] for vm in every}
-    movers = {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}
+    outside = sorted(list_outside(every, chosen, points), key=split_numbers)
     return {
         "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", split_numbers(vm["vm"]))),
         "counts": count_outcomes(vms),
         "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
         "outside": {"count": len(outside), "vms": outside if settings.names else []},
-        "removed": list_removed(points, names, movers, now - timedelta(days=settings.removed_days)),
+        "removed": list_removed(points, names, find_movers(results), now - timedelta(days=settings.removed_days)),
         "leftovers": list_leftovers(results, names),
         "repositories": [describe_repository(each, settings.repository, now) for each in results if each.get("space")],
         "unread": list(unread),
     }
-
-
-def list_leftovers(results: Sequence[Record], names: Record) -> list[Record]:
-    """Return what killed tasks have left of points, each folder once, with the name of its VM."""
-    found = [item for result in results for item in result.get("leftovers") or ()]
-    return list({item["folder"]: {**item, "vm": names.get(item["vm_uuid"])} for item in found}.values())
 
 
 def list_numbers(overview: Record) -> Record:
