@@ -76,7 +76,7 @@ class LookupModule(LookupBase):
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
         """Return the session. Terms are ignored."""
         try:
-            check_names(CONNECTION, kwargs)
+            check_names(CONNECTION, kwargs, module="connection")
             options = Profiles.from_loader(self._loader).complete(decrypt_values(kwargs), self.option_definitions)
             self.set_options(var_options=variables, direct=options)
             connection = ConnectionOptions.from_params(self.get_options())

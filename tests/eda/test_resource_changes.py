@@ -240,6 +240,7 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({"resource_type": "host", "base_url": None}, "base_url is required"),
         ({"resource_type": "host", "session_id": None}, "there are no credentials. Give session_id, or account and"),
         ({"resource_type": "host", "field": ["state"]}, "unknown argument field. Did you mean fields?"),
+        ({"resource_type": "host", "poll_interval": 9}, "unknown argument poll_interval. Did you mean interval?"),
         ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status. Did you mean state?"),
         ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not a capacity of vm "),
         (

@@ -315,7 +315,7 @@ ROLES = {
     "shutdown with a misspelt name": Mistake(
         "site_shutdown",
         {"site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
-        ("Nothing was changed.", "no VM, or several, has the name vm-l (the group web)"),
+        ("Nothing was changed: ", "no VM, or several, has the name vm-l (the group web)"),
     ),
     "shutdown of no VM": Mistake(
         "site_shutdown",
@@ -456,11 +456,15 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("playbook", "variables", "message"),
     [
-        ("restore_vms", {"vm_restore_vms": {"web": "blue"}}, "vm_restore_vms must be a list, not {'web': 'blue'}"),
+        (
+            "restore_vms",
+            {"vm_restore_vms": {"web": "blue"}},
+            "vm_restore_vms must be a list, such as [{name: ..., snapshot_group: ...}], not {'web': 'blue'}",
+        ),
         (
             "back_up_vms",
             {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_keep": 7},
-            "vm_backup_keep must be a mapping, not 7",
+            "vm_backup_keep must be a mapping, such as {last: ..., daily: ...}, not 7",
         ),
         (
             "power_vms",
@@ -471,6 +475,19 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
             "shut_down_site",
             {"site_shutdown_group": []},
             "the role site_shutdown has no variable site_shutdown_group. Did you mean site_shutdown_groups?",
+        ),
+        (
+            "shut_down_site",
+            {"site_shutdown_vms": ["vm-1"]},
+            (
+                "the role site_shutdown has no variable site_shutdown_vms. Did you mean site_shutdown_groups:"
+                " [{name: web, vms: [web-1, web-2]}]?"
+            ),
+        ),
+        (
+            "back_up_vms",
+            {"vm_backup_retention": 7},
+            "the role vm_backup has no variable vm_backup_retention. Did you mean vm_backup_keep?",
         ),
     ],
 )

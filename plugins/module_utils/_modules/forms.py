@@ -97,7 +97,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") 
         except (TypeError, ValueError):
             unit = " of seconds" if name.endswith(_SECONDS) and kind != "dict" else ""
             reason = explain_size(value) if kind == "bytes" else ""
-            raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name)}{shown}{reason}") from None
+            raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name, spec)}{shown}{reason}") from None
         if kind == "dict":
             _check_suboptions(f"{label}.", spec, converted)
     if isinstance(value, (str, bool)) and spec.get("choices") and str(value) not in map(str, spec["choices"]):
@@ -115,7 +115,7 @@ def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str
 def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any) -> None:
     """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
     if isinstance(value, Mapping):
-        raise InvalidOptions(f"{label} must be a list{_show_example(name)}{_show_value(spec, value)}")
+        raise InvalidOptions(f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}")
     # Ansible makes a list of a string at its commas.
     items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
     for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
@@ -127,12 +127,12 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
     kind = spec.get("elements")
     shown = _show_value(spec, item)
     if kind == "str" and isinstance(item, (Mapping, list, tuple)):
-        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name)}{shown}")
+        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}")
     if kind == "dict":
         try:
             converted = check_type_dict(item)
         except (TypeError, ValueError):
-            raise InvalidOptions(f"each item of {name} must be a mapping{_show_example(name)}{shown}") from None
+            raise InvalidOptions(f"each item of {name} must be a mapping{_show_example(name, spec)}{shown}") from None
         _check_suboptions(f"{label}.", spec, converted)
 
 
@@ -142,9 +142,15 @@ def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, 
         check_forms(spec["options"], values, place)
 
 
-def _show_example(name: str) -> str:
+def _show_example(name: str, spec: Mapping[str, Any]) -> str:
     """Return the example for an option with its introduction, or an empty string."""
-    return f", such as {EXAMPLES[name]}" if name in EXAMPLES else ""
+    if name in EXAMPLES:
+        return f", such as {EXAMPLES[name]}"
+    parts = spec.get("options") or {}
+    needed = [part for part, rules in parts.items() if rules.get("required")] or list(parts)[:2]
+    mapping = ", ".join(f"{part}: ..." for part in needed)
+    example = f"[{{{mapping}}}]" if spec.get("type") == "list" else f"{{{mapping}}}"
+    return f", such as {example}" if mapping else ""
 
 
 def _show_value(spec: Mapping[str, Any], value: Any) -> str:

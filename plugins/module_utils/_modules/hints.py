@@ -16,6 +16,7 @@ from .._resources.kinds import get_row, list_kinds
 from .options import CONNECTION, TAGS, WAIT
 from .words import (
     EXAMPLES,
+    KEYWORDS,
     MEANINGS,
     NOUNS,
     NOUNS_OF_MODULES,
@@ -39,8 +40,11 @@ _PLACES = {
     "resource": ("properties", "a property of the object"),
 }
 
+# The scopes of options that are not those of a task.
+_NO_TASKS = ("connection", "inventory", "source")
+
 # Words of which none is a misspelling of another.
-_WORDS = {*MEANINGS, *NOUNS, *REMARKS}
+_WORDS = {*KEYWORDS, *MEANINGS, *NOUNS, *REMARKS}
 
 # Words that say too little to mean an option that ends with them.
 _VAGUE = ("from", "mode", "name", "type", "id", "uuid", "size", "at", "on", "all")
@@ -61,6 +65,11 @@ def suggest_option(
         return f" Did you mean {meant}?{_show_form(meant, specs)}"
     remark = found.find_remark(word)
     return remark or found.describe_options(word)
+
+
+def find_option(name: str, options: Mapping[str, Any], scope: str) -> str:
+    """Return the option, or several, that was probably meant, as `suggest_option` finds it; empty if none is likely."""
+    return _Search(options, scope, "", None).find(name)
 
 
 def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
@@ -128,7 +137,7 @@ class _Search:
         yield self._find_object(word)
         yield self._find_property(word)
         # No word with a remark refers to an object, or ends with the word that it means.
-        if word in REMARKS:
+        if word in REMARKS or (word in KEYWORDS and self.scope not in _NO_TASKS):
             return
         yield self._find_reference(word)
         # Another module has the options that are shared.
@@ -202,11 +211,13 @@ class _Search:
                 break
             if meant := (end if end in self.own else self._find_meaning(end, self.own) or self._find_object(end)):
                 return meant
-        longer = [option for option in self.own if option.endswith(f"_{word}")]
+        longer = [each for each in self.own if each.endswith(f"_{word}") and not each.startswith("exclude_")]
         return longer[0] if len(longer) == 1 and word not in _VAGUE else ""
 
     def find_remark(self, word: str) -> str:
         """Return what to do about a word that no option means, with a space before it, or an empty string."""
+        if word in KEYWORDS and self.scope not in _NO_TASKS:
+            return f" {word} is a keyword of the task, beside the module."
         beginning, dummy, ending = word.rpartition("_")
         referred = beginning if ending in _IDENTIFYING else word
         names = (f"{self.scope}.{word}", word, f"{self.scope}.*", NOUNS.get(referred, ""))

@@ -81,6 +81,18 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("inventory.where inventory.only", [("include", "query")]),
     ("inventory.name inventory.names", "query: ['name=web-1']"),
     ("inventory.with_networks inventory.network", "networks"),
+    # Profiles and the lookup, and the sources of events
+    ("connection.address connection.endpoint connection.host connection.name", "base_url"),
+    ("connection.retries source.retries inventory.retries", "request_retries"),
+    ("connection.key", [("client_key", "access_key_id")]),
+    ("account_pass", "account_password"),
+    ("source.delay source.poll_interval source.period source.every", "interval"),
+    ("source.address source.bind source.listen source.host", ["host", "base_url"]),
+    ("source.cert source.certfile source.ssl source.tls source.certificate", ["certfile", "client_cert"]),
+    ("source.secret source.key", [("webhook_key", "token"), "access_key_secret"]),
+    ("source.url", "base_url"),
+    ("source.buffer source.queue source.queue_size", "buffer_size"),
+    ("source.kind source.type source.resource", "resource_type"),
     # The connection
     (
         "api_host api_url auth_url base_uri engine_url manager manager_url service_url vcenter vcenter_hostname",
@@ -142,7 +154,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("filter", ["query", "filters"]),
     ("filters conditions condition where search", "query"),
     ("name_match pattern regex", "query: ['name~=web%']"),
-    ("names", "query: ['name?=web-1,web-2']"),
+    ("names", ["vms", "hosts", "query: ['name?=web-1,web-2']"]),
     ("gather_tags show_tags with_tags tags_info", "include_tags"),
     ("columns attributes", ["properties", "fields"]),
     # VMs
@@ -245,7 +257,15 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("forks parallel workers throttle serial max_parallel", "concurrency"),
     ("batch.action batch.task", "module"),
     ("batch.args batch.defaults batch.options batch.params", "common"),
-    ("repo backup_dir backup_path dest directory", "repository"),
+    ("repo backup_dir backup_path dest directory path", ["repository", "folder"]),
+    ("file filename output page", "path"),
+    ("threshold", "warn_percent"),
+    ("vm_power.vms site_shutdown.vms", "groups: [{name: web, vms: [web-1, web-2]}]"),
+    (
+        "vm_restore.vm vm_restore.name vm_restore.snapshot vm_restore.snapshot_group",
+        "vms: [{name: web-1, snapshot_group: before}]",
+    ),
+    ("notifications.webhook notifications.url notifications.endpoint", "endpoints"),
     ("retention keep_last", "keep"),
 )
 
@@ -254,9 +274,11 @@ _KEYWORDS = (
     " no_log notify poll register retries run_once until vars when with_items"
 )
 
+# The keywords of tasks that users indent too far.
+KEYWORDS = frozenset(_KEYWORDS.split())
+
 # What to do about words that no option means, also by their nouns.
 REMARKS: Mapping[str, str] = {
-    **{word: f"{word} is a keyword of the task, beside the module." for word in _KEYWORDS.split()},
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
     **dict.fromkeys(
@@ -266,7 +288,10 @@ REMARKS: Mapping[str, str] = {
         ("sns_topic.endpoint", "sns_topic.endpoints", "sns_topic.subscribers", "sns_topic.subscriptions"),
         "virtinfra.manager.sns_endpoint subscribes an endpoint to topics.",
     ),
-    "service_info.region": "The service has no regions. base_url is its address.",
+    **dict.fromkeys(
+        ("connection.region", "service_info.region", "source.region"),
+        "The service has no regions. base_url is its address.",
+    ),
     "names": "virtinfra.manager.batch runs a module for many objects.",
     "vm.names": "virtinfra.manager.batch runs a module for many objects.",
     "delete_from_inventory": "state: absent destroys a VM, which can be recovered, unless expunge is true.",
@@ -340,6 +365,7 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("connected reconnect", "reconnected"),
     ("revert restore restored rollback rolledback", "reverted"),
     ("force hard", "cold"),
+    ("gz gzip lz4 zlib", "zstd"),
     ("inbound ingress rx download", "in"),
     ("outbound egress tx upload", "out"),
     ("en english", "en_US"),
@@ -399,6 +425,7 @@ OTHER_KINDS: Mapping[str, str] = {
 EXAMPLES: Mapping[str, str] = {
     "compose": "{ansible_host: virtinfra_management_ip}",
     "disks": "[{size: 20G}]",
+    "vm_backup_rate_limit": "50, in MiB per second",
     "filters": "['name=web-1']",
     **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600"),
     "groups": "{web: virtinfra_name is match('web')}",

@@ -37,7 +37,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     """
     arguments = {name: value for name, value in args.items() if value is not None}
     for name in arguments.keys() - spec.keys():
-        raise InvalidOptions(f"unknown argument {name}.{suggest_option(name, spec)}")
+        raise InvalidOptions(f"unknown argument {name}.{suggest_option(name, spec, 'source')}")
     arguments = Profiles().complete(arguments, spec)
     validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:

@@ -173,7 +173,7 @@ class Profile:
         known = (*OPTION_KEYS, *COMMAND_KEYS)
         for key in self.values:
             if key not in known:
-                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_option(str(key), known)}")
+                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_option(str(key), known, 'connection')}")
             if key in COMMAND_KEYS:
                 self._split_command(key)
                 if self.values.get(COMMAND_KEYS[key]) is not None:

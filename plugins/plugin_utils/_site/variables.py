@@ -16,9 +16,10 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
-from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
+from ...module_utils._modules.hints import find_option
 from ...module_utils._modules.options import Options
 from ...module_utils._modules.sizes import unify_sizes
 from .._run.encrypted import decrypt_values
@@ -86,8 +87,9 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
     unknown = min((name for name in given if name not in known), default=None)
     if unknown is not None:
         # All names have the prefix, so it says nothing about what was meant.
-        ends = [option.removeprefix(prefix) for option in options]
-        hint = suggest_name(unknown.removeprefix(prefix), ends, is_misspelling=True).replace("mean ", f"mean {prefix}")
+        ends = {option.removeprefix(prefix): rules for option, rules in options.items()}
+        meant = find_option(unknown.removeprefix(prefix), ends, role).replace(" or ", f" or {prefix}")
+        hint = f" Did you mean {prefix}{meant}?" if meant else ""
         hint = hint or f" Its variables are {', '.join(options)}."
         raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
 

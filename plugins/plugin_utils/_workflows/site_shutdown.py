@@ -270,7 +270,7 @@ def refuse(plan: Plan, settings: Settings) -> None:
     """Raise InvalidOptions if a plan cannot be executed."""
     if plan.problems:
         raise InvalidOptions(
-            f"Nothing was changed. {'; '.join(plan.problems)}. Correct the variables, or add the hosts to"
+            f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables, or add the hosts to"
             " site_shutdown_exclude_hosts."
         )
     if plan.empty and not settings.allow_empty:
