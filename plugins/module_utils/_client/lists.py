@@ -316,7 +316,7 @@ def extract_records(reply: Mapping[str, Any], name: str, member: str = "inventor
         raise TransportError(f"the response to {name} has no list of records in {member}", transient=False)
     if member == "items":
         return records
-    if "uuid" in RECORD_FIELDS.get(get_operation(name).record, ()):
+    if get_operation(name).order == "+uuid":
         require_members(records, name, "uuid")
     return validate_records(records, name)
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._api.errors import InUse
 from .._api.records import Record
 from .._client.client import Client
-from .._client.lists import get_by_uuid, query
+from .._client.lists import get_by_uuid, query, require_members
 from .._engine.spec import PlannedCall
 from .kind_rows import Attachment
 
@@ -41,7 +41,9 @@ def _list_attached(row: Attachment, client: Client, first: str) -> list[str]:
     if row.of == "uuid":
         records = get_by_uuid(client, row.query, first)
     else:
-        records = [record for record in query(client, row.query, [f"{row.of}={first}"]) if record.get(row.of) == first]
+        found = query(client, row.query, [f"{row.of}={first}"])
+        require_members(found, row.query, row.of)
+        records = [record for record in found if record[row.of] == first]
     return [value for record in records for value in _list_values(record, row.path.split(".")) if value]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._api.errors import ApiError, OtherObject
-from .._api.operation import ABSENT
+from .._api.errors import ApiError, OtherObject, TransportError
+from .._api.operation import ABSENT, is_bare
 from .._api.records import Record
 from .._api.references import is_name
 from .._client.client import Client
@@ -33,6 +33,8 @@ def find_setting(row: Setting, is_absent: bool, client: Client, desired: Record)
         if reference.type and get_by_uuid(client, reference.type.query, desired[end]):
             raise
         return None
+    if row.member not in reply and (row.default is not None or not is_bare(reply)):
+        raise TransportError(f"the response to {row.read} has no {row.member}", transient=False)
     value = reply.get(row.member)
     is_wanted = not is_absent and value == desired.get(row.value)
     return None if value in (None, row.default) and not is_wanted else _build_record(row, desired, value)

@@ -12,7 +12,7 @@ from .._api.errors import Unsupported
 from .._api.records import Record
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
-from .._client.lists import query
+from .._client.lists import query, require_members
 from .._engine.guards import ALSO_REMOVED, LOST, Dependent, Dependents, Guard
 from .kind_rows import BEREFT, KINDS, Use
 
@@ -50,7 +50,12 @@ def _list_users(use: Use, second: str, client: Client, record: Record) -> list[D
     if use.also:
         conditions.append(f"{use.also}={record[second]}")
     noun = _NOUNS.get(use.type, "" if use.type in RESOURCE_TYPES else use.type)
-    users = filter(find_query_type(use.query).is_usable, query(client, use.query, conditions))
+    records = query(client, use.query, conditions)
+    # A record without them would seem to be no user. A field of another object is not a member of the record.
+    require_members(
+        records, use.query, *(name for name in {use.field, "uuid"} & {use.field, use.uuid} if "." not in name)
+    )
+    users = filter(find_query_type(use.query).is_usable, records)
     return [
         Dependent(str(user[use.uuid]), str(user.get(use.name) or use.type), use.effect, use.reason, use.type, noun)
         for user in users

@@ -477,6 +477,26 @@ def test_quota_that_is_reached_is_said(run: ModuleRunner, sim: Simulator) -> Non
     assert not ran["changed"]
 
 
+@pytest.mark.parametrize("operation", ["QueryL2Network", "QueryVmInstance"])
+def test_object_that_cannot_be_read_is_not_taken_for_a_missing_one(
+    run: ModuleRunner, sim: Simulator, operation: str
+) -> None:
+    """Neither a named object, nor what uses it."""
+    prepare(run, "l2_network_attachment", "and create")
+    sim.fault("garbage", operation, garbage="huge")
+    ran = run("resource", {**KIND_TASKS["l2_network_attachment"].creates, "state": "absent", "force": True})
+    assert ran.changed or (ran.failed and "has a record without uuid" in ran.message)
+
+
+def test_setting_that_cannot_be_read_is_not_taken_for_the_default(run: ModuleRunner, sim: Simulator) -> None:
+    for kind, read in (("vm_ha", "GetVmInstanceHaLevel"), ("vm_boot_order", "GetVmBootOrder")):
+        prepare(run, kind, "and create")
+        sim.fault("garbage", read, garbage="huge")
+        assert (
+            f"the response to {read} has no" in run("resource", {"kind": kind, "vm": "vm-1", "state": "absent"}).message
+        )
+
+
 FAULTS = ("drop_before", "drop_after", "truncate", "expire", "duplicate", "html")
 
 
