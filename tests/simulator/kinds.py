@@ -127,9 +127,16 @@ KINDS = (
         "l3network",
         "L3Network",
         ("zoneUuid", "l2NetworkUuid"),
-        {"type": "L3BasicNetwork", "category": "Private", "ipVersion": 4, "ipRanges": []},
+        {"type": "L3BasicNetwork", "category": "Private", "ipVersion": 4, "ipRanges": [], "networkServices": []},
         cascade=(("vip", "l3NetworkUuid"),),
         quota="l3.num",
+    ),
+    Kind(
+        "networkserviceprovider",
+        "NetworkServiceProvider",
+        ("networkServiceTypes",),
+        {"type": "Flat", "attachedL2NetworkUuids": []},
+        has_state=False,
     ),
     Kind(
         "securitygroup",

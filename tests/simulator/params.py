@@ -111,13 +111,20 @@ def _parse_body_value(param: Parameter, value: Any) -> Any:
 def parse_query_params(params: Iterable[Parameter], values: dict[str, list[str]], version: str) -> dict[str, Any]:
     """Return the parameters in a query string, trimmed and converted; raise RequestRejected if one cannot be parsed.
 
-    The values of a repeated parameter form a list; of other parameters the last one counts.
+    The values of a repeated parameter form a list; of other parameters the last one counts. A parameter `name.key` is
+    the list of a member of the map `name`.
     """
-    return {
-        param.name: _parse_query_value(param, trim(values[param.name]))
-        for param in params
-        if is_known(param.since, version) and param.name in values
-    }
+    known = [param for param in params if is_known(param.since, version)]
+    maps = {param.name: _collect_members(param.name, values) for param in known if get_kind(param) == "map"}
+    given = [param for param in known if param.name in values]
+    others = {param.name: _parse_query_value(param, trim(values[param.name])) for param in given}
+    return {**others, **{name: members for name, members in maps.items() if members}}
+
+
+def _collect_members(name: str, values: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return the members of a map in a query string."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): trim(texts) for key, texts in values.items() if key.startswith(prefix)}
 
 
 def _parse_query_value(param: Parameter, texts: list[str]) -> Any:

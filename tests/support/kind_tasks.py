@@ -42,6 +42,12 @@ TOOLS = {**IMAGE, "url": "https://images.example.com/tools.iso", "format": "iso"
 VLAN = {"vlan": 7, "physical_interface": "eth1"}
 L2 = {"kind": "l2_network", "name": "web", "parent": "zone-1", "properties": VLAN}
 NETWORK = {"kind": "l3_network", "name": "web", "parent": "l2-1", "properties": {"category": "Private"}}
+FLAT, ROUTER = (
+    {"network_service_provider": name, "network_service_type": "DHCP"}
+    for name in ("Flat Network Service Provider", "vrouter")
+)
+SERVICES = [FLAT, {"network_service_provider": "vrouter", "network_service_type": "DNS"}]
+SERVED = {**NETWORK, "properties": {"category": "Private", "network_services": SERVICES}}
 NIC = "a0000006000040008000000000000002"
 ACCOUNT = {"kind": "account", "name": "ops", "properties": {"password": "Tr0ub4dor&3/account"}}
 
@@ -86,7 +92,9 @@ KIND_TASKS: dict[str, KindTasks] = {
     "l2_network_attachment": KindTasks(
         {"kind": "l2_network_attachment", "l2_network": "web", "cluster": "cluster-1"}, before=(L2,)
     ),
-    "l3_network": KindTasks(NETWORK, {"properties": {"category": "Public"}}, refused={"ip_version": 6}),
+    "l3_network": KindTasks(
+        SERVED, {"properties": {"category": "Public", "network_services": [ROUTER]}}, refused={"ip_version": 6}
+    ),
     "load_balancer": KindTasks(BALANCER, {"properties": {"description": "of the web"}}, before=(VIP,)),
     "load_balancer_listener": KindTasks(
         LISTENER,

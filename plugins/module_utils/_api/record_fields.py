@@ -15,7 +15,8 @@ SERVICE_FIELDS: Mapping[str, tuple[str, ...]] = {
         "ZoneInventory": "uuid name description createDate lastOpDate state type",
         "ClusterInventory": ("uuid name description createDate lastOpDate state zoneUuid hypervisorType type"),
         "L3NetworkInventory": (
-            "uuid name description createDate lastOpDate zoneUuid l2NetworkUuid type category state ipVersion ipRanges"
+            "uuid name description createDate lastOpDate zoneUuid l2NetworkUuid type category state ipVersion"
+            " ipRanges networkServices"
         ),
         "ImageInventory": (
             "uuid name description createDate lastOpDate state status size mediaType format platform guestOsType"

@@ -216,6 +216,8 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
             raise InvalidOptions(f"{label} has no member {name}.{hint}")
         if value is not None:
             values[member] = _check_member(parts, f"{label}.{name}", member, value)
+    if missing := [name for name, member in names.items() if member in parts.grouped and member not in values]:
+        raise InvalidOptions(f"{label} needs {' and '.join(missing)}")
     return values
 
 
@@ -277,7 +279,9 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
         if isinstance(value, list):
             return [resolve(option, resource_type, item) for item in value]
         if isinstance(value, Mapping):
-            return {name: resolve(f"{option}.{name}", find_type(name), item) for name, item in value.items()}
+            return {
+                name: resolve(f"{option}.{name_property(name)}", find_type(name), item) for name, item in value.items()
+            }
         if resource_type is None or not is_name(value):
             return value
         try:

@@ -89,21 +89,37 @@ def _plan_change(name: str, operation: str, value: Any, current: Current) -> lis
 
 
 def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
-    """Return the calls that make the parts of an object the desired ones. Parts are added first."""
+    """Return the calls that make the parts of an object the desired ones.
+
+    Parts are added first. Those that are grouped are removed first, because each group excludes the same part of the
+    others: a network has a service of one provider.
+    """
     record = current.record or {}
-    present = record.get(parts.name) or []
-    owned = [item for item in present if not _matches(parts.kept, item)] if parts.kept else present
-    missing = [item for item in desired if not any(_matches(item, other) for other in present)]
+    left = record.get(parts.name) or []
+    owned = [item for item in left if not _matches(parts.kept, item)] if parts.kept else left
+    missing = [item for item in desired if not any(_matches(item, other) for other in left)]
     removed = [item for item in owned if not any(_matches(wanted, item) for wanted in desired)]
     calls = []
-    if missing:
-        expected = {**record, parts.name: [*present, *missing]}
-        calls.append(PlannedCall(parts.add, {parts.owner: record.get("uuid"), parts.added: missing}, expected))
-    if removed:
-        left = [item for item in [*present, *missing] if item not in removed]
-        uuids = [item.get("uuid") for item in removed]
-        calls.append(PlannedCall(parts.remove, {parts.removed: uuids}, {**record, parts.name: left}))
+    for operation in (parts.remove, parts.add) if parts.grouped else (parts.add, parts.remove):
+        items = missing if operation == parts.add else removed
+        if items:
+            left = [*left, *missing] if operation == parts.add else [item for item in left if item not in removed]
+            params = _collect_parts(parts, operation, record.get("uuid"), items)
+            calls.append(PlannedCall(operation, params, {**record, parts.name: left}))
     return calls
+
+
+def _collect_parts(parts: Parts, operation: str, owner: Any, items: list[Record]) -> Record:
+    """Return the parameters of the call that adds or removes parts."""
+    if parts.grouped:
+        key, member = parts.grouped
+        groups: dict[str, list[Any]] = {}
+        for item in items:
+            groups.setdefault(item[key], []).append(item[member])
+        return {parts.owner: owner, parts.added if operation == parts.add else parts.removed: groups}
+    if operation == parts.add:
+        return {parts.owner: owner, parts.added: items}
+    return {parts.removed: [item.get("uuid") for item in items]}
 
 
 def _matches(wanted: Mapping[str, Any], item: Mapping[str, Any]) -> bool:

@@ -102,7 +102,9 @@ def _list_properties(kind: Kind) -> Mapping[str, Property]:
         if name not in skipped
     ]
     found += [
-        Property(parts.name, Parameter(parts.name, "list", elements="dict"), True, False, True, parts=parts)
+        Property(
+            name_property(parts.name), Parameter(parts.name, "list", elements="dict"), True, False, True, parts=parts
+        )
         for parts in kind.parts
     ]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}

@@ -12,7 +12,7 @@ from .._api.resource_types import ResourceType
 from .._client.client import Client
 from .._engine.refusals import find_unknown_object
 from .._engine.spec import PlannedCall
-from .kind_properties import find_type, list_properties, name_type
+from .kind_properties import find_type, list_properties, name_property, name_type
 from .kind_rows import KINDS, Kind, Row
 
 
@@ -64,4 +64,4 @@ def _list_values(row: Row, call: PlannedCall) -> Iterator[tuple[str, Any, Resour
         for item in value if isinstance(value, list) else ():
             for member in item if isinstance(item, Mapping) else ():
                 if found := find_type(member):
-                    yield f"{option}.{member}", item[member], found
+                    yield f"{option}.{name_property(member)}", item[member], found

@@ -52,6 +52,7 @@ class Parts:
     removed: str
     members: Mapping[str, tuple[str, ...]]
     kept: Mapping[str, Any] = field(default_factory=dict)
+    grouped: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -295,6 +296,18 @@ KINDS = (
             Use("vm_nic", "QueryVmNic", "l3NetworkUuid", name="ip"),
             Use("ip_range", "QueryIpRange", "l3NetworkUuid"),
             Use("vip", "QueryVip", "l3NetworkUuid"),
+        ),
+        parts=(
+            Parts(
+                "networkServices",
+                add="AttachNetworkServiceToL3Network",
+                owner="l3NetworkUuid",
+                added="networkServices",
+                remove="DetachNetworkServiceFromL3Network",
+                removed="networkServices",
+                members={"networkServiceProviderUuid": (), "networkServiceType": ()},
+                grouped=("networkServiceProviderUuid", "networkServiceType"),
+            ),
         ),
         tagged_type="L3NetworkVO",
     ),

@@ -17,6 +17,11 @@ from .hosts import HostSeeder
 from .vms import VmSeeder
 
 IMAGES = 2
+# The services of each provider, by its name and type.
+NETWORK_SERVICES = {
+    ("Flat Network Service Provider", "Flat"): ["DHCP", "Userdata", "Eip"],
+    ("vrouter", "vrouter"): ["DHCP", "DNS", "SNAT", "PortForwarding", "Eip", "LoadBalancer"],
+}
 BANDWIDTH = 10 * 1024**2
 
 
@@ -46,6 +51,7 @@ class Seeder:
             "instanceoffering": (1, self.instance_offering),
             "diskoffering": (1, self.disk_offering),
             "backupstorage": (1, self.backup_storage),
+            "networkserviceprovider": (len(NETWORK_SERVICES), self.network_service_provider),
             "usertag": (min(seed.user_tags, seed.vms), self.user_tag),
             "tagpattern": (1, self.tag_pattern),
             "vm": (seed.vms + seed.destroyed_vms, vms.vm),
@@ -142,6 +148,7 @@ class Seeder:
                 "state": "Enabled",
                 "ipVersion": 4,
                 "ipRanges": [Record("iprange", ip_range)],
+                "networkServices": [],
                 **dates(number),
             },
         )
@@ -227,6 +234,12 @@ class Seeder:
         """Return the storage of all images."""
         members = {"uuid": seeded_uuid("backupstorage", number), "name": f"bs-{number}", "url": f"/backup/bs-{number}"}
         return self._of_kind("backupstorage", number, {**members, "attachedZoneUuids": [seeded_uuid("zone", 1)]})
+
+    def network_service_provider(self, number: int) -> Record:
+        """Return a provider of network services."""
+        (name, kind), services = list(NETWORK_SERVICES.items())[number - 1]
+        members = {"uuid": seeded_uuid("networkserviceprovider", number), "name": name, "type": kind}
+        return self._of_kind("networkserviceprovider", number, {**members, "networkServiceTypes": services})
 
     def administrator(self) -> Record:
         """Return the account of the administrator."""

@@ -50,6 +50,7 @@ KINDS = {
     "tagpattern": 29,
     "backupstorage": 30,
     "sshkeypair": 31,
+    "networkserviceprovider": 32,
 }
 ADDED_KINDS = ("wecomperson", "dingtalkperson", "templatedvminstance")
 """The types of which the seed has no records by default."""

@@ -42,7 +42,7 @@ def drop_unpredictable(ran: ModuleRun, other: dict[str, Any]) -> dict[str, Any]:
 
     It does not predict uuids, dates, and what the service adds to rules.
     """
-    unpredictable = {"uuid", "rules", "last_op_date", "create_date"}
+    unpredictable = {"uuid", "rules", "network_services", "last_op_date", "create_date"}
     names = [name for name in ran["resource"] if name not in unpredictable]
     return {name: ran["resource"][name] for name in names if other.get(name) is not None and ran["resource"][name]}
 
@@ -144,6 +144,10 @@ def test_wrong_property_is_refused(run: ModuleRunner, properties: dict[str, Any]
         (
             {"kind": "security_group", "name": "web", "properties": {"rules": [{"type": "In"}]}},
             "properties.rules[0].type must be one of Ingress, Egress, not 'In'",
+        ),
+        (
+            {"kind": "l3_network", "name": "a", "properties": {"network_services": [{"network_service_type": "DNS"}]}},
+            "properties.network_services[0] needs network_service_provider",
         ),
         (
             {"kind": "scheduler_job", "name": "a", "properties": {"target_resource": "vm-1"}},
@@ -260,6 +264,33 @@ def test_check_mode_predicts_what_belongs_to_a_predicted_object(run: ModuleRunne
     assert run("resource", network, check=True, predicted=["zone"]).changed
     image = {"kind": "iso_attachment", "vm": "vm-1", "iso": None}
     assert run("resource", image, check=True, predicted=["zone"]).changed
+
+
+# ------------------------------------------------------------------------------------------------- parts
+
+
+def test_services_of_a_network_are_grouped_by_their_providers(run: ModuleRunner) -> None:
+    prepare(run, "l3_network", "and create")
+    network = identify(KIND_TASKS["l3_network"])
+    flat, router = ({"network_service_provider": name} for name in ("Flat Network Service Provider", "vrouter"))
+    services = [
+        {**router, "network_service_type": "DHCP"},
+        {**flat, "network_service_type": "Userdata"},
+        {**flat, "network_service_type": "Eip"},
+    ]
+    ran = run.twice("resource", {**network, "properties": {"network_services": services}})
+    # A network has each service from one provider, so it loses the other one first.
+    assert ran.calls == ["DetachNetworkServiceFromL3Network", "AttachNetworkServiceToL3Network"]
+    assert sorted(ran.sent("AttachNetworkServiceToL3Network")["networkServices"].values()) == [
+        ["DHCP"],
+        ["Userdata", "Eip"],
+    ]
+    shown = ran["resource"]["network_services"]
+    assert sorted(each["network_service_type"] for each in shown) == ["DHCP", "Eip", "Userdata"]
+    assert run.twice("resource", {**network, "properties": {"network_services": []}})["resource"]
+    wrong = {"network_services": [{"network_service_provider": "none", "network_service_type": "DHCP"}]}
+    message = run.refused("resource", {**network, "properties": wrong})
+    assert message.startswith("properties.network_services.network_service_provider: no network service provider has")
 
 
 # ------------------------------------------------------------------------------------------------- settings
