@@ -57,7 +57,7 @@ Schedule = dict[int, list[Event]]
 
 
 def has_data(number: int) -> bool:
-    """Return whether the VM of this number has a data volume. One of three has."""
+    """Return whether the VM of this number has a data volume. One of three VMs has one."""
     return number % 3 == 1
 
 

@@ -15,7 +15,7 @@ JOBS = 200
 # The duration of the jobs in seconds, and by which part they are longer or shorter.
 JOB, JOB_SPREAD = 1.0, 0.2
 
-# What the loop and the wait may take beside the longest job, in loops of debug over as many items.
+# The goal for the time of the loop and the wait without the longest job: a multiple of a loop of debug over the items.
 GOAL_LOOPS = 2.0
 
 

@@ -77,7 +77,7 @@ MORE_FAULTS: tuple[Fault, ...] = (
     *({"fault": "garbage", "garbage": kind, "taken": False} for kind in ("missing", "login")),
     *({"fault": "garbage", "garbage": kind} for kind in GARBAGE),
     {"fault": "redirect", "url": "http://192.0.2.1:9/elsewhere"},
-    # Not a duplicate code (SYS.1006): that one means that another run created the object.
+    # A duplicate code (SYS.1006) would mean that another run created the object.
     {"fault": "fail", "error": {"code": "SYS.1000", "details": "the operation failed on demand"}},
     *(
         {"fault": "status", "status": 503, "form": "error", "error": {"code": code, "details": "denied"}}

@@ -56,7 +56,7 @@ def is_excused(run: PlaybookRun, reference: PlaybookRun) -> bool:
 def _problems(run: PlaybookRun) -> set[tuple[str, str]]:
     """Return the messages of failures and warnings of all tasks, without ids and times.
 
-    Those of assertions are omitted, because they only follow from another problem.
+    Failures of assertions are omitted, because they only follow from another problem.
     """
     parts = [
         (task["name"], part)

@@ -91,7 +91,7 @@ def name_action(fact: Fact) -> str:
 
 
 def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
-    """Return the parameters that a server reads for an operation. Those of a query are lists of texts."""
+    """Return the parameters that a server reads for an operation. Parameters of a query are lists of strings."""
     segments = request.path.removeprefix(ROOT).strip("/").split("/")
     path = next(path for path in fact.paths if is_match(split_path(path), tuple(segments)))
     variables = {

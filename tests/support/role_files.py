@@ -250,7 +250,7 @@ def _format_yaml(value: Any) -> str:
 
 
 def format_readme(role: str) -> str:
-    """Return the README of a role with its present tables of variables. That of a new role has its sections."""
+    """Return the README of a role with its present tables of variables. The README of a new role has its sections."""
     path = ROLES / role / "README.md"
     text = path.read_text(encoding="utf-8") if path.exists() else _begin_readme(role)
     before, begin, rest = text.partition(BEGIN)
@@ -349,7 +349,7 @@ def _find_roles(playbook: Path) -> list[str]:
 
 
 def build_files() -> Iterator[tuple[Path, str]]:
-    """Yield the files with their present contents. Those in Python are formatted by ruff afterwards."""
+    """Yield the files with their present contents. Files in Python are formatted by ruff afterwards."""
     yield SETTINGS, format_settings()
     yield MODULE, format_module(MODULE.read_text(encoding="utf-8"))
     yield README, format_collection_readme(README.read_text(encoding="utf-8"))

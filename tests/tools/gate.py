@@ -27,7 +27,7 @@ LAST_TIMES = GATE / "last_times.json"
 PASSED = GATE / "passed.json"
 NOX = (sys.executable, "-m", "nox")
 
-# How many sessions run at a time. Those that often wait count less: by the part of a processor that they use.
+# How many sessions run at a time. Sessions that often wait count less: by the part of a processor that they use.
 AT_A_TIME = 2
 OFTEN_WAITING = {"backup": 0.75, "chaos-short": 0.5, "core-2.16": 0.5, "eda": 0.25}
 
@@ -84,7 +84,10 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*[a-zA-Z]|\x1b\]8;[^\x1b]*\x1b\\")
 
 @dataclasses.dataclass
 class Session:
-    """A session of nox, and its result. One that was named on the command line fails if its Python is not installed."""
+    """A session of nox, and its result.
+
+    A session that was named on the command line fails if its Python is not installed.
+    """
 
     name: str
     is_named: bool

@@ -24,7 +24,8 @@ def keep_out_of_the_home() -> None:
         if setting.exists() and not os.path.lexists(link):
             link.symlink_to(setting)
     os.environ["HOME"] = str(home)
-    # Not in the checkout: the paths of sockets must be short, and ansible-test skips what a repository ignores.
+    # Outside the checkout, because the paths of sockets must be short, and ansible-test skips what a repository
+    # ignores.
     tempfile.tempdir = os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="virtinfra-")
     atexit.register(shutil.rmtree, os.environ["TMPDIR"], ignore_errors=True)
 

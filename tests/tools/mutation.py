@@ -91,7 +91,8 @@ SETTINGS = {
 }
 IMPORT_PATHS = [".", f"{COLLECTION}/tests"]
 
-# The files of a room that are changed, if not all. Those of _backup decide without disks; tests/backup runs the others.
+# The files of a room that are changed, if not all. The files named of _backup decide without disks; tests/backup runs
+# the others.
 FILES = {"_backup": ("extents", "manifest", "plan", "repository", "retention")}
 
 # The tests of each room, in tests/unit.
@@ -327,9 +328,9 @@ class Trials:
     def order_tests(self, change: Change) -> list[str]:
         """Return the tests that run what is changed, those first that probably detect the change at the least cost.
 
-        Those that have detected one, then the best of each file of tests, the second best of each, and so on. The best
-        are those that take little time and run functions of the changed file that few tests run. Files whose tests need
-        a simulator with a socket come later, because each process would have to start it.
+        Tests that have detected a change come first, then the best of each file, the second best of each, and so on.
+        The best are those that take little time and run functions of the changed file that few tests run. Files whose
+        tests need a simulator with a socket come later, because each process would have to start it.
         """
         function, found = change.function, self.finders[change.function]
         tests = self.tests_of.get(function, [])

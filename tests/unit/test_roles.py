@@ -79,7 +79,7 @@ def tasks_in(node: Any, inherited: Mapping[str, Any]) -> Iterator[dict[str, Any]
 def tasks_of(
     role: str, file: str = "main.yml", inherited: Mapping[str, Any] | None = None, outer: tuple[str, ...] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield all tasks of a role. Those of an included file inherit from the blocks around the include.
+    """Yield all tasks of a role. Tasks of an included file inherit from the blocks around the include.
 
     A file that includes itself, or one of the ``outer`` files, is not read again.
     """

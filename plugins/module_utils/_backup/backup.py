@@ -276,7 +276,7 @@ class _Backup:
             try:
                 return self._write_point(stamp, volumes)
             except BaseException:
-                # Also its space is needed, for the next attempt.
+                # The space of the half-written point is needed, too, for the next attempt.
                 self._folder.discard_partial(stamp)
                 raise
 

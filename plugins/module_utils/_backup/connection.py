@@ -44,7 +44,7 @@ _KEEP_ALIVE = (
 )
 
 # In the handshake, QEMU sends an answer in parts, each when the one before has arrived. The system would let it wait 40
-# ms for that. It forgets the option soon.
+# ms for that. The system soon resets the option.
 _ACKNOWLEDGE_AT_ONCE = ((socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1),)
 
 Done = Callable[[int], None]
@@ -152,7 +152,7 @@ class Connection:
         self._set_options(_KEEP_ALIVE)
 
     def _set_options(self, options: Iterable[tuple[int, int, int]]) -> None:
-        """Set options of the socket. Without them, the connection is worse, but is one."""
+        """Set options of the socket. Without the options, the connection is slower, but works."""
         with suppress(OSError, nbd.Error), socket.socket(fileno=os.dup(self._handle.aio_get_fd())) as connected:
             for option in options:
                 connected.setsockopt(*option)

@@ -138,7 +138,7 @@ class JobPoller:
 
     The oldest job is polled as often as a single one. The others are polled when jobs of their operation usually have
     ended, so that most jobs are polled once. Until one has succeeded, samples of them are polled now and then, because
-    the oldest may take longer than they do. Those that take longer than usual are polled again.
+    the oldest may take longer than they do. Jobs that take longer than usual are polled again.
     """
 
     def __init__(self, clock: Any) -> None:

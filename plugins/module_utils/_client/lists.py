@@ -357,7 +357,7 @@ Result = TypeVar("Result")
 
 
 class OwnReads:
-    """Reads each object with a request of its own. Those of several threads are `JoinedReads`."""
+    """Reads each object with a request of its own. Reads of several threads are `JoinedReads`."""
 
     def get_by_uuid(self, client: Client, name: str, uuid: str, dummy_max_age: float) -> list[Record]:
         """Return a list with the record of this uuid, or an empty list."""

@@ -275,7 +275,7 @@ def find_own_job(client: Client, job: Job) -> bool | None:
 
 
 def asks_to_wait_longer(client: Client, error: VirtinfraError, deadline: float) -> bool:
-    """Return whether an overloaded service asks to wait until after the deadline of the task, so that it must end."""
+    """Return whether an overloaded service asks to wait until after the deadline, so that the task must end."""
     return error.retry_after > 0 and client.hooks.clock.monotonic() + error.retry_after > deadline
 
 

@@ -95,8 +95,8 @@ def find_unknown_object(
 ) -> NotFound | None:
     """Return the failure for the first uuid that no object has; None if all exist.
 
-    ``references`` are options, each with a uuid or a list of uuids, and the type of the objects. Those in the record of
-    the object are not read, nor the object itself.
+    ``references`` are options, each with a uuid or a list of uuids, and the type of the objects. Objects in the record
+    of the object are not read, nor the object itself.
     """
     known = set(_list_strings((record or {}).values()))
     for option, value, resource_type in references:

@@ -204,7 +204,7 @@ VMS_LEFT_IN_MAINTENANCE = replace(
 def find_vms_on_host(client: Client, host: Record, evacuate: bool | None) -> Dependents:
     """Return the VMs that the removal of a host stops.
 
-    With ``evacuate``, these are the VMs that the maintenance before the removal leaves on the host. Those that are lost
+    With ``evacuate``, these are the VMs that the maintenance before the removal leaves on the host. VMs that are lost
     with the local storage are not among them.
     """
     storages: set[str] = set()

@@ -185,7 +185,7 @@ def _build_transitions(kind: Kind) -> Mapping[str, StateTransition]:
 def _find(kind: Kind, client: Client, desired: Record) -> Record | None:
     """Return the record of the object with the desired uuid, or name within its parent.
 
-    One that is deleted counts only with ``recover`` or ``expunge``. Raise NotFound for another one that is selected by
+    A deleted object counts only with ``recover`` or ``expunge``. Raise NotFound for another one that is selected by
     its uuid.
     """
     parent = desired.get(kind.parent) if kind.parent and "uuid" not in desired else None
@@ -203,7 +203,7 @@ def _find(kind: Kind, client: Client, desired: Record) -> Record | None:
     if found and not desired.get("expunge"):
         return found
     if desired.get("recover") or desired.get("expunge"):
-        # Otherwise a second run would expunge an object of the same name that was deleted earlier.
+        # A second run must not expunge an object of the same name that was deleted earlier.
         return require_unique([*([found] if found else []), *deleted.values()], f"the {kind.noun} of the options")
     if "uuid" in desired and deleted:
         remedy = "Set recover: true to recover it."

@@ -100,7 +100,7 @@ def _describe(error: object) -> str:
 
 
 def find_later_groups(client: Client, group: Record, scope: object) -> Dependents:
-    """Return the later snapshot groups of the VM. Unless ``scope`` is single, they may be lost with this one.
+    """Return the later snapshot groups of the VM. Unless ``scope`` is single, later groups may be lost with this one.
 
     A group whose date is the same or unknown counts as later. Raise Unsupported if the service cannot list the groups.
     """

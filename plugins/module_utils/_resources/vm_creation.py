@@ -206,7 +206,10 @@ def _has_members(nic: Record, network: Record) -> bool:
 
 
 def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
-    """Yield which data volumes of the options a VM lacks. One that has grown since is not smaller than requested."""
+    """Yield which data volumes of the options a VM lacks.
+
+    A volume that has grown since is not smaller than requested.
+    """
     volumes = vm.get("allVolumes") or []
     others = (volume for volume in volumes if volume.get("uuid") != vm.get("rootVolumeUuid"))
     data = sorted(others, key=lambda volume: volume.get("deviceId") or 0)

@@ -106,7 +106,7 @@ def _select_vm(vms: list[Record], desired: Record) -> Record | None:
     label = f"the {key} {desired[key]!r}"
     destroyed = [vm for vm in vms if vm.get("state") == _DESTROYED]
     if vm := require_unique(list(filter(VM.is_usable, vms)), label):
-        # Otherwise a second run would expunge a VM of the same name that was destroyed earlier.
+        # A second run must not expunge a VM of the same name that was destroyed earlier.
         return require_unique([vm, *destroyed], label) if desired.get("expunge") else vm
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(destroyed, label)

@@ -45,7 +45,7 @@ def find_volume(client: Client, desired: Record) -> Record | None:
     data = [volume for volume in volumes if volume.get("type") in (None, "Data")]
     deleted = [volume for volume in data if not VOLUME.is_usable(volume)]
     if volume := require_unique(list(filter(VOLUME.is_usable, data)), label):
-        # Otherwise a second run would expunge a volume of the same name that was deleted earlier.
+        # A second run must not expunge a volume of the same name that was deleted earlier.
         return require_unique([volume, *deleted], label) if desired.get("expunge") else volume
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(deleted, label)

@@ -77,7 +77,7 @@ display = Display()
 
 
 def find_group_defaults(task: Any) -> dict[str, Any]:
-    """Return the defaults of the action group that apply to a task. Those of inner blocks replace others."""
+    """Return the defaults of the action group that apply to a task. Defaults of inner blocks replace others."""
     defaults: dict[str, Any] = {}
     for module_defaults in task.module_defaults:
         defaults = module_defaults.get(GROUP) or defaults

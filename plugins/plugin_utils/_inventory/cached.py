@@ -38,8 +38,8 @@ def make_files_private() -> Iterator[None]:
 def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a source file with their templates rendered, except for expressions on hosts.
 
-    Those of the profile are added. Raise InvalidOptions for an unknown option, a template that cannot be rendered, and
-    a profile that cannot be used.
+    The options of the profile are added. Raise InvalidOptions for an unknown option, a template that cannot be
+    rendered, and a profile that cannot be used.
     """
     known = plugin.option_definitions
     plugin.templar.available_variables = plugin._vars or {}

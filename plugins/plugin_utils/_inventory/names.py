@@ -94,7 +94,7 @@ def _reject_or_warn(plugin: Any, sentence: str) -> None:
 def assign_names(plugin: Any, entries: list[HostEntry], sources: list[Any], hostvars: HostVars) -> list[HostEntry]:
     """Assign names from ``sources``, in this order, to the entries, and return the entries.
 
-    Those that the policy for duplicates skips, and repeated records of a service, are not returned.
+    Entries that the policy for duplicates skips, and repeated records of a service, are not returned.
     """
     distinct: dict[tuple[str, str], HostEntry] = {}
     for entry in entries:

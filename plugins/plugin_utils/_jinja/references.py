@@ -60,8 +60,8 @@ def _ignore(dummy: Any) -> bool:
 def find_required_names(source: Any) -> set[str]:
     """Return the variables without which an expression fails.
 
-    Those are not among them that it compares with ``is defined``, or gives to ``default``. An expression that is not
-    valid, or is not a string, has none.
+    A variable that it compares with ``is defined``, or gives to ``default``, is not among them. An expression that is
+    not valid, or is not a string, has none.
     """
     if not isinstance(source, str):
         return set()

@@ -85,7 +85,7 @@ _NATIVE = not HAS_DATA_TAGGING and config.get_config_value("DEFAULT_JINJA2_NATIV
 
 _SCALARS = SCALARS | {AnsibleUnsafeText}
 _PLAIN = _SCALARS | {datetime.datetime, datetime.timedelta}
-# Not their subclasses, which core uses for values with tags.
+# Subclasses are excluded, because core uses them for values with tags.
 _LISTS = frozenset((list,))
 
 Results = Callable[[dict[str, Any]], "list[Any]"]

@@ -55,7 +55,7 @@ def _read_again(file: IO[bytes]) -> bytes:
 
 def _run(command: Sequence[str], label: str) -> str:
     """Run a command and return its first line."""
-    # Not pipes: a process that the command leaves in the background would keep them open.
+    # A process that the command leaves in the background would keep pipes open.
     output_file, error_file = _open_memory(), _open_memory()
     try:
         with (

@@ -127,7 +127,10 @@ class Profiles:
         return profile
 
     def _decrypt_members(self, path: Path, value: Any) -> Any:
-        """Return a profile with its encrypted values decrypted. Those of other profiles may have other passwords."""
+        """Return a profile with its encrypted values decrypted.
+
+        The values of other profiles may have other passwords.
+        """
         if isinstance(value, dict):
             return {key: self._decrypt_members(path, member) for key, member in value.items()}
         return self._decrypt(path, value.encode()).decode() if isinstance(value, _Encrypted) else value

@@ -59,7 +59,7 @@ def mark_vms(
 def await_others(site: Site, marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm], timeout: int) -> None:
     """Wait until no action of an earlier run is in flight for VMs that seem to run, and read these VMs again.
 
-    One of which this is not known has failed.
+    A VM of which this is not known has failed.
     """
     by_uuid = {vm.uuid: vm for vm in vms if vm.is_running}
     concerned = [mark for mark in found if mark.object_uuid in by_uuid]
@@ -120,7 +120,7 @@ def release(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
 
 
 def renew(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
-    """Mark VMs again that are off, and whose marks another run has taken off. One that has no mark then has failed."""
+    """Mark VMs again that are off, and whose marks another run has taken off. A VM that has no mark then has failed."""
     stopped = {vm.uuid: vm for vm in vms if vm.mark and vm.outcome.is_changed and vm.outcome.error is None}
     try:
         problems = marks.renew([vm.mark for vm in stopped.values() if vm.mark], lambda vm: vm["state"] in NOT_RUNNING)

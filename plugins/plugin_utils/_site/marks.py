@@ -168,10 +168,10 @@ class Marks:
     def set(self, wanted: Mapping[str, str], found: Iterable[Mark]) -> Marking:
         """Mark objects with notes, by their uuids, and return what a read afterwards shows.
 
-        ``found`` are the marks of `find`. Those on the wanted objects are kept if they are the wanted ones, or else
-        taken off, so that each object has one mark, and each mark one owner. One that another run sets meanwhile stays:
-        if both took off that of the other, nobody would put the object back. Raise VirtinfraError if no object can be
-        marked, so that nothing is changed, or if it is not known which are. Check mode marks nothing.
+        ``found`` are the marks of `find`. Marks on the wanted objects are kept if they are the wanted marks, or else
+        taken off, so that each object has one mark, and each mark one owner. A mark that another run sets meanwhile
+        stays: if both took off the mark of the other, nobody would put the object back. Raise VirtinfraError if no
+        object can be marked, so that nothing is changed, or if it is not known which are. Check mode marks nothing.
         """
         present = [mark for mark in found if mark.object_uuid in wanted]
         if self._site.check_mode or not wanted:

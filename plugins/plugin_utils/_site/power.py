@@ -16,7 +16,7 @@ from .window import Window
 
 RUNNING, PAUSED = "Running", "Paused"
 
-# The states of VMs that do not run. One that was created but never started has none to stop.
+# The states of VMs that do not run. A VM that was created but never started needs no stop.
 NOT_RUNNING = ("Stopped", "Created", *GONE)
 
 # How many seconds pass before a guest is asked again whose service has refused.
@@ -197,7 +197,7 @@ class Group:
 def find_groups(
     site: Site, wanted: Sequence[Record], known: Mapping[tuple[str, ...], list[Record]] | None = None
 ) -> list[Group]:
-    """Return the groups of a variable. Those with equal conditions are read once.
+    """Return the groups of a variable. Groups with equal conditions are read once.
 
     ``known`` are the VMs that were read before, by the conditions.
     """

@@ -67,7 +67,10 @@ RunObjects: TypeAlias = Callable[..., Record]
 
 
 class MoverHost(Protocol):
-    """The host of the task, on which modules run. One that is unreachable, or cannot run them, is a failed result."""
+    """The host of the task, on which modules run.
+
+    A host that is unreachable, or cannot run modules, gives a failed result.
+    """
 
     def run(self, module: str, arguments: Mapping[str, Any]) -> Record:
         """Return the result of a module."""
@@ -330,7 +333,7 @@ def list_diffs(module: str, objects: Iterable[Record], results: Iterable[Record]
 def select(records: Iterable[Record], references: Collection[str]) -> Selection:
     """Return the records whose uuid or name is among the references, all if there are none.
 
-    Those with a uuid that was given come first. A reference that is a uuid does not select by name.
+    VMs whose uuids were given come first. A reference that is a uuid does not select by name.
     """
     records = list(records)
     if not references:

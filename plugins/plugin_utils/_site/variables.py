@@ -115,7 +115,7 @@ def _remove_omitted(value: Any, omit: Any) -> Any:
 class Play:
     """The variables of a task beside those of its role: those of other roles, and of the hosts of the inventory.
 
-    ``load`` returns the content of a YAML file. That of Ansible has the passwords of encrypted files.
+    ``load`` returns the content of a YAML file. The loader of Ansible has the passwords of encrypted files.
     """
 
     def __init__(

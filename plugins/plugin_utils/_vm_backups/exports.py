@@ -125,7 +125,7 @@ class Exports:
         }
 
     def end(self, copies: Sequence[VmCopy]) -> dict[str, str | None]:
-        """End the exports of VMs, and return why some may remain. Those of others stay, without a mark."""
+        """End the exports of VMs, and return why some may remain. Exports of others stay, without a mark."""
         if not copies:
             return {}
         try:

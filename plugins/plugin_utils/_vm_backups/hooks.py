@@ -52,7 +52,7 @@ class Hooks:
             self.call_after([copy])
 
     def _mark(self, copies: Sequence[VmCopy]) -> None:
-        """Mark VMs before anything is called for them. Those that cannot be marked, or put back, have a problem."""
+        """Mark VMs before anything is called for them. VMs that cannot be marked, or put back, have a problem."""
         after = self._settings.after
         if not after:
             return

@@ -66,7 +66,7 @@ class Mover:
         return cls(name, points, listed["checkpoints"], others, problem)
 
     def list_whole(self, vm_uuid: str) -> list[Record]:
-        """Return the points of a VM that can be restored, oldest first. Those of the future do not count."""
+        """Return the points of a VM that can be restored, oldest first. Points of the future do not count."""
         return [point for point in self.points if point["vm_uuid"] == vm_uuid]
 
     def choose_checkpoint(self, vm_uuid: str) -> str | None:

@@ -245,7 +245,7 @@ def _remove_disk(site: Site, disk: Record, timeout: int) -> str | None:
     try:
         if _read_owner(site, uuid):
             _change(site, {"uuid": uuid}, "The disk could not be detached", state="detached", **common)
-        # One that somebody keeps, and describes in another way, stays.
+        # A disk that somebody keeps, and describes in another way, stays.
         kept = {"uuid": uuid, "description": disk["description"]}
         _change(site, kept, "The disk could not be deleted", state="absent", expunge=True, **common)
     except VirtinfraError as failure:

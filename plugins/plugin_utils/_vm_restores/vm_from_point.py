@@ -37,7 +37,7 @@ def is_temporary(vm: Record) -> bool:
 def choose_uuid(purpose: str, vms: Mapping[str, Record]) -> str:
     """Return the uuid of a new VM, which each run and each controller derives from the purpose.
 
-    ``vms`` are all VMs by their uuids. One that was destroyed keeps its uuid, so the new one gets another one.
+    ``vms`` are all VMs by their uuids. A destroyed VM keeps its uuid, so the new VM gets another uuid.
     """
     uuids = (build_uuid(f"{purpose} {number}") for number in count())
     return next(uuid for uuid in uuids if uuid not in vms or vms[uuid]["state"] not in GONE)

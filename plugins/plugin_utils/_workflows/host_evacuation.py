@@ -218,7 +218,7 @@ def choose_marks(found: Iterable[Mark], origins: Mapping[str, str]) -> dict[str,
 
 
 def _mark(marks: Marks, found: Sequence[Mark], migrations: Sequence[Migration]) -> None:
-    """Mark the VMs before the first of them migrates. One that cannot be marked has failed."""
+    """Mark the VMs before the first of them migrates. A VM that cannot be marked has failed."""
     origins = {each.vm_uuid: str(each.from_uuid) for each in migrations}
     wanted = choose_marks(found, origins)
     marking = marks.set(wanted, found)

@@ -253,8 +253,8 @@ class Entrance:
     def _cancel(self, reason: str) -> str:
         """Cancel the maintenance, and return what has failed.
 
-        Not with kvm_host: while the job is queued, the record of the host shows nothing to cancel. Not within the
-        timeout either, which may be short.
+        The module kvm_host would do nothing: while the job is queued, the record of the host shows nothing to cancel.
+        The timeout of the role, which may be short, does not apply.
         """
         work = self.work
         if work.state == MAINTENANCE:

@@ -175,7 +175,7 @@ def _act(site: Site, module: str, steps: Sequence[Step], concurrency: int) -> It
 
 
 def _serve(site: Site, steps: Sequence[Step], concurrency: int) -> None:
-    """Set the service types of interfaces, and note them. Those of many hosts are read together before."""
+    """Set the service types of interfaces, and note them. The service types of many hosts are read together before."""
     rows = _read_services(site) if sum(not host.is_new for host, dummy in steps) > FEW else {}
     known = [find_settled(options, rows) for dummy, options in steps]
     needed = [options for (dummy, options), services in zip(steps, known, strict=True) if services is None]
@@ -218,7 +218,7 @@ def find_settled(options: Record, rows: Mapping[Pair, Record]) -> list[Record] |
 
 
 def read_hosts(play: Play) -> Iterator[Onboarding]:
-    """Yield the hosts of the play whose tasks have collected variables. Those with invalid ones have failed."""
+    """Yield the hosts of the play whose tasks have collected variables. Hosts with invalid variables have failed."""
     for host in play.batch:
         # Hosts that the role does not concern have none, and those of an earlier call of the role have none left.
         if collected := play.get_fact(host, COLLECTED):

@@ -228,7 +228,7 @@ def _find_problems(
 def choose_hosts(
     vms: Iterable[Record], hosts: Iterable[Record], settings: Settings
 ) -> tuple[list[SiteHost], list[SiteHost]]:
-    """Return the hosts to switch off, and those that stay on. Those that are off are neither."""
+    """Return the hosts to switch off, and those that stay on. Hosts that are off are in neither list."""
     excluded = set(settings.exclude_vms)
     protecting = {vm["host_uuid"]: vm["name"] for vm in vms if is_running(vm) and _is_named(vm, excluded)}
     off, kept = [], []
@@ -312,7 +312,7 @@ def _choose_power_off(settings: Settings, left: float, check_mode: bool) -> Reco
     options: Record = {
         "state": "maintenance" if settings.maintenance else "present",
         "power": "off",
-        # Check mode would find VMs on the hosts.
+        # In check mode the VMs still run on the hosts, so the prediction needs force.
         "force": check_mode,
         "running_vms": "any" if check_mode else "migrate",
         "wait_timeout": min(max(left, settings.cold_timeout), settings.host_time),

@@ -321,7 +321,7 @@ class _Drilling:
                 drill.problem = f"The VM was {state} {seconds} s after it was started."
 
     def _has_answered(self, drill: PointDrill) -> bool:
-        """Return whether the guest of a VM answers. Not each guest has tools, nor each service."""
+        """Return whether the guest of a VM answers. Some guests have no tools, and some services do not know them."""
         try:
             reply = self._site.read("api", operation="GetVmGuestToolsInfo", params={"uuid": drill.uuid})["reply"]
         except VirtinfraError:

@@ -97,7 +97,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 
 def plan(settings: Settings) -> list[Restoration]:
-    """Return the entries with the names of their VMs. Those with one name fail."""
+    """Return the entries with the names of their VMs. Entries with the same name fail."""
     restorations = [
         Restoration(wanted, f"{wanted['name'].strip()}{settings.suffix}", f"vm_restore_vms[{number}]")
         for number, wanted in enumerate(settings.vms)
@@ -241,7 +241,7 @@ def choose_uuids(restorations: Iterable[Restoration], used: Collection[str]) -> 
 
 
 def _destroy(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
-    """Destroy the VMs that the workflow has created. Those that are gone need nothing."""
+    """Destroy the VMs that the workflow has created. VMs that are gone need nothing."""
     refuse_foreign(restorations, "destroyed. The module vm destroys it")
     due = [each for each in restorations if each.is_usable]
     volumes = "delete" if settings.expunge else "keep"
@@ -282,7 +282,7 @@ def build_creation(each: Restoration) -> Record:
 
 
 def _set_nics(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
-    """Attach, enable and disable the NICs of the VMs. Those of a VM that check mode predicts are not known."""
+    """Attach, enable and disable the NICs of the VMs. The NICs of a VM that check mode predicts are not known."""
     due = [(each, nic) for each in restorations if each.is_usable for nic in each.wanted.get("nics") or ()]
     given = ({name: value for name, value in nic.items() if value is not None} for each, nic in due)
     objects = [{"vm": each.vm["uuid"], **nic} for (each, dummy), nic in zip(due, given, strict=True) if each.vm]

@@ -273,8 +273,8 @@ def choose_old(groups: Iterable[Record], names: Names, keep: int) -> Retention:
     """Return which snapshot groups of a VM to remove, so that the last ``keep`` points in time remain.
 
     The time of a snapshot group is its creation, by the clock of the service; several with one name are one point, and
-    only complete ones count. The snapshot group of this run is the last one. Those with a later name or creation are of
-    a clock that was wrong: they do not count, and remain until their time has come.
+    only complete ones count. The snapshot group of this run is the last one. Groups with a later name or creation are
+    of a clock that was wrong: they do not count, and remain until their time has come.
     """
     own = [group for group in groups if names.are_of(group)]
     latest = max((_get_time(group) for group in own if group["name"] == names.current), default=datetime.min)

@@ -89,7 +89,7 @@ def _tags(tag: Parameter, members: dict[str, Any]) -> list[str]:
 def _delete_params(
     operation: Operation, query: dict[str, list[str]], body: dict[str, Any], location: str, version: str
 ) -> dict[str, Any]:
-    """Return the parameters of a DELETE. Those that are known as parts of the URL are always read."""
+    """Return the parameters of a DELETE. Parameters that are known as parts of the URL are always read."""
     values = params.parse_body_params(operation.params, body, version) if location != "query" else {}
     in_query = params.parse_query_params(operation.params, query, version)
     return values | {

@@ -81,7 +81,7 @@ def shut_down_host(call: Call) -> Steps:
 
 @operation("PowerResetHost", has_envelope=False)
 def power_reset_host(call: Call) -> Reply:
-    """Restart a host at once, whatever runs on it. One that is off is refused."""
+    """Restart a host at once, whatever runs on it. A host that is off is refused."""
     store, uuid = call.store, call["uuid"]
     host = store["host"].get(uuid)
     uses_ipmi = _choose_ipmi(call, host)

@@ -304,7 +304,7 @@ def change_owner(call: Call) -> Reply:
 
 @catalogued("UpdateQuota")
 def update_quota(call: Call) -> Reply:
-    """Change a quota of an account. That of the administrator has no quotas until the first is set."""
+    """Change a quota of an account. The account of the administrator has no quotas until the first is set."""
     require_references(call)
     store = call.store
     same = [row for row in store["quota"].all() if _is_quota(row, call["identityUuid"], call["name"])]

@@ -52,7 +52,7 @@ def add_ding_talk_person(call: Call) -> Reply:
 
 
 def _add(call: Call, kind: str, key: str) -> Record:
-    """Add a person. One that the endpoint already has is invalid."""
+    """Add a person. A person that the endpoint already has is invalid."""
     store = call.store
     endpoint = store["endpoint"].get(call["endpointUuid"])
     if endpoint["type"] != ENDPOINT_TYPES[kind]:

@@ -92,7 +92,7 @@ def _start(call: Call, vm: Record) -> Record:
     if "hostUuid" in call.params:
         requested = store["host"].get(call["hostUuid"])
         hosts = [host for host in _usable_hosts(store, requested["clusterUuid"]) if host["uuid"] == requested["uuid"]]
-    # One that has never run has its disks on a host that no record shows.
+    # A VM that has never run has its disks on a host that no record shows.
     if vm["lastHostUuid"] and lies_on_local_storage(store, vm):
         hosts = [host for host in hosts if host["uuid"] == vm["lastHostUuid"]]
     if not hosts:

@@ -562,7 +562,10 @@ def test_failure_is_that_of_all_options_if_those_without_null_do_not_suffice() -
 
 
 def test_object_of_an_earlier_task_is_predicted() -> None:
-    """Its own uuid is null: it will exist. That of its owner: it will be created, if the options suffice."""
+    """Its own uuid is null: it will exist.
+
+    If the uuid of its owner is null, it will be created, if the options suffice.
+    """
     null = PredictedReference("uuid")
     predicted = predict_object(NIC, "present", {"uuid": null, "l3NetworkUuid": "l"})
     assert predicted.record == {"uuid": null, "l3NetworkUuid": NullReference("l3_network")}

@@ -497,7 +497,7 @@ NOT_SENT = {
 def find_untried(name: str) -> set[str]:
     """Return the options of a module that no case tries.
 
-    Those with a default are required, determine what the module does, or are sent with it.
+    Options with a default are required, determine what the module does, or are sent with it.
     """
     spec = load_spec(name).argument_spec
     known = {*CONNECTION, *WAIT, *SET_BY_SEVERAL_CALLS, *CONVERTED, *list_choosing(name), *list_tried(name)}

@@ -304,7 +304,7 @@ def test_service_types_are_described_with_their_hosts() -> None:
 
 
 def test_drift_of_service_types() -> None:
-    """Each VLAN is compared. Those of hosts that are missing or not described are not listed one by one."""
+    """Each VLAN is compared. The VLANs of hosts that are missing or not described are not listed one by one."""
     services = [{"interface": "eth1", "vlans": [100, 200], "service_types": ["StorageNetwork"]}]
     described = [
         {"name": "host-1", "management_ip": "192.0.2.1", "state": "enabled", "services": services},

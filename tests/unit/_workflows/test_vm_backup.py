@@ -420,7 +420,7 @@ def test_a_copy_without_a_result(
     monkeypatch: pytest.MonkeyPatch,
     looked: dict[str, Any],
 ) -> None:
-    """Its job is asked for. One that its mover does not end has its session ended after vm_backup_timeout."""
+    """Its job is asked for. If the data mover does not end a copy, its session is ended after vm_backup_timeout."""
     mover.results = {"vm-1": None}
     monkeypatch.setattr(FakeMover, "look", lambda *dummy: looked)
     entry = back_up(vms=["vm-1"], timeout=30).entries["vm-1"]
@@ -607,7 +607,7 @@ def test_a_stopped_vm_that_is_started_meanwhile(
 
 
 def test_exports_that_a_killed_run_left(service: Simulator, work: WorkflowRunner, mover: FakeMover) -> None:
-    """The mark says which they are. Those of a restore, and of others, stay."""
+    """The mark says which they are. Exports of a restore, and of others, stay."""
     uuid = stop_vm(service)
     killed = WorkflowRunner(service, 1000)
 
@@ -1141,7 +1141,7 @@ def test_the_newest_checkpoint_counts() -> None:
 
 
 def test_the_space_that_sessions_take() -> None:
-    """Each storage keeps a part free. One that the service does not describe counts as large enough."""
+    """Each storage keeps a part free. A storage that the service does not describe counts as large enough."""
     storage = {"name": "ps", "total_capacity": 100, "available_capacity": 50}
     space = Space({"p": storage}, 10)
     assert (space.take(make_vm("a", 30)), space.take(make_vm("b", 10))) == (None, None)

@@ -696,7 +696,10 @@ def test_a_storage_without_room_beside_the_snapshots(service: Simulator, restore
 
 
 def test_how_much_a_restore_writes_at_most() -> None:
-    """No more than the files of the copy have, which are sparse. Those that are compressed say nothing about it."""
+    """No more than the files of the copy have, which are sparse.
+
+    Compressed files say nothing about the size of the data.
+    """
 
     def point(stamp: str, base: str | None, file_bytes: int | None, compression: str = "none") -> dict[str, Any]:
         copy = {"volume_uuid": "v", "base": base, "file_bytes": file_bytes, "compression": compression}
@@ -836,7 +839,7 @@ def test_the_exports_of_a_restore_that_was_killed_before_a_backup(
 def test_a_vm_that_an_earlier_run_left_half_written_is_not_started(
     service: Simulator, restore: RestoreRunner, mover: RestoreMover
 ) -> None:
-    """Although this run has written nothing, and the earlier one has stopped the VM."""
+    """The VM starts although this run has written nothing, and an earlier run has stopped the VM."""
     prepare(service, "Running")
     mover.write = fail({"unreachable": True})
     restore(stop=True)

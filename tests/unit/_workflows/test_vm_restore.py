@@ -87,7 +87,7 @@ def test_the_end_of_a_drill_reads_the_volumes_of_many_vms_together(service: Simu
 
 
 def test_destroyed_vms_of_a_drill_are_expunged(service: Simulator, work: WorkflowRunner) -> None:
-    """After an expunge that failed, later runs found nothing to do. Those that others have destroyed stay."""
+    """After an expunge that failed, later runs found nothing to do. VMs that others have destroyed stay."""
     vms = [{"name": "vm-1"}, {"name": "vm-2"}, {"name": "vm-3"}]
     for state in ("present", "absent", "present"):
         run(work, *vms[:2], name_suffix="-drill", state=state)
@@ -192,7 +192,7 @@ def test_a_vm_that_was_renamed_keeps_its_uuid(service: Simulator, work: Workflow
 
 
 def test_a_service_that_ignores_the_uuid_makes_two_and_says_so(service: Simulator, work: WorkflowRunner) -> None:
-    """The end of the drill refused both. Those that others have created stay."""
+    """The end of the drill refused both. VMs that others have created stay."""
     first, second, theirs = service.records("vm")
     for vm, description in ((first, MARK), (second, MARK), (theirs, "ours")):
         service.change("vm", vm["uuid"], name="a-drill", description=description)
