@@ -48,8 +48,11 @@ class RoleSite:
         )
         return played.code, played.output
 
-    def start_role(self, role: str, **variables: Any) -> subprocess.Popen[bytes]:
-        """Start ansible-playbook with a role, in a process group of its own. Its output is in ``output``."""
+    def start_role(self, role: str, terminal: int | None = None, **variables: Any) -> subprocess.Popen[bytes]:
+        """Start ansible-playbook with a role, in a process group of its own.
+
+        Its output is in ``output``, or goes to a terminal, a file descriptor.
+        """
         book = self._folder / "started.yml"
         book.write_text(json.dumps([self._build_play(role, variables)]), encoding="utf-8")
         command = [str(Path(sys.executable).with_name("ansible-playbook")), str(book)]
@@ -59,8 +62,9 @@ class RoleSite:
             "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
         }
         with self.output.open("wb") as output:
+            target = output if terminal is None else terminal
             return subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+                command, stdout=target, stderr=subprocess.STDOUT, env=environment, start_new_session=True
             )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,37 @@ def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, numb
     site.sim.configure(latency=0)
     assert {entry["outcome"] for entry in site.back_up(per_host=3).values()} == {"full"}
     assert_nothing_is_open(site)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_restore_and_a_drill_that_are_interrupted_leave_nothing(site: RoleSite, number: int) -> None:
+    """No export, no run, and no VM of a drill. The next restore completes the VM."""
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    site.back_up(query=[], vms="vm-1")
+    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
+
+    def interrupt(controller: subprocess.Popen[bytes]) -> None:
+        os.kill(-controller.pid if number == signal.SIGINT else controller.pid, number)
+        assert controller.wait() != 0
+        wait_until(lambda: not list((site.repository / ".runs").glob("*.json")), 120)
+        assert not any(site.sim.state()["exported"].values())
+
+    restoring = site.start_role("vm_backup_restore", **wanted, rate_limit=1)
+    wait_until(lambda: site.sim.state()["exported"].get(vm["uuid"]), 120)
+    interrupt(restoring)
+    code, output, report = site.run_role("vm_backup_restore", **wanted)
+    assert (code, {entry["outcome"] for entry in report} - {"unchanged"}) == (0, {"changed"}), output
+    assert site.state_of("vm-1") == "Running"
+    assert [tag["tag"] for tag in site.sim.records("usertag") if tag["tag"].startswith("virtinfra.manager ")] == []
+    drilling = site.start_role("vm_backup_drill", watch=600)
+    wait_until(
+        lambda: any(each["name"] == "drill-vm-1" and each["state"] == "Running" for each in site.sim.records("vm")), 120
+    )
+    interrupt(drilling)
+    assert [each["name"] for each in site.sim.records("vm")] == ["vm-1", "vm-2", "vm-3"]
+    assert list(site.repository.rglob("proved.json")) == []
 
 
 def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:

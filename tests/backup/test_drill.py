@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +96,24 @@ def test_what_the_guest_reads_is_the_point(site: RoleSite) -> None:
     assert (code, report["vm-1"]["outcome"], report["vm-1"]["point"]) == (0, "ran", entry["point"]), output
     # A name is no mark.
     assert list_drilled(site) == ["drill-vm-9"]
+
+
+def test_a_terminal_shows_how_far_a_drill_is(site: RoleSite) -> None:
+    """While it writes, and while the VM runs."""
+    site.back_up(query=[], vms="vm-1")
+    ours, theirs = pty.openpty()
+    started = site.start_role("vm_backup_drill", theirs, watch=2, rate_limit=1)
+    os.close(theirs)
+    shown = bytearray()
+    with suppress(OSError):
+        # The terminal ends with the process.
+        while part := os.read(ours, 65536):
+            shown += part
+    os.close(ours)
+    output = shown.decode()
+    assert started.wait() == 0, output
+    assert re.search(r"in any case: vm-1: (restore|verify) of volume \w{32}: \d+% of ", output), output
+    assert "in any case: VMs that run: 1 of 1, for 0 of 2 s" in output
 
 
 def test_a_point_without_room_is_checked(site: RoleSite) -> None:

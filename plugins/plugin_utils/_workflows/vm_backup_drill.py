@@ -299,7 +299,8 @@ class _Drilling:
             self._note_stopped([drill for drill in started if drill.runs], round(seen))
             if seen >= seconds or not any(drill.runs for drill in started):
                 break
-            site.show(f"{sum(drill.runs for drill in started)} VMs run since {round(seen)} of {seconds} s")
+            count = sum(drill.runs for drill in started)
+            site.show(f"VMs that run: {count} of {len(started)}, for {round(seen)} of {seconds} s")
             site.pause(min(PAUSE, seconds - seen))
             self._restore.beat_if_due()
         for drill in started:
