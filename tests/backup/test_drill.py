@@ -44,7 +44,7 @@ def list_drilled(site: RoleSite) -> list[str]:
 
 
 def test_points_are_proved_the_longest_unproved_first(site: RoleSite) -> None:
-    """Nothing of it remains, and the next backups are increments as without it."""
+    """Nothing of the drill remains, and the next backups are increments."""
     site.back_up()
     volumes = {each["uuid"] for each in site.sim.records("volume")}
     code, output, predicted = drill(site, "--check", count=2)

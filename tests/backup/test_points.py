@@ -325,7 +325,7 @@ def test_a_clock_that_was_a_day_ahead(site: Site) -> None:
 
 
 def test_a_session_that_lacks_a_volume(new_site: SiteFactory) -> None:
-    """There is no point of it, unless the volume is left out on purpose, which the point says."""
+    """The session gives no point, unless the volume is left out on purpose, as the point then says."""
     site = new_site(4 * MIB, 4 * MIB)
     record = site.vm.record
     record["all_volumes"][1].update(name="data-1", type="Data", status="Ready", encrypted=False)
@@ -523,7 +523,7 @@ def test_a_copy_gets_no_memory_for_each_request(new_site: SiteFactory) -> None:
 
 
 def test_an_image_that_does_not_reach_the_disk(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no point of it. The system reports the error once, and not to those who open the image later."""
+    """Such an image gives no point. The system reports the error once, and not to those who open it later."""
     errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
     sync = os.fsync
 

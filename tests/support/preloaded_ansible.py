@@ -99,7 +99,7 @@ def preload() -> None:
 
 def _fill_caches() -> None:
     """Fill caches of Ansible and of libraries, which each worker would fill again."""
-    # Core looks for the caller that it blames for a deprecated value, which a loop with skipped items has. The first
+    # Core looks for the caller of a deprecated function, as in a loop with skipped items. The first
     # look reads the paths of all modules.
     inspect.stack()
     # The first template compiles the patterns of Jinja.

@@ -43,7 +43,7 @@ def choose_kept(
     """Return what becomes of the points of a VM, oldest first, by the numbers to keep for each of PERIODS.
 
     The newest point is always kept, those of the future, those with the newest ``copies`` of volumes, and all points if
-    no number is given. Only the points in ``counted`` take a place, without it all. Another one, unless it is of the
+    no number is given. Only the points in ``counted`` take a place, without it all. Another point, unless it is of the
     future, is kept as long as it would be if it counted.
     """
     if not any(keep.get(rule) for rule in PERIODS):

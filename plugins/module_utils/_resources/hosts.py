@@ -251,14 +251,17 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
 
 
 def _is_switched_on(host: Record) -> bool:
-    """Return whether a host is on. One to which the service is connected is, unless its controller denies it."""
+    """Return whether a host is on. A host to which the service is connected is on, unless its controller denies it."""
     power = host.get(_POWER)
     is_connected = host.get("status") == "Connected"
     return power == _POWER_ON or (is_connected and power not in (_POWER_OFF, *_SWITCHING))
 
 
 def is_switched_off(host: Record) -> bool:
-    """Return whether a host is off. One to which the service is connected is on, whatever its controller reported."""
+    """Return whether a host is off.
+
+    A host to which the service is connected is on, whatever its controller reported.
+    """
     return host.get(_POWER) == _POWER_OFF and host.get("status") != "Connected"
 
 

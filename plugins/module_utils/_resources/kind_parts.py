@@ -91,7 +91,7 @@ def _plan_change(name: str, operation: str, value: Any, current: Current) -> lis
 def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
     """Return the calls that make the parts of an object the desired ones.
 
-    Parts are added first. Those that are grouped are removed first, because each group excludes the same part of the
+    Parts are added first. Grouped parts are removed first, because each group excludes the same part of the
     others: a network has a service of one provider.
     """
     record = current.record or {}

@@ -150,7 +150,10 @@ def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -
 
 
 def _refuse_networks(networks: Sequence[Record]) -> Unchangeable | None:
-    """Return the failure that a network gets no NICs of VMs. One whose addresses others assign needs no ranges."""
+    """Return the failure that a network gets no NICs of VMs.
+
+    A network whose addresses others assign needs no ranges.
+    """
     for network in networks:
         label = f"the L3 network {network.get('name')}"
         if network.get("state") == "Disabled":

@@ -134,7 +134,7 @@ def renew(site: Site, marks: Marks, vms: Iterable[PoweredVm]) -> None:
 def find_marked(site: Site, marks: Marks, found: Sequence[Mark], timeout: int) -> list[PoweredVm]:
     """Return the VMs with the marks of this run's label, in the order in which they are put back.
 
-    One whose state an action of an earlier run may still change has failed, as has one that was destroyed.
+    A VM whose state an action of an earlier run may still change has failed, as has a destroyed VM.
     """
     own = marks.list_own(found)
     records = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
@@ -208,7 +208,7 @@ def name_left(site: Site, found: Iterable[Mark], known: Collection[str]) -> list
 
 
 def take_off(marks: Marks, found: Iterable[Mark], vms: Iterable[PoweredVm]) -> None:
-    """Take all marks off VMs. One whose mark remains has failed, because a later run would start it."""
+    """Take all marks off VMs. A VM whose mark remains has failed, because a later run would start it."""
     by_uuid = {vm.uuid: vm for vm in vms}
     for uuid, problem in marks.take_off([mark for mark in found if mark.object_uuid in by_uuid]).items():
         by_uuid[uuid].outcome.fail(f"its mark remains: {problem}")

@@ -44,7 +44,7 @@ class Hooks:
             open_sessions(copies)
             return
         self._mark(copies)
-        # One after the other, so that a guest is frozen only while its own session opens.
+        # Hooks are called for one VM after the other, so that a guest is frozen only while its own session opens.
         for copy in [copy for copy in copies if not copy.problem]:
             self._call_before(copy)
             if not copy.problem:

@@ -279,7 +279,7 @@ def _prove_return(site: Site, marks: Marks, migrations: Sequence[Migration], hos
 
 
 def _take_off(marks: Marks, migrations: Iterable[Migration]) -> None:
-    """Take the marks off VMs. One whose mark remains has failed, because a later run would migrate it."""
+    """Take the marks off VMs. A VM whose mark remains has failed, because a later run would migrate it."""
     by_vm = {each.vm_uuid: each for each in migrations if each.mark}
     for uuid, problem in marks.take_off([each.mark for each in by_vm.values() if each.mark]).items():
         by_vm[uuid].outcome.fail(f"its mark remains: {problem}")

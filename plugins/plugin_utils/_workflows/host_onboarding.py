@@ -242,7 +242,7 @@ def list_active(hosts: Sequence[Onboarding]) -> list[Onboarding]:
 
 
 def plan_additions(hosts: Sequence[Onboarding]) -> list[Step]:
-    """Return how the hosts that do not exist are added. One without service types to set gets its final state."""
+    """Return how the hosts that do not exist are added. A host without service types to set gets its final state."""
     return [(host, host.build_addition()) for host in list_active(hosts)]
 
 
@@ -264,7 +264,7 @@ def count_unserved(hosts: Sequence[Onboarding]) -> int:
 
 
 def plan_final_states(hosts: Sequence[Onboarding]) -> list[Step]:
-    """Return how hosts with service types get their final states; the others had theirs with the first step."""
+    """Return how hosts with service types get their final states; the other hosts got their state in the first step."""
     return [(host, host.build_change(host.wanted.state)) for host in list_active(hosts) if host.wanted.services]
 
 

@@ -70,7 +70,7 @@ class Disks:
         return self._machine(vm).open_session(plan)
 
     def close_session(self, vm: str) -> None:
-        """End the backup session of a VM. One whose process has ended has none."""
+        """End the backup session of a VM. A VM whose process has ended has no session."""
         if machine := self._machines.get(vm):
             machine.close_session()
 

@@ -520,7 +520,7 @@ PLAIN_VALUES: Values = {"bool": truth, "int": st.integers(1, 1000), "str": words
 
 
 def list_plain_values(name: str) -> Values:
-    """Return values for the untried options of a module, as far as these need no particular ones."""
+    """Return values for the untried options of a module that accept any value of their type."""
     spec, parameters = load_spec(name).argument_spec, load_spec(name).parameters
     return {
         option: st.sampled_from(rules["choices"]) if "choices" in rules else PLAIN_VALUES[rules["type"]]

@@ -588,7 +588,7 @@ def test_a_stopped_vm_is_copied_through_exports(service: Simulator, back_up: Bac
 def test_a_stopped_vm_that_is_started_meanwhile(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, is_short: bool
 ) -> None:
-    """There is no point of it, also if it has been stopped again."""
+    """No point is made of the VM, even if it has been stopped again."""
     uuid = stop_vm(service)
     ask(mover, uuid)
     started = mover.on_start
@@ -1258,7 +1258,7 @@ def test_a_copy_that_succeeded() -> None:
         ({"status": "Stopped"}, True, False),
         ({"status": "Stopped", "scratch_volumes": ["s1"]}, False, True),
         ({"status": "Failed"}, True, True),
-        # Nothing of it is left on a host when the VM does not run, and it could not be ended.
+        # Without a running VM, no host has anything of the session, and the session could not be ended.
         ({"status": "Failed"}, False, False),
     ],
 )

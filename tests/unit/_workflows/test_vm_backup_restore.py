@@ -529,7 +529,7 @@ def test_exports_of_others_stay_when_a_step_before_has_failed(
     service.fault("fail", operation, error={"code": "SYS.1000", "details": "no host"})
     ran = restore(stop=True, start=True)
     assert ("no host" in ran.error, {*ran.acts} - {operation, "StartVmInstance"}) == (True, set())
-    # The VM that could not be stopped runs. The other one was off before.
+    # The VM that could not be stopped runs. The other VM was off before.
     said = "The VM runs, as before" if operation == "StopVmInstance" else "The VM was not started"
     assert said in ran.error
     assert service.state()["exported"] == exported
