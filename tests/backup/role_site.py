@@ -29,7 +29,7 @@ class RoleSite:
         self._runner = PlaybookRunner(folder, sim.url, connection)
         self._folder = folder
         self.truth: dict[str, bytearray] = {}
-        # What the next playbooks have in their environment beside that of this process.
+        # Environment variables of the next playbooks, in addition to those of this process.
         self.environment: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self._seed = 0

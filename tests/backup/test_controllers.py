@@ -56,7 +56,7 @@ def test_a_controller_is_killed_at_random_moments(site: RoleSite, tmp_path: Path
         before = list_points(site)
         controller = site.start_role("vm_backup", **options)
         time.sleep(chance.uniform(0, longest))
-        # The workers are not in its group, and see that it has ended.
+        # The workers are in another process group than the controller, and see that the controller has ended.
         os.killpg(controller.pid, signal.SIGKILL)
         controller.wait()
         # The next run is that of another account, or of another machine after this one has ended.

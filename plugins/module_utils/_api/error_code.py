@@ -60,8 +60,8 @@ CREDENTIALS = {
     "api_token": {"credential": "API token", "remedy": "create a new one and pass it as api_token"},
 }
 
-# The codes when an account may not make a call; services of one maker have the first one, those of another the others:
-# the operation is not permitted, or an object of the call is not accessible.
+# The codes when an account may not make a call. Some services have only the first code. Others have the second one for
+# an operation that is not permitted, and the third one for an object that is not accessible.
 NO_PERMISSION = ("ID.1002", "SYS.1019", "SYS.1018")
 
 # The codes for a refused account or session.

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from ...module_utils._api.records import Record
 
-# What a VM is, and its level on the page. The points of a VM may be where they could not be read.
+# The outcomes of VMs, with their levels on the page. A VM is unknown if a repository that may have its points could
+# not be read.
 OUTCOMES = {"protected": 0, "unknown": 1, "overdue": 1, "not protected": 2}
 
 # How many days the points of a rule are kept for each of its periods.
