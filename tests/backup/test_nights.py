@@ -219,13 +219,10 @@ class Nights:
             if "points" in listed:
                 listed |= self.mover.run("backup_point_info", {"repository": str(self.site.repository)})
             ran = self._work("vm_backup_report", variables, step="calculate", given={"points": [listed]})
-        files = {Path(each["path"]).suffix: b64decode(each["content"]).decode() for each in ran.result["next"]["files"]}
-        for suffix, content in files.items():
-            (self._folder / f"backups{suffix}").write_text(content, encoding="utf-8")
+        files = {Path(each["path"]).suffix: write_file(each) for each in ran.result["next"]["files"]}
         overview: Record = ran.result["next"]["overview"]
-        shown = json.loads(files[".json"])
-        del shown["as_of"]
-        assert shown == overview
+        assert json.loads(files[".json"]) == {**overview, "as_of": now.strftime(TIME)}
+        assert f"As of <time>{now:%Y-%m-%d %H:%M} UTC</time>" in files[".html"]
         is_read = not listed.get("failed")
         assert bool(overview["unread"]) is not is_read
         rows = {row["vm"]: row for row in overview["vms"]}
@@ -306,6 +303,14 @@ class Nights:
         away.rename(self.site.repository)
 
 
+def write_file(planned: Record) -> str:
+    """Write a file of the page as the tasks of the role do, and return its content."""
+    content = b64decode(planned["content"]).decode()
+    path, time = Path(planned["path"]), planned["time"]
+    path.write_text(re.sub(r'(<time>|^ "as_of": ")[^<"]*', rf"\g<1>{time}", content, flags=re.MULTILINE), "utf-8")
+    return path.read_text(encoding="utf-8")
+
+
 def compare_entry(entry: Record, made: Made) -> None:
     """Compare what the report says about a VM with what it must say."""
     known = (entry["outcome"], entry["error"], entry["point"], entry["deleted"])
@@ -341,7 +346,8 @@ def pass_nights(folder: Path, plan: Plan, schedule: Schedule, chance: Random) ->
         for vm in nights.vms:
             for point in vm.points:
                 nights.restore(vm, point)
-        prove_all(nights, now)
+        proved = prove_all(nights, now)
+        print(f"{nights.restored} restored, {proved} proved", flush=True)
         nights.mover.close()
 
 
@@ -356,8 +362,8 @@ def assert_days_are_kept(nights: Nights, now: datetime) -> None:
             assert len(days) >= nights.plan.daily, (vm.name, days)
 
 
-def prove_all(nights: Nights, now: datetime) -> None:
-    """Let the newest point of each VM run, also of those that are removed, and see it on the page."""
+def prove_all(nights: Nights, now: datetime) -> int:
+    """Let the newest point of each VM run, also of those that are removed, and see it on the page. Return how many."""
     nights.sim.configure(guest_tools=True)
     code, output, report = nights.site.run_role("vm_backup_drill", count=0, watch=0)
     assert (code, {entry["outcome"] for entry in report}) == (0, {"answered"}), output
@@ -365,6 +371,7 @@ def prove_all(nights: Nights, now: datetime) -> None:
         vm.uuid: [point for point in vm.points if vm.seems_whole(point)][-1].stamp for vm in nights.vms if vm.points
     }
     assert all(row["proved"] for row in nights.report(now)["vms"])
+    return len(report)
 
 
 def test_a_few_nights(folder: Path) -> None:

@@ -111,8 +111,7 @@ class Copying:
         for copy in self._open:
             self._site.show(describe_progress(copy.vm, self._progress.get(copy.uuid)))
         if not (over or has_opened or has_decided):
-            now = self._site.get_time()
-            pauses = [choose_pause(self._progress.get(copy.uuid), now - (copy.opened or now)) for copy in self._open]
+            pauses = [choose_pause(self._progress.get(copy.uuid)) for copy in self._open]
             self._site.pause(min(pauses, default=SOONEST))
 
     def _decide(self) -> bool:

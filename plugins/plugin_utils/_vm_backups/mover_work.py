@@ -54,13 +54,13 @@ def run_long(
     the run of the module still works, and returns what the module backup_run does.
     """
     started = mover.start(module, arguments, LONGEST, folder)
-    job, began = started.get("ansible_job_id"), watcher.get_time()
+    job = started.get("ansible_job_id")
     if started.get("failed") or not job:
         return started
-    heard = known = began
+    heard = known = watcher.get_time()
     progress: Record | None = None
     while True:
-        watcher.pause(choose_pause(progress, watcher.get_time() - began))
+        watcher.pause(choose_pause(progress))
         now = watcher.get_time()
         if result := mover.look(job, folder):
             return result

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from ...module_utils._api.records import Record
 
-# The seconds between two looks at a copy: at least, at most, and at most if nothing is known about it.
-SOONEST, LATEST, LATEST_UNKNOWN = 1.0, 30.0, 5.0
+# The seconds between two looks at a copy: at least, and at most.
+SOONEST, LATEST = 1.0, 30.0
 
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def choose_pause(progress: Record | None, age: float) -> float:
-    """Return after how many seconds to look at a copy again, which runs for ``age`` seconds.
+def choose_pause(progress: Record | None) -> float:
+    """Return after how many seconds to look at a copy again.
 
-    The time that is left is an estimate, so half of it. A copy does not say when it starts and ends.
+    The time that is left is an estimate, so half of it. While nothing is known, the copy starts, ends, or begins a
+    step, and its session must not stay open for longer than it takes.
     """
     left: float | None = (progress or {}).get("seconds_left")
-    if left is None:
-        return min(max(age / 4, SOONEST), LATEST_UNKNOWN)
-    return min(max(left / 2, SOONEST), LATEST)
+    return SOONEST if left is None else min(max(left / 2, SOONEST), LATEST)
 
 
 def describe_progress(vm: Record, progress: Record | None) -> str:
