@@ -329,7 +329,7 @@ class ApiError(VirtinfraError):
 
     @property
     def leaves_open(self) -> bool:
-        """Whether the call may have been performed nevertheless, or still be, because the service lost sight of it."""
+        """Whether the service lost sight of the call, so that it may have performed the call, or may still perform it."""
         return self.code in OUTCOME_OPEN
 
 

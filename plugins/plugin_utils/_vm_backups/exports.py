@@ -74,7 +74,7 @@ class Exports:
             copy.volumes = [replace_address(info, get_host(copy.vm), settings.host_address) for info in infos]
 
     def _read_again(self, copies: Sequence[VmCopy]) -> None:
-        """Read VMs after their export, because a change that the export has made does not mean that the VM was started."""
+        """Read VMs after their export: a change that the export has made does not mean that the VM was started."""
         try:
             current = self._read(copies)
         except VirtinfraError as failure:
