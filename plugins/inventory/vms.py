@@ -68,6 +68,7 @@ options:
       - Whether to list the security groups and the NICs in them, and set C(virtinfra_security_group_names) to the
         sorted names of the groups in which the VM has a NIC, or the uuid of a group that the account does not see. The
         list is empty if there is none. The values have the meaning of those of O(images).
+      - They need a session, an account or an access key. O(api_token) alone does not suffice.
     type: bool
     version_added: 1.0.0
   affinity_groups:

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from ...module_utils._api.catalogue import find_catalogued, find_query_type
+from ...module_utils._api.errors import Unsupported
 from ...module_utils._api.operations import choose_operation
 from ...module_utils._api.records import Record
 from ...module_utils._api.resource_types import RESOURCE_TYPES
-from ...module_utils._client.client import Client
+from ...module_utils._client.client import SESSION_OPTIONS, Client
 from ...module_utils._client.lists import require_members
 from .hostvars import Added, get_elements, get_text
 from .services import Service
@@ -42,6 +43,8 @@ def _read_instance_offerings(service: Service, client: Client) -> Resolver:
 
 
 def _read_security_groups(service: Service, client: Client) -> Resolver:
+    if not service.connection.can_query:
+        raise Unsupported("no cursor query lists the NICs in security groups", f"Give {SESSION_OPTIONS}.")
     names = _index_names(_read_catalogued(service, client, "QuerySecurityGroup"))
     nics = _read_catalogued(service, client, "QueryVmNicInSecurityGroup")
     require_members(nics, "QueryVmNicInSecurityGroup", "vmInstanceUuid", "securityGroupUuid")

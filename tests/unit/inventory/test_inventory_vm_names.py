@@ -133,6 +133,17 @@ def test_names_that_cannot_be_read_give_a_warning(sim: Simulator, fill: Fill, wa
         fill(**{option: True})
 
 
+def test_token_alone_reads_all_but_the_security_groups(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    token = {"session_id": None, "api_token": sim.token}
+    inventory = fill(keyed_groups=KEYED, **token)
+    assert inventory.groups.keys() >= {"images_image_1", "instance_offerings_offering_1", "affinity_groups_apart"}
+    assert warnings[0].startswith(
+        f"{sim.url}: skipped security_groups: no cursor query lists the NICs in security groups"
+    )
+    with pytest.raises(AnsibleParserError, match="no cursor query lists the NICs in security groups"):
+        fill(security_groups=True, **token)
+
+
 def test_names_are_cached(sim: Simulator, tmp_path: Path, fill: Fill) -> None:
     cache = {"cache_plugin": "jsonfile", "cache_connection": str(tmp_path / "cache")}
     fill(cache=True, **cache, keyed_groups=KEYED[:1])
