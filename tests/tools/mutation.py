@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import random
-import re
 import resource
 import signal
 import subprocess
@@ -508,7 +507,7 @@ def write_settings(room: str) -> list[str]:
     return tests
 
 
-def make_changes() -> list[str]:
+def make_changes(tests: list[str]) -> list[str]:
     """Let mutmut make the changes, and find out which tests run which function; return their names."""
     # No change has the name none, so mutmut makes the changes and ends.
     log = subprocess.run(("mutmut", "run", "none"), capture_output=True, text=True, check=False)
@@ -517,14 +516,14 @@ def make_changes() -> list[str]:
         for file in sorted(MUTANTS.rglob("*.meta"))
         for name in json.loads(file.read_text(encoding="utf-8"))["exit_code_by_key"]
     ]
-    if not names or not (MUTANTS / "mutmut-stats.json").exists():
-        raise SystemExit(f"mutmut made no changes: {remove_progress(log.stdout)[-2000:]}{log.stderr[-2000:]}")
+    if not names:
+        raise SystemExit(f"mutmut made no changes: {log.stdout[-2000:]}{log.stderr[-2000:]}")
+    if not (MUTANTS / "mutmut-stats.json").exists():
+        # mutmut shows nothing of the test that failed.
+        command = (sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "--rootdir=.", *SELECTION, *tests)
+        shown = subprocess.run(command, cwd=MUTANTS, capture_output=True, text=True, check=False).stdout
+        raise SystemExit(f"A test may have failed without a change: {shown[-3000:]}")
     return names
-
-
-def remove_progress(output: str) -> str:
-    """Return what mutmut has printed without the lines of its progress, which begin with a character of Braille."""
-    return "\n".join(line for line in output.splitlines() if not re.match("[\u2800-\u28ff]", line))
 
 
 def test_changes(tests: list[str], trials: Trials) -> None:
@@ -557,7 +556,7 @@ def main() -> int:
     output = options.output.resolve()
     results = Results(options.room, output / f"{options.room}.jsonl")
     tests = write_settings(options.room)
-    names = make_changes()
+    names = make_changes(tests)
     # In random order, what is known at any time is a random sample of the changes.
     names = random.Random(options.seed).sample(names, min(options.sample or len(names), len(names)))
     folder = Path.cwd()
