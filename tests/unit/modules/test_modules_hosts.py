@@ -200,7 +200,7 @@ def test_missing_interface(run: ModuleRunner, plain: list[str]) -> None:
 
 def test_invalid_vlan(run: ModuleRunner, plain: list[str]) -> None:
     ran = run("host_nic_service", {"interfaces": plain[:1], "vlan_ids": [4095], "service_types": TYPES})
-    assert "vlanIds of SetServiceTypeOnHostNetworkInterface must be from 0 to 4094, not 4095" in ran.message
+    assert ran.message == "vlan_ids must be from 0 to 4094, not 4095"
     assert ran.calls == []
 
 
