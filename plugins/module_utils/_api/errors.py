@@ -329,7 +329,7 @@ class ApiError(VirtinfraError):
 
     @property
     def leaves_open(self) -> bool:
-        """Whether the service lost sight of the call, so that it may have performed the call, or may still perform it."""
+        """Whether the service lost sight of the call, which it may have performed or may still perform."""
         return self.code in OUTCOME_OPEN
 
 

@@ -26,7 +26,7 @@ def read_host(site: Site, uuid: str) -> Record | None:
 def find_host(site: Site, uuid: str) -> Record | None:
     """Return the record of a host as `read_host` does.
 
-    Raise VirtinfraError if it does not exist, and the inventory has it from another service than that of the task.
+    Raise VirtinfraError if the host does not exist, and the inventory has it from another service than the task.
     """
     host, url = read_host(site, uuid), site.play.get_fact(site.play.host, SERVICE_URL)
     if host is None and url not in (None, site.service_url):

@@ -26,7 +26,7 @@ WRITING = {
 
 
 class Mover:
-    """A data mover whose module ends at a time, and which a watcher waits for. Waiting takes no time."""
+    """A data mover with a module that ends after some seconds, for which a watcher waits. The clock does not wait."""
 
     def __init__(self, ends: float, touched: Mapping[str, Any]) -> None:
         self.now, self._ends, self._touched = 0.0, ends, touched

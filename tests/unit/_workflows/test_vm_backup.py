@@ -1022,7 +1022,7 @@ def test_runs_that_have_ended_lose_their_vms(
         (10_000, {}, False),
         (0, {"process": ended.pid}, True),
         (0, {"began": "1"}, True),
-        # Its worker ends what it has begun.
+        # The worker of the run still ends what the run has begun.
         (0, {"process": ended.pid, **living}, False),
         (0, {"process": ended.pid, "worker": ended.pid}, True),
         (895, {"machine": "another"}, False),
