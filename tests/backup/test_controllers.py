@@ -109,7 +109,7 @@ def test_a_restore_and_a_drill_that_are_interrupted_leave_nothing(site: RoleSite
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     site.back_up(query=[], vms="vm-1")
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
-    wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
+    wanted: dict[str, Any] = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
 
     def interrupt(controller: subprocess.Popen[bytes]) -> None:
         os.kill(-controller.pid if number == signal.SIGINT else controller.pid, number)
@@ -155,7 +155,7 @@ def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> Non
     """No point is made of the VM, which is half written. Its mark says whose the exports of the first one are."""
     vm = site.sim.records("vm")[0]
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
-    wanted = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
+    wanted: dict[str, Any] = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
     site.back_up(query=[], vms="vm-1")
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     restoring = site.start_role("vm_backup_restore", **wanted, rate_limit=1)

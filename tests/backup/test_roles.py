@@ -334,7 +334,7 @@ def test_a_vm_that_a_person_starts_while_it_is_written(site: RoleSite) -> None:
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
     site.back_up(query=[], vms="vm-1")
     site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
-    options = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True, "rate_limit": 1}
+    options: dict[str, Any] = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True, "rate_limit": 1}
     restoring = site.start_role("vm_backup_restore", **options)
     wait_until(lambda: site.sim.state()["exported"].get(vm["uuid"]), 120)
     site.sim.change("vm", vm["uuid"], state="Running")
