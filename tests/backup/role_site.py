@@ -31,6 +31,8 @@ class RoleSite:
         self.truth: dict[str, bytearray] = {}
         # Environment variables of the next playbooks, in addition to those of this process.
         self.environment: dict[str, str] = {}
+        # The file descriptor of a terminal, which has the output of roles that are started.
+        self.terminal: int | None = None
         self.requests: list[dict[str, Any]] = []
         self._seed = 0
 
@@ -48,11 +50,8 @@ class RoleSite:
         )
         return played.code, played.output
 
-    def start_role(self, role: str, terminal: int | None = None, **variables: Any) -> subprocess.Popen[bytes]:
-        """Start ansible-playbook with a role, in a process group of its own.
-
-        Its output is in ``output``, or goes to a terminal, a file descriptor.
-        """
+    def start_role(self, role: str, **variables: Any) -> subprocess.Popen[bytes]:
+        """Start ansible-playbook with a role, in a process group of its own. Its output is in ``output``."""
         book = self._folder / "started.yml"
         book.write_text(json.dumps([self._build_play(role, variables)]), encoding="utf-8")
         command = [str(Path(sys.executable).with_name("ansible-playbook")), str(book)]
@@ -62,7 +61,7 @@ class RoleSite:
             "ANSIBLE_INVENTORY_UNPARSED_WARNING": "false",
         }
         with self.output.open("wb") as output:
-            target = output if terminal is None else terminal
+            target = output if self.terminal is None else self.terminal
             return subprocess.Popen(
                 command, stdout=target, stderr=subprocess.STDOUT, env=environment, start_new_session=True
             )

@@ -100,10 +100,11 @@ def test_what_the_guest_reads_is_the_point(site: RoleSite) -> None:
 
 def test_a_terminal_shows_how_far_a_drill_is(site: RoleSite) -> None:
     """While it writes, and while the VM runs."""
+    site.write(next(each for each in site.sim.records("vm") if each["name"] == "vm-1")["rootVolumeUuid"], 0, 4 * MIB)
     site.back_up(query=[], vms="vm-1")
-    ours, theirs = pty.openpty()
-    started = site.start_role("vm_backup_drill", theirs, watch=2, rate_limit=1)
-    os.close(theirs)
+    ours, site.terminal = pty.openpty()
+    started = site.start_role("vm_backup_drill", watch=2, rate_limit=1)
+    os.close(site.terminal)
     shown = bytearray()
     with suppress(OSError):
         # The terminal ends with the process.
