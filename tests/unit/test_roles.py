@@ -270,7 +270,7 @@ def test_a_role_is_in_all_places(role: str) -> None:
         f"tests/integration/targets/role_{role}/tasks/main.yml",
     )
     missing = [place for place in places if not (ROOT / place).is_file()]
-    if not any(f'"{role}"' in path.read_text(encoding="utf-8") for path in WORKFLOW_TESTS):
+    if not any(re.search(rf"\b{role}\b", path.read_text(encoding="utf-8")) for path in WORKFLOW_TESTS):
         missing.append(f"tests/unit/_workflows/test_{role}.py")
     missing += [f"roles/{role}/README.md: the section {section}" for section in list_empty_sections(role)]
     assert not missing, f"the role {role} lacks {', '.join(missing)}"
