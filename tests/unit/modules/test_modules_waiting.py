@@ -168,7 +168,7 @@ def test_check_mode_does_not_wait(sim: Simulator) -> None:
             {"field": "stat", "values": ["Enabled"]},
             "wait_for: the records have no field stat. Did you mean state?",
         ),
-        ({"field": "manageIp", "values": ["x"]}, "no field manageIp. Did you mean management_ip?"),
+        ({"field": "managmentIp", "values": ["x"]}, "no field managmentIp. Did you mean management_ip?"),
         ({"field": "zzz", "values": ["x"]}, "no field zzz. The fields are uuid, name, description, zone_uuid,"),
         ({"field": "state", "values": []}, "wait_for.values must not be empty"),
         ({"field": "state", "values": [" "]}, "wait_for.values must not be empty"),
