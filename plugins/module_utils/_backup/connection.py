@@ -68,6 +68,8 @@ class Connection:
     def __init__(self, name: str, contexts: Iterable[str] = (), failure: type[BackupFailure] = BackupFailure) -> None:
         self.name, self.failure = name, failure
         self._handle = nbd.NBD()
+        # Buffers of Python are zero already.
+        self._handle.set_pread_initialize(False)
         for context in (ALLOCATION, *contexts):
             self._handle.add_meta_context(context)
 
