@@ -246,8 +246,15 @@ from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.host_vms import HOST_GUARDS
-from ..module_utils._resources.hosts import DISCONNECTED, HOST_KEYS, MAINTENANCE, RECONNECTED, find_host, plan_host
-from ..module_utils._resources.refusals import find_host_refusal
+from ..module_utils._resources.hosts import (
+    DISCONNECTED,
+    HOST_KEYS,
+    MAINTENANCE,
+    RECONNECTED,
+    find_host,
+    find_host_refusal,
+    plan_host,
+)
 
 KVM_HOST = ResourceSpec(
     record_type="HostInventory",

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from .errors import InvalidOptions, suggest_name
 from .operation import Operation
 from .service import COMPANION_ROWS, DOCUMENTED_ROWS
-from .unlisted import parse_unlisted
 
 OPERATIONS: Mapping[str, Operation] = {row.name: row for row in (*DOCUMENTED_ROWS, *COMPANION_ROWS)}
 
@@ -32,6 +31,9 @@ def get_operation(name: str) -> Operation:
     if known := OPERATIONS.get(name) or _CHOSEN.get(name):
         return known
     if " " in name:
+        # Few module processes need the code for operations that the user describes.
+        from .unlisted import parse_unlisted
+
         return parse_unlisted(name)
     hint = suggest_name(name, OPERATIONS) or f" Known operations: {', '.join(OPERATIONS)}."
     raise InvalidOptions(f"no operation {name}.{hint}")

@@ -25,7 +25,6 @@ from .._api.errors import (
 from .._api.operation import Operation, Request, move_to_prefix, parse_version
 from .._api.operations import get_operation
 from .._api.records import Record
-from .._http.access_keys import AccessKey
 from .._http.adapter import MAX_CONNECTIONS, AdapterPool
 from .._http.connection import (
     Authorization,
@@ -59,10 +58,11 @@ from .substitutes import (
     read_either,
     start_either,
 )
-from .time_zones import choose_zone, send_in_any_zone
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from .._http.access_keys import AccessKey
 
 SESSION_EXPIRED = "ID.1001"
 
@@ -375,7 +375,7 @@ class Client:
     def authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""
         if key := self.connection.access_key:
-            return choose_zone(key, self.facts)
+            return _choose_zone(key, self.facts)
         return f"OAuth {session}" if (session := self.sessions.get_session()) else None
 
     @property
@@ -384,6 +384,13 @@ class Client:
         if not self._transports:
             self._transports.append(Transport(self.connection, self.hooks, self._connections))
         return self._transports[0]
+
+
+def _choose_zone(key: AccessKey, facts: ServerFacts) -> AccessKey:
+    # Few module processes use an access key, so the others do not load the code for it.
+    from .time_zones import choose_zone
+
+    return choose_zone(key, facts)
 
 
 def _send(
@@ -396,7 +403,11 @@ def _send(
 ) -> Response:
     """Send a request and return the response; with an access key, in the time zone that the service accepts."""
     send = partial(client.transport.send, request, label, headers=headers or {}, limits=client.limits, is_poll=is_poll)
-    return send_in_any_zone(send, auth, client.facts) if isinstance(auth, AccessKey) else send(auth=auth)
+    if auth is None or isinstance(auth, str):
+        return send(auth=auth)
+    from .time_zones import send_in_any_zone
+
+    return send_in_any_zone(send, auth, client.facts)
 
 
 def get_without_credentials(client: Client, name: str, params: Params) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
@@ -218,6 +217,9 @@ def _read_pages(
     start = len(records)
     if connections > 1 and total is not None and size == start < total:
         _check_page_count(operation.name, 1, len(records), total, limit)
+        # Most module processes read one page.
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(connections) as pool:
             starts, ahead = iter(range(size, total, size)), ReadAhead(connections)
             pending = deque(pool.submit(read_page, first) for first in islice(starts, ahead.pages))
@@ -240,6 +242,8 @@ def _read_pages(
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the items of an iterator; a thread computes the next item while one is used."""
+    from concurrent.futures import ThreadPoolExecutor
+
     end = object()
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, items, end)

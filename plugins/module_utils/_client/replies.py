@@ -24,7 +24,6 @@ from .._api.operation import (
     is_success,
 )
 from .._api.operations import OPERATIONS, get_operation
-from .._http.access_keys import is_skewed
 from .._http.response import Response
 from .._masking.terminal import make_printable
 from .jobs import (
@@ -210,6 +209,8 @@ def _describe_refusal(response: Response, credential: str) -> str:
     """
     if response.status != ACCESS_KEY_REFUSED or credential != "access_key":
         return response.format_text()
+    from .._http.access_keys import is_skewed
+
     if not is_skewed(response):
         return f"{response.format_text()}. {CREDENTIALS[credential]['remedy'].capitalize()}"
     service_time = make_printable(response.headers.get("Date", ""))[:40] or "not in its response"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import (
@@ -45,8 +44,7 @@ RESPONSE_TIME = 5.0
 STILL_ON_ITS_WAY = 10
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A planned call to make exactly once.
 
     ``label`` names its object in messages. ``wait`` says whether to wait for its job. ``deadline`` is that of the task.
@@ -71,8 +69,7 @@ class Call:
         return self.client.with_deadline(self.deadline, RESPONSE_TIME)
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """The call was performed; if the task does not wait for the job, it may still be running.
 
     ``is_seen`` says that the object was read after the job, and shows that the call is not needed any more.
@@ -83,16 +80,14 @@ class Done:
     is_seen: bool = False
 
 
-@dataclass(frozen=True)
-class Refused:
+class Refused(NamedTuple):
     """The service refused the call, or its job failed, with this error."""
 
     job: Job
     error: VirtinfraError
 
 
-@dataclass(frozen=True)
-class InDoubt:
+class InDoubt(NamedTuple):
     """It is unknown whether the call was performed; ``reason`` is the error that left it open."""
 
     job: Job
@@ -154,7 +149,7 @@ def _send(call: Call, is_still_needed: Callable[[], bool | None]) -> Done | Refu
     if isinstance(refusal, ApiError) and call.client.renew_session(refusal, outcome.job.auth):
         if call.operation.is_harmful:
             is_still_needed()
-        return _send_once(replace(call, job_uuid=None), is_still_needed)
+        return _send_once(call._replace(job_uuid=None), is_still_needed)
     return outcome
 
 
@@ -199,7 +194,7 @@ def _probe(client: Client, call: PlannedCall, row: Operation) -> None:
     params = {**call.params, **{name: generate_uuid() for name in row.target_params}}
     client_of_probe = copy(client)
     client_of_probe.jobs = []  # Jobs of the task are shown to the user.
-    probe = Call(client_of_probe, replace(call, params=params), "", True, client.wait.compute_deadline(), changes=False)
+    probe = Call(client_of_probe, call._replace(params=params), "", True, client.wait.compute_deadline(), changes=False)
     try:
         outcome = _send(probe, lambda: None)
     except Unsupported as lack:

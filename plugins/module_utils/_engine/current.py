@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from .._api.errors import Unsupported
 from .._api.records import Record
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The object exists: the service shows this record.
 
     If the options contain tags, ``user_tags`` are the records of its user tags, and ``tags`` in the record their texts.
@@ -20,15 +18,13 @@ class Found:
     user_tags: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """The object does not exist."""
 
     record: None = None
 
 
-@dataclass(frozen=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """The service cannot show the object, for this reason.
 
     ``record`` has the fields with which it is assumed to exist; it is None if the object is assumed not to exist.
@@ -38,8 +34,7 @@ class Unreadable:
     record: Record | None
 
 
-@dataclass(frozen=True)
-class Predicted:
+class Predicted(NamedTuple):
     """In check mode, the object will exist with this record, because an earlier task would have created it."""
 
     record: Record
@@ -51,4 +46,4 @@ Current: TypeAlias = "Found | Missing | Unreadable | Predicted"
 
 def replace_record(current: Current, record: Record) -> Current:
     """Return what is known of an object that exists, with another record."""
-    return Found(record) if isinstance(current, Missing) else replace(current, record=record)
+    return Found(record) if isinstance(current, Missing) else current._replace(record=record)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from .._api.errors import InUse, Unsupported
 from .._api.records import Record
@@ -24,8 +24,7 @@ ALSO_REMOVED = "also_removed"
 FORCE = "force"
 
 
-@dataclass(frozen=True)
-class Dependent:
+class Dependent(NamedTuple):
     """Another object that a call affects.
 
     ``effect`` is what the call does to it, as a participle such as ``stopped``; empty if it is unknown or nothing.
@@ -53,8 +52,7 @@ class Dependent:
         return {"type": self.type, **self.identity}
 
 
-@dataclass(frozen=True)
-class Dependents:
+class Dependents(NamedTuple):
     """The dependents of an object, and warnings about what cannot be determined.
 
     ``unknown`` says why the dependents cannot be read at all, which needs the same permission as harmful effects.
@@ -63,13 +61,12 @@ class Dependents:
     """
 
     objects: Sequence[Dependent] = ()
-    warnings: Sequence[str] = field(default_factory=tuple)
+    warnings: Sequence[str] = ()
     unknown: str = ""
-    seen: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(NamedTuple):
     """What a call does to other objects, and the option of the module that permits it.
 
     ``find`` returns the dependents of a record before the call, each with the predicted effect; it gets the value of
@@ -89,7 +86,7 @@ class Guard:
     option: str = FORCE
     permitted_by: tuple[Any, ...] = (True,)
     harmful: tuple[str, ...] = (LOST,)
-    members: Mapping[str, str] = field(default_factory=lambda: {LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
+    members: Mapping[str, str] = MappingProxyType({LOST: ALSO_REMOVED, REMOVED: ALSO_REMOVED})
     review: Callable[[Any, Record, Dependents], list[Dependent]] | None = None
     operations: tuple[str, ...] = ()
     depends_on: str = ""

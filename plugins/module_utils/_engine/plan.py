@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from .._api.errors import InvalidOptions, NotFound
 from .._api.operation import ABSENT, TAG_PARAMS, Operation
@@ -65,7 +64,7 @@ def build_default_plan(resource: ResourceSpec, state: str, desired: Record, curr
         record = {**record, transition.record_field: transition.target_values[0]}
         params = {**desired, **transition.params}
         call = build_call(resource, transition.operation, params, record, record)
-        calls.append(replace(call, is_visible=transition.is_visible))
+        calls.append(call._replace(is_visible=transition.is_visible))
     return calls
 
 

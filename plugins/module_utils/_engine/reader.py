@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._api.errors import (
@@ -232,7 +232,7 @@ class ObjectReader:
         if isinstance(uuid, str) and uuid:
             self.desired = {**self.desired, "uuid": uuid}
         if isinstance(before, Unreadable):
-            return replace(before, record=call.expected and {**call.expected, **reply})
+            return before._replace(record=call.expected and {**call.expected, **reply})
         return self._read_created(keys) if call.operation == self.resource.create else self.read()
 
     def _read_record_in_reply(self, call: PlannedCall, job: Job) -> Record:
@@ -391,7 +391,7 @@ class DependentsReader:
     def _leave_out_removed(self, found: Dependents) -> Dependents:
         """Return dependents without those that earlier tasks would have removed in check mode."""
         predicted = self.reader.client.hooks.list_predicted()
-        return replace(found, objects=[item for item in found.objects if predicted.get(item.uuid, "") is not None])
+        return found._replace(objects=[item for item in found.objects if predicted.get(item.uuid, "") is not None])
 
     def outdate(self) -> None:
         """Read the dependents again before the next guarded call, because something has taken time."""

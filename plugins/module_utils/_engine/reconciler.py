@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from .._api.errors import (
@@ -121,7 +120,7 @@ class Planner:
 
         Later calls have changed the object since, for example its state.
         """
-        return [call if call.is_visible else replace(call, expected=self._expected_finally) for call in calls]
+        return [call if call.is_visible else call._replace(expected=self._expected_finally) for call in calls]
 
     def find_next_call(self, calls: list[PlannedCall]) -> PlannedCall | None:
         """Return the first planned call that was not made yet."""

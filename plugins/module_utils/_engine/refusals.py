@@ -7,7 +7,6 @@ them, and after a refusal, so that it fails with the same message as check mode.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from .._api.errors import ApiError, NotFound, Unsupported, VirtinfraError, is_account_refused
@@ -29,7 +28,7 @@ def require_acceptance(
     ``record`` is that of the object before the first call, None if it does not exist. What the service does not show is
     not checked.
     """
-    for call in (replace(call, params=drop_null_references(call.params)) for call in calls):
+    for call in (call._replace(params=drop_null_references(call.params)) for call in calls):
         for examine in filter(None, (find_unknown_reference, resource.find_refusal)):
             if refusal := _examine(examine, client, call, record):
                 raise refusal

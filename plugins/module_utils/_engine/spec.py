@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
@@ -22,8 +22,7 @@ Values: TypeAlias = Mapping[str, "tuple[str, ...]"]
 NO_VALUES: Values = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class StateTransition:
+class StateTransition(NamedTuple):
     """How an object reaches a value of the option ``state``: an operation gives ``record_field`` a target value.
 
     The operation sets the first of ``target_values``. ``params`` are parameters of the operation. ``needs`` are
@@ -36,7 +35,7 @@ class StateTransition:
     operation: str
     record_field: str
     target_values: tuple[str, ...]
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = NO_VALUES
     needs: tuple[str, ...] = ()
     settles: tuple[str, ...] = ()
     through: str = ""
@@ -58,8 +57,7 @@ class Settling(NamedTuple):
 _USUAL_SETTLING = Settling()
 
 
-@dataclass(frozen=True)
-class PlannedCall:
+class PlannedCall(NamedTuple):
     """A call to make, the record that is expected after it, and a warning to show.
 
     ``expected`` is None if the object does not exist after the call: no further call is planned for it.
@@ -78,7 +76,7 @@ class PlannedCall:
 
     def expect(self, values: Record) -> PlannedCall:
         """Return the call with values of fields that the object has after it, if it exists then."""
-        return self if self.expected is None else replace(self, expected={**self.expected, **values})
+        return self if self.expected is None else self._replace(expected={**self.expected, **values})
 
 
 Plan = Callable[["ResourceSpec", str, Record, Current], "list[PlannedCall]"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from .._api.errors import ApiError, Unsupported, VirtinfraError
 from .._api.operation import list_failed_items
@@ -91,7 +90,7 @@ class TagPatterns:
         """Return the call that attaches the pattern of a tag to the object of a call, with the pattern created."""
         tag, uuid = (call.planned.params[name] for name in ("tag", "resourceUuid"))
         params = {"tagUuid": self._provide(tag, call.deadline), "resourceUuids": [uuid]}
-        return replace(call, planned=replace(call.planned, operation=_ATTACH, params=params))
+        return call._replace(planned=call.planned._replace(operation=_ATTACH, params=params))
 
     def _provide(self, tag: str, deadline: float) -> str:
         """Return the uuid of the pattern of a tag, which the task reads once, or creates.

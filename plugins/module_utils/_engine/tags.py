@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from .._api.errors import Unsupported
 from .._api.operation import ABSENT
@@ -75,7 +74,7 @@ def _plan_tags_of_created(resource: ResourceSpec, calls: Sequence[PlannedCall], 
         is_create = call.operation == resource.create
         params = {"userTags": tags} if tags and is_create and is_sent else {}
         shown = tags if is_sent or not is_create else []
-        tagged.append(replace(call.expect({TAGS: shown}), params={**call.params, **params}))
+        tagged.append(call.expect({TAGS: shown})._replace(params={**call.params, **params}))
         if is_create and call.expected and not is_sent:
             tagged += _plan_tag_calls(resource, (), tags, Found(call.expected))
     return tagged

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from .._api.errors import InvalidOptions
 from .._masking.masker import Masker, list_url_secrets
-from .access_keys import AccessKey, parse_zone
+
+if TYPE_CHECKING:
+    from .access_keys import AccessKey
 
 # The timeout, in seconds, of a connection that only checks the TLS of the service.
 HANDSHAKE_TIME = 5.0
@@ -112,7 +114,7 @@ class ConnectionOptions:
                 "access_key_id and access_key_secret (or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in the"
                 " environment) are needed together"
             )
-        parse_zone(self.access_key_time_zone)
+        _check_zone(self.access_key_time_zone)
         if self.account and not (self.account_password or self.session_id or self.access_key_id):
             raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
 
@@ -133,10 +135,7 @@ class ConnectionOptions:
     @property
     def access_key(self) -> AccessKey | None:
         """The access key, which takes precedence over a session and an account; None without one."""
-        if self.access_key_id and self.access_key_secret:
-            zone = parse_zone(self.access_key_time_zone)
-            return AccessKey(self.access_key_id, self.access_key_secret, self.path_prefix, zone)
-        return None
+        return _create_access_key(self)
 
     @property
     def can_query(self) -> bool:
@@ -230,6 +229,27 @@ class ConnectionOptions:
         scheme = "https" if self.uses_tls else "http"
         names = (case(f"{kind}_proxy") for kind in (scheme, "all") for case in (str.lower, str.upper))
         return next((name for name in names if os.environ.get(name)), "")
+
+
+# Few module processes use an access key, so the others do not load the code for it.
+
+
+def _check_zone(zone: str | None) -> None:
+    """Raise InvalidOptions for a time zone that does not exist."""
+    if zone:
+        from .access_keys import parse_zone
+
+        parse_zone(zone)
+
+
+def _create_access_key(options: ConnectionOptions) -> AccessKey | None:
+    """Return the access key of the options, None without one."""
+    if not (options.access_key_id and options.access_key_secret):
+        return None
+    from .access_keys import AccessKey, parse_zone
+
+    zone = parse_zone(options.access_key_time_zone)
+    return AccessKey(options.access_key_id, options.access_key_secret, options.path_prefix, zone)
 
 
 @dataclass(frozen=True)

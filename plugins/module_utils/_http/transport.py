@@ -23,7 +23,6 @@ from .._api.operation import Request
 from .._masking.masker import list_url_secrets
 from .._masking.patterns import MASK, is_secret_name
 from .._masking.terminal import make_printable
-from .access_keys import AccessKey
 from .adapter import (
     HAS_REQUESTS,
     Adapter,
@@ -316,10 +315,10 @@ def _encode_request(
 ) -> tuple[dict[str, str], bytes | None]:
     """Return all headers and the body of a request."""
     sent = {**HEADERS, **headers}
-    if isinstance(auth, AccessKey):
-        sent.update(auth.sign(request.method, request.path))
-    elif auth:
+    if isinstance(auth, str):
         sent["Authorization"] = auth
+    elif auth:
+        sent.update(auth.sign(request.method, request.path))
     if request.body is None:
         return sent, None
     return {**sent, "Content-Type": "application/json;charset=UTF-8"}, json.dumps(request.body).encode()

@@ -42,7 +42,6 @@ from .._client.lists import (
     paginate_cursor,
     query,
 )
-from .._client.waiting import read_until
 from .._engine.context import ModuleContext
 from .options import (
     IDENTITY_OPTIONS,
@@ -170,6 +169,9 @@ class Listing(NamedTuple):
         noun, name = self._noun, str(context.desired.get("name") or context.desired.get("uuid") or "")
         target = f"{noun} {name}" if name else f"the {self.returns.replace('_', ' ')}"
         if not (context.check_mode or awaited.is_met(selection[0])):
+            # Most module processes do not wait, so they do not load the code for it.
+            from .._client.waiting import read_until
+
             selection, problem = read_until(
                 client,
                 f"{awaited.goal} of {target}",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from .._api.errors import ApiError, NotFound, Unchangeable, Unsupported
@@ -19,34 +18,11 @@ from .._engine.current import Current
 from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec
+from .cbt_references import list_scratch_volumes, list_vms_of_task, select_references
 from .finders import describe_state, find_by_query, find_by_type
 
 # What the deletion of a CBT task does to its scratch volumes, if the backup session is not ended before.
 _LEFT_BEHIND = "left behind"
-
-
-def list_vms_of_task(task: Record) -> list[str]:
-    """Return the uuids of the VMs of a CBT task.
-
-    While a backup session is open, a task also refers to the scratch volumes of the session, in any order.
-    """
-    return _list_uuids(_select_references(task, (None, "VmInstanceVO")))
-
-
-def list_scratch_volumes(task: Record) -> list[str] | None:
-    """Return the uuids of the scratch volumes of a CBT task, None if the service does not show them.
-
-    Each blank volume takes what the guest overwrites while the backup session is open, and exists as long.
-    """
-    return None if task.get("resourceRefs") is None else _list_uuids(_select_references(task, ("VolumeVO",)))
-
-
-def _select_references(task: Record, types: tuple[str | None, ...]) -> list[Record]:
-    return [ref for ref in task.get("resourceRefs") or [] if ref.get("resourceType") in types]
-
-
-def _list_uuids(references: list[Record]) -> list[str]:
-    return [ref["resourceUuid"] for ref in references if ref.get("resourceUuid")]
 
 
 def add_resources(task: Record) -> Record:
@@ -55,7 +31,7 @@ def add_resources(task: Record) -> Record:
     Its ``resourceRefs`` are then those to VMs: nobody can predict the scratch volumes of a session, which are apart in
     ``scratchVolumes``.
     """
-    vms, references = list_vms_of_task(task), _select_references(task, (None, "VmInstanceVO"))
+    vms, references = list_vms_of_task(task), select_references(task, (None, "VmInstanceVO"))
     if not vms:
         return task
     found = {"resourceUuids": vms, "vmInstanceUuid": vms[0], "scratchVolumes": list_scratch_volumes(task)}
@@ -192,7 +168,7 @@ def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: 
     others = [uuid for uuid in (current.record or {}).get("resourceUuids", ()) if uuid != desired.get("vmInstanceUuid")]
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
-    return [replace(step, warning=f"the task is also that of {', '.join(others)}") for step in steps]
+    return [step._replace(warning=f"the task is also that of {', '.join(others)}") for step in steps]
 
 
 def _predict_vms(desired: Record) -> Record:

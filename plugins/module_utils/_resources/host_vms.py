@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 
 from .._api.errors import ApiError, Unsupported
 from .._api.operation import ABSENT
@@ -13,7 +12,7 @@ from .._api.resource_types import CBT_TASK, VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, list_all, query
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, REMOVED, Dependent, Dependents, Guard
-from .cbt_tasks import list_vms_of_task
+from .cbt_references import list_vms_of_task
 from .finders import explain_unreadable
 from .hosts import EVACUATE, RECONNECTED, needs_maintenance
 from .migration import MIGRATED, STOPPED, predict_migrations
@@ -54,7 +53,7 @@ def find_running_vms(client: Client, host: Record, choice: str) -> Dependents:
         vms = [*(_to_dependent(vm, effect="") for vm in records), *left]
         return Dependents(vms, seen=_remember(near, vms))
     local, warnings = _find_local_vms(client, records)
-    stopped = [replace(_to_dependent(vm, STOPPED), reason="its root volume is on local storage") for vm in local]
+    stopped = [_to_dependent(vm, STOPPED)._replace(reason="its root volume is on local storage") for vm in local]
     others = [_to_dependent(vm, MIGRATED) for vm in records if vm not in local]
     examined, unknowable = predict_migrations(client, others, host["uuid"])
     if unknowable:
@@ -99,7 +98,7 @@ def review_vms(client: Client, host: Record, before: Dependents) -> list[Depende
     uuid = host["uuid"]
     records = {str(vm.get("uuid")): vm for vm in _read_vms(client, before.objects)}
     reviewed = [
-        replace(vm, effect=_determine_effect(records.get(vm.uuid, {}), uuid), reason="") for vm in before.objects
+        vm._replace(effect=_determine_effect(records.get(vm.uuid, {}), uuid), reason="") for vm in before.objects
     ]
     return [*reviewed, *_find_stopped_since(client, host, before)]
 
@@ -175,7 +174,7 @@ def _stop(vm: Record) -> Dependent:
     """Return a VM that stops because its host is switched off or removed."""
     state = vm.get("state")
     reason = f"its state is {state}, so it may run on the host" if state in UNKNOWN_STATES else "it runs on the host"
-    return replace(_to_dependent(vm, STOPPED), reason=reason)
+    return _to_dependent(vm, STOPPED)._replace(reason=reason)
 
 
 def review_vms_without_power(client: Client, host: Record, before: Dependents) -> list[Dependent]:
@@ -193,8 +192,7 @@ VMS_WITHOUT_POWER = Guard(
 )
 
 # A maintenance may leave VMs on the host.
-VMS_LEFT_IN_MAINTENANCE = replace(
-    VMS_WITHOUT_POWER,
+VMS_LEFT_IN_MAINTENANCE = VMS_WITHOUT_POWER._replace(
     find=find_vms_left_in_maintenance,
     option=RUNNING_VMS.option,
     permitted_by=RUNNING_VMS.permitted_by,
@@ -219,7 +217,7 @@ def review_vms_on_host(client: Client, host: Record, before: Dependents) -> list
     """Return the VMs that the removal of a host has stopped, also those that have started there since it was read."""
     states = {str(vm.get("uuid")): vm.get("state") for vm in _read_vms(client, before.objects)}
     stopped = [
-        replace(vm, effect=STOPPED if states.get(vm.uuid) in STOPPED_STATES else "", reason="") for vm in before.objects
+        vm._replace(effect=STOPPED if states.get(vm.uuid) in STOPPED_STATES else "", reason="") for vm in before.objects
     ]
     return [*stopped, *_find_stopped_since(client, host, before)]
 
@@ -258,7 +256,7 @@ def find_local_objects(client: Client, host: Record, dummy: object) -> Dependent
         storage = find_root_storage(vm)
         if storage is None or storage in storages:
             reason = "its root volume is on local storage" if storage else "its record does not show its root volume"
-            objects.append(replace(_to_dependent(vm, LOST), reason=reason))
+            objects.append(_to_dependent(vm, LOST)._replace(reason=reason))
         objects += _list_local_volumes(vm, storages)
     tasks, task_warnings = _find_cbt_tasks(client, {item.uuid for item in objects if item.type == VM.name})
     return Dependents([*objects, *tasks], [*_warn_of_unplaced_objects(client, near, storages), *task_warnings])
@@ -319,7 +317,7 @@ def review_local_objects(client: Client, dummy: Record, before: Dependents) -> l
     remaining |= {vm.get("uuid") for vm in vms if VM.is_usable(vm)}
     tasks = [item for item in before.objects if item.type == CBT_TASK.name]
     remaining |= {task.get("uuid") for item in tasks for task in get_by_uuid(client, CBT_TASK.query, item.uuid)}
-    return [replace(item, effect="" if item.uuid in remaining else item.effect, reason="") for item in before.objects]
+    return [item._replace(effect="" if item.uuid in remaining else item.effect, reason="") for item in before.objects]
 
 
 def _read_volume(client: Client, uuid: str) -> list[Record]:

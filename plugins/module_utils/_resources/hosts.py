@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import product
 
 from .._api.errors import InvalidOptions, Unchangeable, Unsupported
 from .._api.operation import ABSENT, TAG_PARAMS
-from .._api.records import Record, is_same_value
+from .._api.records import Record, drop_null_references, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
 from .._client.lists import list_selected
@@ -104,7 +103,7 @@ def plan_host(resource: ResourceSpec, state: str, desired: Record, current: Curr
     if power and transition and transition.settles:
         # A host that leaves maintenance may still be booting. The service tries to connect, and again later.
         calls = [
-            replace(call.expect({"status": "Connected"}), settling=Settling(after={"status": (DISCONNECTED,)}))
+            call.expect({"status": "Connected"})._replace(settling=Settling(after={"status": (DISCONNECTED,)}))
             if call.operation == transition.operation
             else call
             for call in calls
@@ -148,14 +147,14 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
         reconnections.append(partial(_plan_reconnection, resource))
     elif is_reached_anew:
         time = "maintenance ends" if _is_in_maintenance(record) else "the host is on again"
-        updates[-1] = replace(updates[-1], warning=f"the service connects with the change when {time}")
+        updates[-1] = updates[-1]._replace(warning=f"the service connects with the change when {time}")
     transition = partial(build_default_plan, resource, state, _select_tags(desired))
     return chain_plans(current, lambda dummy: updates, *reconnections, transition)
 
 
 def _plan_reconnection(resource: ResourceSpec, current: Current) -> list[PlannedCall]:
     connected = {**(current.record or {}), "status": "Connected"}
-    return [replace(build_call(resource, "ReconnectHost", {}, current.record, connected), is_visible=False)]
+    return [build_call(resource, "ReconnectHost", {}, current.record, connected)._replace(is_visible=False)]
 
 
 def _select_tags(desired: Record) -> Record:
@@ -185,7 +184,7 @@ def _plan_login(resource: ResourceSpec, desired: Record, current: Current) -> li
         return []
     shown = {name: value for name, value in changes.items() if is_shown and record.get(name) is not None}
     call = build_call(resource, _UPDATE_LOGIN, login, record, {**record, **shown})
-    return [replace(call, is_visible=bool(shown))]
+    return [call._replace(is_visible=bool(shown))]
 
 
 def _plan_ipmi(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
@@ -210,7 +209,7 @@ def _plan_ipmi(resource: ResourceSpec, desired: Record, current: Current) -> lis
     power = record.get(_POWER) if is_known else _POWER_ON if is_connected else None
     params = {_IPMI_PORT: record.get(_IPMI_PORT), **given, **others}
     call = build_call(resource, "UpdateHostIpmi", params, record, {**record, **changes, _POWER: power})
-    return [replace(call, is_visible=bool(changes))]
+    return [call._replace(is_visible=bool(changes))]
 
 
 def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
@@ -238,8 +237,7 @@ def _plan_power(resource: ResourceSpec, desired: Record, current: Current) -> li
     operation = {"on": "PowerOnHost", "off": "ShutdownHost", "reset": "PowerResetHost"}[power]
     call = build_call(resource, operation, params, record, expected)
     return [
-        replace(
-            call,
+        call._replace(
             is_visible=power != "reset",
             settling=Settling(
                 before={_POWER: _SWITCHING},
@@ -367,3 +365,26 @@ def add_management(types: list[str], current: list[str] | None, pair: Pair) -> l
     if current is not None and MANAGEMENT in set(types) - set(current):
         raise Unchangeable(f"the API cannot add {MANAGEMENT} to the interface {pair[0]} on VLAN {pair[1]}")
     return sorted({*types, *({MANAGEMENT} & set(current or ()))})
+
+
+def find_host_refusal(dummy: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
+    """Return the failure with which the service would refuse a call for a host."""
+    # No record shows the state and the IPMI controller of a host before it was added.
+    host = record if record and drop_null_references(record).get("uuid") else {}
+    state, status = host.get("state"), host.get("status")
+    if call.params.get("stateEvent") == "maintain" and status == DISCONNECTED:
+        return Unchangeable(
+            "only a connected host can go into maintenance, and the host is Disconnected. Set state: reconnected first."
+        )
+    if call.operation == "ReconnectHost" and state in (MAINTENANCE, "PreMaintenance"):
+        return Unchangeable(
+            f"the service does not reconnect a host in state {state}. Set state: enabled, which also connects it."
+        )
+    if call.operation == "ReconnectHost" and is_switched_off(host):
+        return Unchangeable("the service cannot connect to the host, because it is switched off. Set power: on.")
+    if call.operation == "UpdateHostIpmi" and host and not host.get("ipmiAddress"):
+        return Unchangeable(
+            "the service cannot change how it reaches the IPMI controller, because it knows none of the host"
+            " (ipmi_address is not set). Configure an address in the controller, and set state: reconnected."
+        )
+    return None

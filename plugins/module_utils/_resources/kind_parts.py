@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -55,7 +54,7 @@ def _plan_removal(kind: Kind, resource: ResourceSpec, desired: Record, current: 
         compared = {name: value for name, value in desired.items() if name not in own}
         calls = build_default_plan(resource, ABSENT, compared, current)
     if desired.get("expunge"):
-        calls = [replace(call, expected={**record, "status": kind.deleted}) for call in calls]
+        calls = [call._replace(expected={**record, "status": kind.deleted}) for call in calls]
         calls.append(_call_for(kind.expunge, record, None, require_equal(resource, desired, record)))
     return calls
 

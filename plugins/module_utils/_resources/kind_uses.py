@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -67,5 +66,5 @@ def _review(uses: Sequence[Use], second: str, client: Client, record: Record, be
     """Return the users of an object after its deletion; those that are still listed were not removed with it."""
     remaining = {item.uuid for item in _find(uses, second, client, record, None).objects}
     return [
-        replace(item, effect="") if item.effect == LOST and item.uuid in remaining else item for item in before.objects
+        item._replace(effect="") if item.effect == LOST and item.uuid in remaining else item for item in before.objects
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from .._api.error_code import NO_SUCH_OBJECT
 from .._api.errors import ApiError, Unchangeable, Unsupported, is_account_refused
@@ -45,10 +44,10 @@ def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | 
             raise
         if failure.code == NO_SUCH_OBJECT:
             return None
-        return replace(vm, effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
+        return vm._replace(effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
     if any(target.get("uuid") != host for target in extract_records(reply, name)):
         return vm
-    return replace(vm, effect=STOPPED, reason="no other host can take it")
+    return vm._replace(effect=STOPPED, reason="no other host can take it")
 
 
 def require_migration_target(client: Client, vm: Record, host: str | NullReference) -> Dependents:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from .._api.errors import (
@@ -186,7 +185,7 @@ def _review_default_networks(client: Client, nic: Record, before: Dependents) ->
     """Return the networks, that with the effect which is the default network of the VM now."""
     vms = get_by_uuid(client, "QueryVmInstance", nic["vm"]["uuid"])
     defaults = [vm.get("defaultL3NetworkUuid") for vm in vms]
-    return [replace(network, effect=_NEW_DEFAULT if network.uuid in defaults else "") for network in before.objects]
+    return [network._replace(effect=_NEW_DEFAULT if network.uuid in defaults else "") for network in before.objects]
 
 
 NEW_DEFAULT_NETWORK = Guard(

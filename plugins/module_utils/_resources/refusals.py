@@ -1,4 +1,4 @@
-"""Why the service would refuse calls for hosts, VMs and NICs, as far as records show it."""
+"""Why the service would refuse calls for VMs and NICs, as far as records show it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from .._api.errors import Unchangeable, Unsupported
-from .._api.records import Record, drop_null_references, normalize_address
+from .._api.records import Record, normalize_address
 from .._api.resource_types import HOST, L3_NETWORK, VM
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid
 from .._engine.spec import PlannedCall
-from .hosts import DISCONNECTED, MAINTENANCE, is_switched_off
 from .vms import CHANGING_STATES
 from .vms_on_hosts import find_root_storage, read_local_storages
 
@@ -30,29 +29,6 @@ _ACCEPTED: Mapping[str, Sequence[str]] = {
 }
 
 _CREATE_VM = ("CreateVmInstanceFromVolumeSnapshotGroup", "CreateVmInstance")
-
-
-def find_host_refusal(dummy: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
-    """Return the failure with which the service would refuse a call for a host."""
-    # No record shows the state and the IPMI controller of a host before it was added.
-    host = record if record and drop_null_references(record).get("uuid") else {}
-    state, status = host.get("state"), host.get("status")
-    if call.params.get("stateEvent") == "maintain" and status == DISCONNECTED:
-        return Unchangeable(
-            "only a connected host can go into maintenance, and the host is Disconnected. Set state: reconnected first."
-        )
-    if call.operation == "ReconnectHost" and state in (MAINTENANCE, "PreMaintenance"):
-        return Unchangeable(
-            f"the service does not reconnect a host in state {state}. Set state: enabled, which also connects it."
-        )
-    if call.operation == "ReconnectHost" and is_switched_off(host):
-        return Unchangeable("the service cannot connect to the host, because it is switched off. Set power: on.")
-    if call.operation == "UpdateHostIpmi" and host and not host.get("ipmiAddress"):
-        return Unchangeable(
-            "the service cannot change how it reaches the IPMI controller, because it knows none of the host"
-            " (ipmi_address is not set). Configure an address in the controller, and set state: reconnected."
-        )
-    return None
 
 
 def find_vm_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:

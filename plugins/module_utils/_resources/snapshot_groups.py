@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
 
 from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
 from .._api.records import NullReference, PredictedReference, Record, parse_timestamp
@@ -124,7 +123,7 @@ def _review_later_groups(client: Client, group: Record, before: Dependents) -> l
     """Return the later snapshot groups. Servers without the parameter scope have removed them too: these are lost."""
     groups = find_by_attribute(client, _GROUPS, "vmInstanceUuid", group["vmInstanceUuid"])
     existing = {str(other.get("uuid")) for other in groups}
-    return [replace(other, effect="" if other.uuid in existing else LOST) for other in before.objects]
+    return [other._replace(effect="" if other.uuid in existing else LOST) for other in before.objects]
 
 
 LATER_GROUPS = Guard(find_later_groups, review=_review_later_groups, depends_on="scope")
@@ -137,7 +136,7 @@ def plan_snapshot_group(resource: ResourceSpec, state: str, desired: Record, cur
     if current.record is None:
         key = "uuid" if "uuid" in desired else "name"
         raise NotFound(f"no snapshot group with {key} {desired.get(key)!r}", f"Check the {key}.")
-    return [replace(build_call(resource, _REVERT, desired, current.record, current.record), is_visible=False)]
+    return [build_call(resource, _REVERT, desired, current.record, current.record)._replace(is_visible=False)]
 
 
 def find_overwritten(client: Client, group: Record, with_memory: object) -> Dependents:
@@ -165,7 +164,7 @@ def find_overwritten(client: Client, group: Record, with_memory: object) -> Depe
     return Dependents(
         [
             Dependent(str(vm["uuid"]), str(vm.get("name")), _OVERWRITTEN, taken),
-            *(replace(other, effect=_SUPERSEDED, reason="taken later") for other in later),
+            *(other._replace(effect=_SUPERSEDED, reason="taken later") for other in later),
         ]
     )
 

@@ -223,7 +223,7 @@ def _report_unreadable(nouns: str, owner: str, failure: Unsupported | ApiError) 
 def review_endpoints(client: Client, dummy: Record, before: Dependents) -> list[Dependent]:
     """Return the endpoints of a removed platform, each lost or left: services hide that they could not remove one."""
     remaining = {endpoint.get("uuid") for endpoint in query(client, "QuerySNSApplicationEndpoint")}
-    return [replace(item, effect=LEFT if item.uuid in remaining else LOST) for item in before.objects]
+    return [item._replace(effect=LEFT if item.uuid in remaining else LOST) for item in before.objects]
 
 
 def find_subscribers(client: Client, topic: Record, dummy: bool | None) -> Dependents:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +30,7 @@ from .._engine.drift import find_drift
 from .._engine.guards import REMOVED, Dependent, Dependents, Guard
 from .._engine.plan import build_call, build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec, Settling
-from .cbt_tasks import list_scratch_volumes, list_vms_of_task
+from .cbt_references import list_scratch_volumes, list_vms_of_task
 from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
 
@@ -221,7 +220,7 @@ def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Curren
     else:
         calls = chain_plans(current, recover, partial(_plan_stop, resource, state, desired), update, grow, migrate)
     tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
-    return [replace(call, params={**call.params, **tags}) for call in calls]
+    return [call._replace(params={**call.params, **tags}) for call in calls]
 
 
 def _must_run(resource: ResourceSpec, state: str) -> bool:
@@ -319,7 +318,7 @@ def _plan_migration(resource: ResourceSpec, state: str, desired: Record, current
     migrated_state = vm["state"] if vm.get("state") == _PAUSED else _RUNNING
     moved = {**vm, "hostUuid": host, "lastHostUuid": vm.get("hostUuid"), "state": migrated_state}
     call = build_call(resource, "MigrateVm", {"hostUuid": host}, vm, moved)
-    return [replace(call, settling=Settling({"state": CHANGING_STATES}, must_reach=("hostUuid", "state")))]
+    return [call._replace(settling=Settling({"state": CHANGING_STATES}, must_reach=("hostUuid", "state")))]
 
 
 def _runs_elsewhere(vm: Record, host: str, is_started: bool) -> bool:
@@ -391,7 +390,7 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
         for (operation, params), record in zip(steps, expected, strict=True)
     ]
     lost = _find_lost_volumes(desired, vm) if is_destroyed else set()
-    return [replace(call, is_found_again=call.params["uuid"] not in lost) for call in calls]
+    return [call._replace(is_found_again=call.params["uuid"] not in lost) for call in calls]
 
 
 def _list_removals(resource: ResourceSpec, desired: Record, vm: Record) -> list[tuple[str | None, Record]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,7 +36,7 @@ def plan_restart(resource: ResourceSpec, state: str, desired: Record, current: C
     if vm and vm["state"] == "Stopped":
         return [start]
     stop = build_call(resource, "StopVmInstance", desired, vm, stopped)
-    return [replace(call, is_visible=False) for call in (stop, start)]
+    return [call._replace(is_visible=False) for call in (stop, start)]
 
 
 RESTARTED = ResourceSpec(

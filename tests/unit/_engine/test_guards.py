@@ -37,7 +37,7 @@ def find_backups(client: Client, task: Record, choice: str) -> Dependents:
 def review_backups(client: Client, task: Record, backups: Dependents) -> list[Dependent]:
     """Return the backups; the second one still exists."""
     assert query(client, "QueryCbtTask") == []
-    return [each if each.uuid == "b1" else replace(each, effect="") for each in backups.objects]
+    return [each if each.uuid == "b1" else each._replace(effect="") for each in backups.objects]
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_diff_of_another_call_lists_what_it_affects_on_both_sides() -> None:
     assert STOPPED.format_diff(affected) == ({"vms": ["db (v1)", "web (v2)"]}, {"stopped_vms": ["web (v2)"]})
     assert STOPPED.format_diff(affected[1:]) == ({"vms": ["db (v1)"]}, {})
     assert STOPPED.format_diff([]) == ({}, {})
-    assert replace(STOPPED, option="").format_diff(affected) == ({}, {"stopped_vms": ["web (v2)"]})
+    assert STOPPED._replace(option="").format_diff(affected) == ({}, {"stopped_vms": ["web (v2)"]})
 
 
 def test_members_of_the_result_are_there_without_dependents() -> None:
@@ -235,10 +235,10 @@ def test_members_of_the_result_are_there_without_dependents() -> None:
 
 @pytest.mark.parametrize(("choice", "is_refused"), [("stop", False), ("keep", True), (None, True)])
 def test_only_the_permitting_values_of_the_option_permit_a_call(choice: Any, is_refused: bool) -> None:
-    guard = replace(STOPPED, permitted_by=("stop", "migrate"))
+    guard = STOPPED._replace(permitted_by=("stop", "migrate"))
     affected = [Dependent("v2", "web", "stopped"), Dependent("v1", "db")]
     guard.require_permission("ChangeHostState", Dependents(affected[1:]), choice)
-    replace(guard, option="").require_permission("ChangeHostState", Dependents(affected), choice)
+    guard._replace(option="").require_permission("ChangeHostState", Dependents(affected), choice)
     if not is_refused:
         guard.require_permission("ChangeHostState", Dependents(affected), choice)
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,12 +75,12 @@ def test_codes_of_a_second_call_are_those_of_the_operation() -> None:
     assert is_refused_as_duplicate(PAUSE, refuse("VM.1010"))
     assert is_refused_as_duplicate(PAUSE, refuse("SYS.1000", cause={"code": "VM.1010", "description": "paused"}))
     assert not is_refused_as_duplicate(PAUSE, refuse("SYS.1006"))
-    assert not is_refused_as_duplicate(replace(PAUSE, params={"force": True}), refuse("VM.1010"))
-    assert is_refused_as_duplicate(replace(PAUSE, params={"force": False}), refuse("VM.1010"))
+    assert not is_refused_as_duplicate(PAUSE._replace(params={"force": True}), refuse("VM.1010"))
+    assert is_refused_as_duplicate(PAUSE._replace(params={"force": False}), refuse("VM.1010"))
 
 
 def test_only_the_call_that_adds_a_tag_is_refused_because_of_it() -> None:
-    recovery = replace(PAUSE, operation="RecoverVmInstance")
+    recovery = PAUSE._replace(operation="RecoverVmInstance")
     assert is_refused_as_duplicate(recovery, refuse("SYS.1006"))
     assert not is_refused_tag(recovery, refuse("SYS.1006"))
     assert is_refused_tag(TAG, refuse("SYS.1006"))

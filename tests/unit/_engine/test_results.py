@@ -115,7 +115,7 @@ STOP = PlannedCall("DisableCbtTask", {"uuid": UUID}, {"uuid": UUID, "status": "S
         ("absent", STOP, {"status": "Stopped"}, {"status": "Stopped"}, None),
         ("absent", STOP, {"status": "Running"}, None, None),
         ("absent", STOP, None, {"status": "Running"}, None),
-        ("absent", replace(STOP, expected=None), {"status": "Running"}, {"status": "Running"}, None),
+        ("absent", STOP._replace(expected=None), {"status": "Running"}, {"status": "Running"}, None),
         ("enabled", STOP, {"status": "Running"}, {"status": "Running"}, None),
     ],
 )
@@ -157,7 +157,7 @@ DELETION = PlannedCall("DeleteHost", {"uuid": UUID}, None)
         ("present", MIGRATION, Found({"uuid": UUID, "hostUuid": "h1"}), "Now host_uuid is 'h1'."),
         (
             "present",
-            replace(MIGRATION, settling=Settling(must_reach=("state", "hostUuid"))),
+            MIGRATION._replace(settling=Settling(must_reach=("state", "hostUuid"))),
             Found({"uuid": UUID, "state": "Running"}),
             "Now state is 'Running' and host_uuid is None.",
         ),
