@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from .catalogue_rows import ROWS
-from .operation import Effect, Operation, Parameter, Request, list_variables, optional, required
+from .operation import Effect, Operation, Parameter, Request, is_bare, is_success, list_variables, optional, required
 from .operations import OPERATIONS
 from .records import to_snake_case
 from .resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
@@ -67,6 +67,17 @@ class CataloguedOperation(UnlistedOperation):
     def only_server(self) -> str:
         """The only server that has the operation, empty if several have it."""
         return SERVERS[self.servers] if len(self.servers) == 1 else ""
+
+    def is_reply(self, reply: Mapping[str, Any]) -> bool:
+        """Return whether a JSON object is a reply of success.
+
+        If the call is known to return a record, a proxy has sent a reply without one, unless the reply is explicit. A
+        removal may return nothing.
+        """
+        if self.result != ("inventory",):
+            return UnlistedOperation.is_reply(self, reply)
+        can_be_bare = self.method == "DELETE" or reply.get("success") is True
+        return is_success(reply) and ("inventory" in reply or (can_be_bare and is_bare(reply)))
 
     def request(self, params: Mapping[str, Any], prefix: str = "service") -> Request:
         """Build the request as that of an operation of the table."""

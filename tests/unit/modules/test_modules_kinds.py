@@ -528,6 +528,24 @@ def test_setting_that_cannot_be_read_is_not_taken_for_the_default(run: ModuleRun
         )
 
 
+@pytest.mark.parametrize("garbage", ["login", "missing"])
+@pytest.mark.parametrize("kind", ["image", "disk_offering", "vm_boot_order"])
+def test_reply_of_a_proxy_is_no_success(run: ModuleRunner, sim: Simulator, kind: str, garbage: str) -> None:
+    """It has not passed the request on."""
+    prepare(run, kind, "and create")
+    tasks = KIND_TASKS[kind]
+    changes = {**identify(tasks), **tasks.changes}
+    sim.fault(
+        "garbage", list_operations(get_row(kind))[1 if kind != "vm_boot_order" else 0], garbage=garbage, taken=False
+    )
+    ran = run("resource", changes)
+    if ran.failed:
+        assert ran["error"]["code"] == "OUTCOME_UNKNOWN", ran.message
+        ran = run("resource", changes)
+    assert ran.changed, ran.result
+    run.idle("resource", changes)
+
+
 FAULTS = ("drop_before", "drop_after", "truncate", "expire", "duplicate", "html")
 
 
