@@ -45,7 +45,7 @@ FIRST_DAY = """\
       block:
         - virtinfra.manager.vm: {name: desk-1, state: absent, data_volumes: delete, expunge: true}
         - virtinfra.manager.resource: {kind: l3_network, name: office, state: absent, force: true}
-        - virtinfra.manager.resource: {kind: image, name: debian, state: absent}
+        - virtinfra.manager.resource: {kind: image, name: debian, state: absent, expunge: true}
 """
 
 Play = Callable[..., Run]
