@@ -151,7 +151,11 @@ class _Search:
         having = [
             option for option, spec in self.specs.items() if word in (spec.get("choices") or ()) and option != "kind"
         ]
-        return f"{having[0]}: {word}" if len(having) == 1 and having != ["tags_mode"] else ""
+        if len(having) == 1 and having != ["tags_mode"]:
+            return f"{having[0]}: {word}"
+        states = (self.specs.get("state") or {}).get("choices") or ()
+        meant = next((each for each in VALUES.get(word, ()) if each in states), None)
+        return f"state: {meant}" if meant and word not in MEANINGS else ""
 
     def _find_meaning(self, word: str, options: Container[str]) -> str:
         """Return what a word means, if one of the options has it."""
@@ -193,7 +197,8 @@ class _Search:
 
     def _find_misspelt(self, word: str, slips: int) -> str:
         """Return the option, or the alias, of which the word is a misspelling with at most so many slips."""
-        if word in _WORDS:
+        # One slip makes another word of three letters.
+        if word in _WORDS or len(word) < 4:
             return ""
         names = [alias for spec in self.specs.values() for alias in spec.get("aliases") or ()]
         near = (
