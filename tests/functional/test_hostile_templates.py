@@ -179,6 +179,8 @@ ROLES: dict[str, dict[str, Any]] = {
         ],
     },
 }
+# What the roles call that have no report if they cannot mark what they stop or migrate.
+MOVES = {"host_evacuation": "MigrateVm", "site_shutdown": "StopVmInstance", "vm_power": "StopVmInstance"}
 KINDS = ("cluster", "host", "l3network", "primarystorage", "snapshotgroup", "vm", "cbttask", "platform", "endpoint")
 
 
@@ -204,9 +206,7 @@ def test_roles_evaluate_nothing(
     methods = ["GET"] if role in readers else ["POST", "PUT", "DELETE"]
     for method in methods if fails else ():
         for text in texts * 5:
-            # A role that cannot mark what it stops has no report.
-            operation = "StopVmInstance" if role in ("vm_power", "site_shutdown") else "*"
-            sim.fault("fail", operation, method=method, error={"code": "HOST.1001", "details": text})
+            sim.fault("fail", MOVES.get(role, "*"), method=method, error={"code": "HOST.1001", "details": text})
     window = [{"name": "Fail", "ansible.builtin.fail": {"msg": "{{ hostvars[inventory_hostname] }}"}}]
     (tmp_path / "tasks.yml").write_text(json.dumps(window), encoding="utf-8")
     given = json.loads(json.dumps(ROLES[role]).replace("FOLDER", str(make_repository(tmp_path))))
