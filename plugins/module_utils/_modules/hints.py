@@ -197,15 +197,18 @@ class _Search:
 
     def _find_misspelt(self, word: str, slips: int) -> str:
         """Return the option, or the alias, of which the word is a misspelling with at most so many slips."""
-        # One slip makes another word of three letters.
-        if word in _WORDS or len(word) < 4:
+        if word in _WORDS:
             return ""
         names = [alias for spec in self.specs.values() for alias in spec.get("aliases") or ()]
-        near = (
-            [each for each in group if count_slips(word, each) <= slips] for group in (self.own, names, self.shared)
-        )
+        groups = (self.own, names, self.shared)
+        near = ([each for each in group if self._is_near(word, each, slips)] for group in groups)
         hints = (suggest_name(word, each, is_misspelling=True) for each in near)
         return next(filter(None, hints), "").removeprefix(" Did you mean ").removesuffix("?")
+
+    @staticmethod
+    def _is_near(word: str, option: str, slips: int) -> bool:
+        """Return whether few letters differ. Another letter in three makes another word, such as gpu for cpu."""
+        return count_slips(word, option) <= slips and (len(word) > 3 or len(word) != len(option))
 
     def _find_by_end(self, word: str) -> str:
         """Return the option that a longer word ends with, as username for ssh_username, or that ends with the word."""
