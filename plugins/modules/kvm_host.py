@@ -52,6 +52,7 @@ options:
   name:
     description:
       - Its name, required to add a host. It selects one without O(uuid) and O(management_ip), else it is the new name.
+        The task warns if only O(management_ip) selects a host, and renames it.
     type: str
   description:
     description: The description of the host.

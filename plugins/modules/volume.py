@@ -11,7 +11,8 @@ description:
   - Creates data volumes, attaches them to virtual machines and detaches them, lets them grow, recovers deleted ones and
     removes them.
   - "Give a VM another disk - C(virtinfra.manager.volume: {name: logs-of-vm-1, size: 50G, vm: vm-1})"
-  - A volume never shrinks, and it never moves from one VM to another by itself. The module fails for a root volume.
+  - A volume never shrinks, and it never moves from one VM to another by itself. The module fails for a root volume,
+    which grows with O(virtinfra.manager.vm#module:root_disk_size).
 extends_documentation_fragment:
   - virtinfra.manager._removal
   - virtinfra.manager._connection

@@ -149,7 +149,22 @@ def _plan_changes(resource: ResourceSpec, state: str, desired: Record, current: 
         time = "maintenance ends" if _is_in_maintenance(record) else "the host is on again"
         updates[-1] = updates[-1]._replace(warning=f"the service connects with the change when {time}")
     transition = partial(build_default_plan, resource, state, _select_tags(desired))
+    if updates and (warning := _warn_of_rename(desired, record)):
+        updates[0] = updates[0]._replace(warning=". ".join(filter(None, [warning, updates[0].warning])))
     return chain_plans(current, lambda dummy: updates, *reconnections, transition)
+
+
+def _warn_of_rename(desired: Record, host: Record) -> str:
+    """Return the warning that a host gets another name which only its address has selected; an empty text if not."""
+    address, name = desired.get("managementIp"), desired.get("name")
+    if "uuid" in desired or not (address and name and host.get("name")) or name == host["name"]:
+        return ""
+    if not is_same_value(address, host.get("managementIp")):
+        return ""
+    return (
+        f"{address} is the address of the host {host['name']}, which the task renames to {name}. If another host is"
+        " meant, correct management_ip. With uuid, a host is renamed without this warning"
+    )
 
 
 def _plan_reconnection(resource: ResourceSpec, current: Current) -> list[PlannedCall]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._api.errors import InUse
+from .._api.errors import InUse, VirtinfraError
 from .._api.records import Record
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query, require_members
@@ -21,7 +21,9 @@ def find_attachment(row: Attachment, client: Client, desired: Record) -> Record 
     return {"uuid": desired[first], first: desired[first], second: desired[second]}
 
 
-def find_other_attachment(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> InUse | None:
+def find_other_attachment(
+    row: Attachment, client: Client, call: PlannedCall, record: Record | None
+) -> VirtinfraError | None:
     """Return the failure if the first object is attached to another one, from which it must be detached before."""
     if call.operation != row.attach:
         return None
@@ -33,7 +35,10 @@ def find_other_attachment(row: Attachment, client: Client, call: PlannedCall, re
     if not others:
         return None
     end, other = row.ends
-    return InUse(f"the {end} is attached to the {other} {others[0]}. Detach it first: state absent with this {other}.")
+    failure = InUse(
+        f"the {end} is attached to the {other} {others[0]!r}. Detach it first: state absent with this {other}."
+    )
+    return failure.with_references({others[0]: second})
 
 
 def _list_attached(row: Attachment, client: Client, first: str) -> list[str]:

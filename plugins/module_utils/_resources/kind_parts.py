@@ -15,6 +15,7 @@ from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
 from .kind_rows import Kind, Parts
+from .root_volumes import require_data_volume
 
 
 def plan_kind(kind: Kind, resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -23,10 +24,13 @@ def plan_kind(kind: Kind, resource: ResourceSpec, state: str, desired: Record, c
     ``desired`` uses the names of the record.
     """
     if state == ABSENT:
-        return _plan_removal(kind, resource, desired, current)
-    return chain_plans(
-        current, partial(_plan_recovery, kind), partial(_plan_properties, kind, resource, state, desired)
-    )
+        calls = _plan_removal(kind, resource, desired, current)
+    else:
+        calls = chain_plans(
+            current, partial(_plan_recovery, kind), partial(_plan_properties, kind, resource, state, desired)
+        )
+    require_data_volume(calls, current)
+    return calls
 
 
 def _plan_recovery(kind: Kind, current: Current) -> list[PlannedCall]:

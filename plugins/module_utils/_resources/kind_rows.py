@@ -248,7 +248,10 @@ KINDS = (
         deleted="Deleted",
         recover="RecoverImage",
         expunge="ExpungeImage",
-        uses=(_VMS_OF_IMAGE,),
+        uses=(
+            _VMS_OF_IMAGE,
+            Use("vm", "QueryVmInstance", "vmCdRoms.isoUuid", BEREFT, "the ISO is in its drive"),
+        ),
         tagged_type="ImageVO",
     ),
     Kind(

@@ -22,6 +22,7 @@ from .kind_references import find_missing_object, list_referenced_types
 from .kind_rows import ATTACHMENTS, KINDS, SETTINGS, Attachment, Kind, Row, Setting
 from .kind_settings import find_setting, plan_setting
 from .kind_uses import build_guard
+from .root_volumes import find_root_refusal
 
 # The fields of all records that the catalogue's operations return.
 _COMMON = ("uuid", "name", "description", "createDate", "lastOpDate")
@@ -249,5 +250,5 @@ def _build_setting(row: Setting, record: str, desired: Record) -> ResourceSpec:
 
 def _find_refusal(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:
     """Return the failure with which the service would refuse to attach an object, None if it would not."""
-    missing = find_missing_object(row, client, call, record)
+    missing = find_missing_object(row, client, call, record) or find_root_refusal(client, call)
     return missing or (find_other_attachment(row, client, call, record) if row.is_exclusive else None)

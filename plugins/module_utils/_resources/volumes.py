@@ -20,6 +20,7 @@ from .._engine.plan import build_call, predict_created
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
+from .root_volumes import build_root_refusal, is_root
 from .vms import CHANGING_STATES
 
 DETACHED, _DELETED = "detached", "Deleted"
@@ -34,19 +35,19 @@ _PERMITTING = ("Running", "Stopped")
 def find_volume(client: Client, desired: Record) -> Record | None:
     """Read a data volume by its uuid or its name; a deleted one only with ``recover`` or ``expunge``.
 
-    A deleted volume of the name does not prevent that another one is created. Raise Unchangeable for a root volume, and
-    NotFound for a deleted one that the options can only concern.
+    A deleted volume of the name does not prevent that another one is created. Raise Unchangeable for a root volume if
+    no data volume is selected, and NotFound for a deleted one that the options can only concern.
     """
     key = "uuid" if "uuid" in desired else "name"
     label = f"the {key} {desired[key]!r}"
     volumes = read_by_key(client, VOLUME, key, desired[key])
-    if key == "uuid" and any(volume.get("type") == "Root" for volume in volumes):
-        raise Unchangeable(f"the volume {desired[key]} is a root volume, which belongs to its VM")
     data = [volume for volume in volumes if volume.get("type") in (None, "Data")]
     deleted = [volume for volume in data if not VOLUME.is_usable(volume)]
     if volume := require_unique(list(filter(VOLUME.is_usable, data)), label):
         # A second run must not expunge a volume of the same name that was deleted earlier.
         return require_unique([volume, *deleted], label) if desired.get("expunge") else volume
+    if root := next(filter(is_root, volumes), None):
+        raise build_root_refusal(root)
     if desired.get("recover") or desired.get("expunge"):
         return require_unique(deleted, label)
     if deleted and (key == "uuid" or not _has_size(desired)):

@@ -53,6 +53,15 @@ def test_name_and_description_are_changed(run: ModuleRunner, options: dict[str, 
     assert ran["host"]["uuid"] == HOST
 
 
+def test_host_that_only_its_address_selects_is_renamed_with_a_warning(run: ModuleRunner) -> None:
+    options = {**LOGIN, "cluster": "cluster-1", "name": "host-10", "management_ip": "10.0.0.12"}
+    for check in (True, False):
+        (warning,) = run("kvm_host", options, check).warnings
+        assert "10.0.0.12 is the address of the host host-2, which the task renames to host-10" in warning
+    assert run("kvm_host", options).warnings == []
+    assert run("kvm_host", {"uuid": uuid_of(3, 2), "name": "host-2", "management_ip": "10.0.0.12"}).warnings == []
+
+
 @pytest.mark.parametrize(
     "options", [{"uuid": HOST}, {"name": "host-1"}, {"name": "host-1", **LOGIN, "update_password": "on_create"}]
 )

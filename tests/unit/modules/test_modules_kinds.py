@@ -487,7 +487,30 @@ def test_volume_of_another_vm_must_be_detached_first(run: ModuleRunner) -> None:
     for check in (True, False):
         ran = run("resource", {"kind": "volume_attachment", "volume": "data-of-vm-1", "vm": "vm-2"}, check)
         assert ran["error"]["code"] == "IN_USE"
-        assert "the volume is attached to the vm a0000004000040008000000000000001. Detach it first" in ran.message
+        assert "the volume is attached to the vm 'vm-1' (a0000004000040008000000000000001). Detach it" in ran.message
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kind": "volume", "name": "root-of-vm-1", "properties": {"disk_size": "500G"}},
+        {"kind": "volume", "name": "root-of-vm-1", "state": "absent", "force": True},
+        {"kind": "volume_attachment", "volume": "root-of-vm-1", "vm": "vm-2"},
+        {"kind": "volume_attachment", "volume": "root-of-vm-1", "vm": "vm-1", "state": "absent"},
+    ],
+)
+def test_root_volume_is_neither_grown_nor_detached_nor_deleted_as_data_volume(
+    sim: Simulator, run: ModuleRunner, options: dict[str, Any]
+) -> None:
+    before = sim.records("volume")
+    for check in (True, False):
+        assert "is the root volume of the VM 'vm-1'" in run("resource", options, check).message
+    assert sim.records("volume") == before
+
+
+def test_iso_in_a_drive_is_not_removed(run: ModuleRunner) -> None:
+    run.twice("resource", {"kind": "iso_attachment", "vm": "vm-2", "iso": "iso-2"})
+    assert [vm["name"] for vm in in_use(run, kind="image", name="iso-2")["affected"]] == ["vm-2"]
 
 
 # ------------------------------------------------------------------------------------------------- faults

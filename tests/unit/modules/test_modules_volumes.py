@@ -69,7 +69,10 @@ def test_volume_of_an_offering(sim: Simulator, run: ModuleRunner) -> None:
         ({"uuid": DATA, "size": "1G"}, "and a volume cannot shrink"),
         ({"uuid": DATA, "vm": "vm-2"}, "the volume is attached to the VM 'vm-1'"),
         ({"uuid": DATA, "primary_storage": "ps-2"}, "the API cannot change primary_storage"),
-        ({"uuid": ROOT}, "is a root volume"),
+        ({"uuid": ROOT}, "is the root volume of the VM 'vm-1'"),
+        ({"name": "root-of-vm-1", "size": "500G"}, "It grows with the module vm: root_disk_size"),
+        ({"name": "root-of-vm-1", "state": "absent"}, "is the root volume of the VM 'vm-1'"),
+        ({"name": "root-of-vm-1", "state": "detached"}, "is the root volume of the VM 'vm-1'"),
         ({"name": "lgos", "vm": "vm-1"}, "no volume with name 'lgos'. "),
         ({"uuid": DATA, "vm": "vm-1", "state": "detached"}, "vm cannot be used with state detached"),
         ({"uuid": DATA, "state": "absent"}, "1 VM would be without it: vm-1"),
@@ -84,6 +87,12 @@ def test_what_is_impossible_or_harmful_is_refused_before_anything_is_sent(
         assert message in ran.message
         assert ran.calls == []
     assert sim.records("volume") == before
+
+
+def test_data_volume_with_the_name_of_a_root_volume_is_selected(sim: Simulator, run: ModuleRunner) -> None:
+    sim.change("volume", DATA, name="root-of-vm-1")
+    ran = run("volume", {"name": "root-of-vm-1", "size": "500G"})
+    assert (ran.calls, ran["volume"]["uuid"]) == (["ResizeDataVolume"], DATA)
 
 
 def test_attached_volume_is_deleted_with_force_and_the_vm_is_named(sim: Simulator, run: ModuleRunner) -> None:
