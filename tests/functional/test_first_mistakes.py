@@ -163,7 +163,13 @@ MODULES = {
         "vm_info", {"query": ["clusterUuid=cluster-1"]}, ("clusterUuid is a uuid. Write cluster.name=cluster-1.",)
     ),
     "alternatives in one condition": Mistake(
-        "vm_info", {"query": ["name=vm-1 or name=vm-2"]}, ("Give each condition as an item of its own",)
+        "vm_info", {"query": ["name=vm-1 or name=vm-2"]}, ("Write each condition as an item of the list",)
+    ),
+    "values of a text": Mistake(
+        "vm_info", {"query": "state?=Running,Stopped"}, ("so write a list: query: ['state?=Running,Stopped']",)
+    ),
+    "free space of storages": Mistake(
+        "primary_storage_info", {"query": ["free>1T"]}, ("no field free. Did you mean availableCapacity?",)
     ),
     "template without a value": Mistake("vm_info", {"query": ["name="]}, ("it has no value",)),
     "operation by another name": Mistake("api", {"operation": "ListVms"}, ("Did you mean QueryVmInstance?",)),

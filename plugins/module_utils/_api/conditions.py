@@ -6,12 +6,15 @@ Conventions 8 and 9 of section "Endpoints".
 from __future__ import annotations
 
 import datetime
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+
+from ansible.module_utils.common.text.formatters import human_to_bytes
 
 from .errors import (
     InvalidOptions,
@@ -42,7 +45,14 @@ _MISREAD = re.compile(r"[!<>=~?'\\]")
 # What a pattern, and a number, may consist of. Databases compare patterns with dates like 2024-01-06 08:00:00.
 _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+_SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE])i?B?", re.IGNORECASE)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
+
+# Another condition within the value of a condition.
+_FURTHER = re.compile(r"\s(?:or|and|&&|\|\|)\s+([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
+
+_UUID = re.compile("[0-9a-f-]{32,36}", re.IGNORECASE)
 
 # Names that users try, and the fields that have what they mean: names of other objects, and tags.
 _FIELDS_ELSEWHERE = {
@@ -57,6 +67,8 @@ _FIELDS_ELSEWHERE = {
 # Words for fields, and the fields that may have what they mean, the likeliest first.
 _FIELDS_MEANT = {
     **dict.fromkeys(("cpu", "cpus", "cores", "vcpus"), ("cpuNum",)),
+    **dict.fromkeys(("available", "free", "freeCapacity", "free_capacity", "free_space"), ("availableCapacity",)),
+    **dict.fromkeys(("capacity", "total"), ("totalCapacity",)),
     "hostname": ("managementIp", "name"),
     "id": ("uuid",),
     **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp", "vmNics.ip")),
@@ -176,14 +188,18 @@ def parse_condition(text: str, record_type: str) -> Condition:
     """
     positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not positions:
-        like = re.fullmatch(r"\s*(\S+)\s+(?i:(not\s+)?like)\s+['\"]?(.*?)['\"]?\s*", text)
-        hint = f". Write {like[1]}{'!' if like[2] else ''}~={like[3]}." if like else ""
         raise InvalidOptions(
-            f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}{hint}"
+            f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}{_translate(text)}"
         )
     operator = min(positions)[2]
     field, dummy, value = text.partition(operator)
     _check_operator(text, operator, value)
+    further = _FURTHER.search(value)
+    if further and (further[1] in RECORD_FIELDS.get(record_type, ()) or "." in further[1]):
+        raise InvalidOptions(
+            f"query {text!r} contains several conditions. Write each condition as an item of the list, and alternatives"
+            " with ?=."
+        )
     field, values = field.strip(), value.split(",") if operator.endswith("?=") else [value]
     _check_field(text, field, record_type)
     unify = unify_uuid if is_reference(field.rpartition(".")[2]) else str.strip
@@ -197,6 +213,17 @@ def parse_condition(text: str, record_type: str) -> Condition:
         f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and write _ for each character"
         " that services misread."
     )
+
+
+def _translate(text: str) -> str:
+    """Return the condition that a text with an operator of SQL stands for, with its introduction; empty for others."""
+    words = re.fullmatch(r"\s*(\S+)\s+(?i:(not\s+)?(like|in))\s+['\"(\[]*(.*?)['\")\]]*\s*", text)
+    if not words:
+        return ""
+    field, negated, word, value = words.groups()
+    operator = ("!" if negated else "") + ("~=" if word.lower() == "like" else "?=")
+    values = [value] if word.lower() == "like" else [each.strip(" '\"") for each in value.split(",")]
+    return f". Write {field}{operator}{','.join(values)}."
 
 
 def _is_date(field: str) -> bool:
@@ -235,7 +262,9 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
                 f" the service and without a time zone, not {value!r}"
             ) from None
     if name in NUMBER_FIELDS and not (operator.endswith("~=") or _NUMBER.fullmatch(value)):
-        raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}")
+        size = _SIZE.fullmatch(value) if _SIZE_FIELD.fullmatch(name) else None
+        hint = f". Write {field}{operator}{human_to_bytes(''.join(size.groups()))}." if size else ""
+        raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}{hint}")
     return value
 
 
@@ -249,13 +278,28 @@ def _parse_date(text: str) -> datetime.datetime:
     return to_datetime(text)
 
 
+def parse_all(texts: Iterable[str], record_type: str) -> list[Condition]:
+    """Parse all conditions of an option, as `parse_condition` does.
+
+    Raise InvalidOptions for values that Ansible has split off the condition before them.
+    """
+    texts = list(texts)
+    for before, text in itertools.pairwise(texts):
+        if re.fullmatch(r"\s*[\w.-]+\s*", text) and "=" in before:
+            meant = f"{re.sub(r'(?<![?~<>])=', '?=', before, count=1)},{text.strip()}"
+            raise InvalidOptions(
+                f"query {text!r} is not a condition. A string is split at commas, so write a list: query: ['{meant}']"
+            )
+    return [parse_condition(text, record_type) for text in texts]
+
+
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:
     """Parse conditions on records of a type in RECORD_FIELDS that the service does not check.
 
     Raise Unsupported for a condition that only the service can check: on a time, on a tag, on a field of another
     resource or on a field that RECORD_FIELDS lacks.
     """
-    conditions = [replace(parse_condition(text, record_type), is_local=True) for text in texts]
+    conditions = [replace(condition, is_local=True) for condition in parse_all(texts, record_type)]
     for condition in conditions:
         if not _is_checkable(condition, record_type):
             raise Unsupported(f"only the service can check the condition {condition.text!r}")
@@ -272,7 +316,7 @@ def format_equality(field: str, value: str) -> str | None:
 
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
     """Return the conditions to send to the service, and those to check afterwards."""
-    conditions = [parse_condition(text, record_type) for text in texts]
+    conditions = parse_all(texts, record_type)
     return list_texts_to_send(conditions), [condition for condition in conditions if condition.is_local]
 
 
@@ -385,11 +429,19 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
             condition = parse_condition(text, record_type)
             values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
             problem = _describe_unknown_value(condition.field, values, record_type)
+            if problem and condition.operator in ("=", "!=") and "," in condition.value:
+                problem = _describe_several(condition)
             if problem and condition.operator in ("=", "!=", "?=", "!?="):
                 warnings.append(f"the condition {text!r}: {problem}")
             if "*" in condition.value and condition.operator in ("~=", "!~="):
                 warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
     return warnings
+
+
+def _describe_several(condition: Condition) -> str | None:
+    """Return how to compare with several values; None for =, whose empty result is described."""
+    values = ",".join(map(str.strip, condition.value.split(",")))
+    return f"!= compares with one value. Write {condition.field}!?={values}." if condition.operator == "!=" else None
 
 
 def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
@@ -404,6 +456,7 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
     elif "," in name:
         names = ",".join(map(str.strip, name.split(",")))
         warnings.append(f"name {name!r} is one name. Write query: ['name?={names}'].")
+    warnings += _describe_contradictions(texts := list(texts))
     for text in texts:
         if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
             warnings.append(f"the condition {text!r}: the quotes are part of the value. Write {quoted[1]}{quoted[3]}.")
@@ -415,6 +468,19 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
     return warnings
 
 
+def _describe_contradictions(texts: Iterable[str]) -> list[str]:
+    """Return a warning for each field that must have different values at the same time."""
+    values: dict[str, list[str]] = {}
+    for text in texts:
+        if parts := re.fullmatch(r"\s*([\w.]+)\s*=\s*([^=,]*?)\s*", text):
+            values.setdefault(parts[1], []).append(parts[2])
+    return [
+        f"{field} is compared with {len(each)} values, and all conditions must hold. Write {field}?={','.join(each)}."
+        for field, each in values.items()
+        if len(set(each)) > 1 and not field.startswith("__") and "." not in field
+    ]
+
+
 def _describe_value(text: str) -> str | None:
     """Return what a value that selects no record may be meant as; None for a plain value."""
     parts = re.fullmatch(r"\s*([\w.]+)\s*(=|~=|\?=)\s*(.*?)\s*", text)
@@ -423,20 +489,32 @@ def _describe_value(text: str) -> str | None:
     field, operator, value = parts.groups()
     if not value:
         return f"it has no value, so it selects objects with an empty {field}."
-    if re.search(r"\s(or|and)\s+[\w.]+\s*[!~?<>]?=", value, re.IGNORECASE):
+    if _FURTHER.search(value):
         return (
             f"all behind {operator} is one value. Give each condition as an item of its own, and alternatives with ?=."
         )
+    if operator == "~=" and (pattern := _convert_expression(value)):
+        return f"there are no regular expressions. Write {field}~={pattern}."
     if operator == "~=" and not re.search("[%_*]", value):
         return f"~= compares the whole value with a pattern. Write {field}~=%{value}%."
     if operator == "=" and re.search("[*%]", value):
         return f"= compares with the whole value. Write {field}~={value.replace('*', '%')}."
     if operator == "=" and "," in value:
         return f"= compares with one value. Write {field}?={','.join(map(str.strip, value.split(',')))}."
-    named = re.fullmatch("(cluster|zone|host|vmInstance)Uuid", field)
-    if named and operator != "~=" and not re.fullmatch("[0-9a-f-]{32,36}", value, re.IGNORECASE):
-        return f"{field} is a uuid. Write {named[1]}.name{operator}{value}."
+    named = re.fullmatch("(?:(cluster|zone|host|vmInstance)U|u)uid", field)
+    if named and operator != "~=" and not all(_UUID.fullmatch(each.strip()) for each in value.split(",")):
+        return f"{field} is a uuid. Write {f'{named[1]}.name' if named[1] else 'name'}{operator}{value}."
     return None
+
+
+def _convert_expression(expression: str) -> str | None:
+    """Return the pattern that matches as a regular expression does; None without signs of such an expression."""
+    if not re.search(r"^\^|\$$|\.[*+]|\\[dw]", expression):
+        return None
+    start, end = "" if expression.startswith("^") else "%", "" if expression.endswith("$") else "%"
+    inner = expression.removeprefix("^").removesuffix("$")
+    pattern = re.sub(r"(?:\.|\\[dw]|\[[^]]*\])([*+]?)", lambda part: "%" if part[1] else "_", inner)
+    return re.sub("%+", "%", f"{start}{pattern}{end}")
 
 
 def _describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
@@ -457,8 +535,12 @@ def _is_checkable(condition: Condition, record_type: str) -> bool:
 def _check_operator(text: str, operator: str, value: str) -> None:
     for foreign, equivalent in _FOREIGN_OPERATORS.items():
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
+            expression = f"{operator}{value}".removeprefix(foreign).strip()
+            pattern = _convert_expression(expression) if foreign == "=~" else None
+            meant = f"{text.partition(operator)[0].strip()}~={pattern}" if pattern else equivalent
+            hint = " There are no regular expressions." if pattern else ""
             raise InvalidOptions(
-                f"query {text!r} has the operator {foreign}, which services do not know. Write {equivalent}."
+                f"query {text!r} has the operator {foreign}, which services do not know.{hint} Write {meant}."
             )
 
 

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
     find_value_warnings,
     format_equality,
+    parse_all,
     parse_condition,
     parse_local_conditions,
 )
@@ -272,12 +273,50 @@ def test_conditions_are_sent_without_spaces_around_the_operator(text: str, sent:
         ("state<>Enabled", "!="),
         ("name=~a%", "~="),
         ("cpuNum=>3", ">="),
+        ("name=~^vm", "name~=vm%"),
+        ("name =~ vm-\\d+$", "name~=%vm-%"),
+        ("name=~^a.b$", "name~=a_b"),
     ],
 )
 def test_operators_of_other_languages_are_refused(text: str, meant: str) -> None:
-    with pytest.raises(InvalidOptions, match=rf"^query {text!r} has the operator [=!<>~]+, which") as refused:
+    with pytest.raises(InvalidOptions, match=rf"^query {re.escape(repr(text))} has the operator [=!<>~]+,") as refused:
         parse_condition(text, HOST)
-    assert refused.value.message.endswith(f", which services do not know. Write {meant}.")
+    remark = " There are no regular expressions." if "name~=" in meant else ""
+    assert refused.value.message.endswith(f", which services do not know.{remark} Write {meant}.")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("state in Enabled,Disabled", "state?=Enabled,Disabled"),
+        ("state IN ('Enabled', 'Disabled')", "state?=Enabled,Disabled"),
+        ("state not in [Enabled]", "state!?=Enabled"),
+        ("name like 'vm%'", "name~=vm%"),
+        ("totalMemoryCapacity>4G", "totalMemoryCapacity>4294967296"),
+        ("totalMemoryCapacity <= 1.5 TiB", "totalMemoryCapacity<=1649267441664"),
+    ],
+)
+def test_what_users_of_sql_mean_is_said(text: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions, match=rf"\. Write {re.escape(meant)}\.$"):
+        parse_condition(text, HOST)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["state!=Enabled AND name=vm-1", "cpuNum>2 and state=Enabled", "name=a or zone.name=b", "name=a && cpuNum>=2"],
+)
+def test_several_conditions_in_one_are_refused(text: str) -> None:
+    with pytest.raises(InvalidOptions, match="contains several conditions"):
+        parse_condition(text, HOST)
+    assert parse_condition("name=a and colour=b", HOST).value == "a and colour=b"
+
+
+@pytest.mark.parametrize("text", ["state?=Enabled,Disabled", "state=Enabled, Disabled"])
+def test_values_that_were_split_off_are_refused(text: str) -> None:
+    with pytest.raises(
+        InvalidOptions, match=r"A string is split at commas, so write a list: .*'state\?=Enabled,Disabled'"
+    ):
+        parse_all(text.split(","), HOST)
 
 
 @pytest.mark.parametrize(
@@ -323,6 +362,7 @@ def test_values_that_can_be_queried(value: str) -> None:
         ("state?=Running,Stoped", "Stoped"),
         ("state?=Running,Stopped", ""),
         ("state!?=Running,Stoped", "Stoped"),
+        ("state=Running,Stopped", ""),
         ("state~=Run%", ""),
         ("state is null", ""),
         ("name=running", ""),
@@ -334,6 +374,11 @@ def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown:
     warnings = find_value_warnings([condition], "VmInstanceInventory")
     assert len(warnings) == bool(unknown)
     assert all(f"{unknown!r} is not a documented value of state. Did you mean" in warning for warning in warnings)
+
+
+def test_inequality_with_several_values_gives_the_operator_for_them() -> None:
+    (warning,) = find_value_warnings(["state!=Running, Stopped"], "VmInstanceInventory")
+    assert warning.endswith("!= compares with one value. Write state!?=Running,Stopped.")
 
 
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:

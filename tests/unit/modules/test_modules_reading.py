@@ -642,6 +642,16 @@ def test_user_tags_need_one_more_query(
             "the condition 'clusterUuid=cluster-1': clusterUuid is a uuid. Write cluster.name=cluster-1.",
         ),
         (
+            {"query": ["state=Running,Stopped"]},
+            "the condition 'state=Running,Stopped': = compares with one value. Write state?=Running,Stopped.",
+        ),
+        ({"query": ["name~=^vm"]}, "the condition 'name~=^vm': there are no regular expressions. Write name~=vm%."),
+        ({"query": ["uuid=vm-1"]}, "the condition 'uuid=vm-1': uuid is a uuid. Write name=vm-1."),
+        (
+            {"query": ["name=vm-1", "name=vm-2"]},
+            "name is compared with 2 values, and all conditions must hold. Write name?=vm-1,vm-2.",
+        ),
+        (
             {"query": ["name?=[vm-1, 'vm-3']"]},
             "the condition \"name?=[vm-1, 'vm-3']\": the brackets are part of the values. Write name?=vm-1,vm-3.",
         ),
