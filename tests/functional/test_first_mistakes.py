@@ -478,6 +478,22 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
             "value of vm_power_state must be one of: running, stopped, restored, unmarked, got: powered",
         ),
         (
+            "power_vms",
+            {"vm_power_state": False, "vm_power_groups": []},
+            (
+                "value of vm_power_state must be one of: running, stopped, restored, unmarked, got: False. Did you mean"
+                " stopped? YAML reads on and off, unless in quotes, as true and false."
+            ),
+        ),
+        *(
+            (
+                playbook,
+                {},
+                "A rulebook of Event-Driven Ansible runs this playbook, and gives it the event in ansible_eda.",
+            )
+            for playbook in ("repair_host", "report_down_hosts", "report_failed_job")
+        ),
+        (
             "shut_down_site",
             {"site_shutdown_group": []},
             "the role site_shutdown has no variable site_shutdown_group. Did you mean site_shutdown_groups?",

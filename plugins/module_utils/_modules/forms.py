@@ -109,7 +109,8 @@ def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str
     from .hints import suggest_value
 
     if hint := suggest_value(name, choices, value):
-        raise InvalidOptions(f"value of {label} must be one of: {', '.join(choices)}, got: {value}.{hint}")
+        quoted = " YAML reads on and off, unless in quotes, as true and false." if value in ("True", "False") else ""
+        raise InvalidOptions(f"value of {label} must be one of: {', '.join(choices)}, got: {value}.{hint}{quoted}")
 
 
 def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any) -> None:

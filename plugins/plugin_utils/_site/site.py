@@ -62,6 +62,14 @@ class Selection:
     ambiguous: frozenset[str]
 
 
+def describe_missing(reference: str, variable: str, query: Sequence[str]) -> str:
+    """Return why there is no VM of a reference, and what to check, such as the ``query`` of a ``variable``."""
+    if "," in reference:
+        names = ", ".join(map(str.strip, reference.split(",")))
+        return f"No such VM. If these are several names, write separate items: [{names}]."
+    return f"No such VM. Check the name or uuid{f', and {variable}' if query else ''}."
+
+
 # The function `run_objects`, with what it knows of the task.
 RunObjects: TypeAlias = Callable[..., Record]
 

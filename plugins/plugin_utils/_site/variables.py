@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
-from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.errors import InvalidOptions, count_slips
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.hints import find_option
@@ -81,6 +81,8 @@ def _convert(
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
     known, prefix = {*options, f"{role}_report"}, f"{role}_"
+    for name, meant in _list_near_misses(role, options, variables):
+        raise InvalidOptions(f"the role {role} has no variable {name}. Did you mean {meant}?")
     # The variables of the role vm_backup_restore are not those of vm_backup.
     others = tuple(f"{other}_" for other in list_roles() if other.startswith(prefix))
     given = (name for name in variables if name.startswith(prefix) and not name.startswith(others))
@@ -92,6 +94,20 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
         hint = f" Did you mean {prefix}{meant}?" if meant else ""
         hint = hint or f" Its variables are {', '.join(options)}."
         raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
+
+
+def _list_near_misses(role: str, options: Options, variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield variables whose names begin with a slip in the name of the role, and the variables that they mean.
+
+    A play may keep a value in a variable of its own, so the variable that is meant has its default, or no value.
+    """
+    for name in variables:
+        for meant, rules in options.items():
+            beginning = name.removesuffix(meant.removeprefix(role))
+            if beginning == name or count_slips(beginning, role) != 1 or beginning in list_roles():
+                continue
+            if variables.get(meant) in (None, rules.get("default")):
+                yield name, meant
 
 
 def _evaluate(name: str, value: Any, template: Callable[[Any], Any], omit: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
-from ...module_utils._api.records import Record
+from ...module_utils._api.records import Record, is_localhost
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostOnboardingSettings
 from .._site.site import Site
@@ -230,6 +230,8 @@ def _read_host(play: Play, host: str, collected: Mapping[str, Any]) -> Onboardin
         values = play.read_collected(ROLE, collected)
         wanted = Settings(**{**values, "name": values["name"] or host, "services": values["services"] or []})
         wanted.check()
+        if is_localhost(host) and is_localhost(str(wanted.management_ip)):
+            raise InvalidOptions("set host_onboarding_management_ip, or run the role for the hosts of an inventory")
     except InvalidOptions as mistake:
         name, address = (collected.get(f"{ROLE}_{name}") for name in ("name", "management_ip"))
         return Onboarding(host, Settings(name=str(name or host), management_ip=address), errors=[str(mistake)])

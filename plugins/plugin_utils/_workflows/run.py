@@ -35,7 +35,10 @@ def load_workflow(role: str, step: str | None, given: Record) -> Workflow:
     if step is not None and step in steps:
         return partial(_run_step, steps[step], given)
     if steps:
-        raise InvalidOptions(f"step must be one of {', '.join(steps)}, not {step!r}")
+        hint = (
+            "" if step else f". To do all steps, use ansible.builtin.include_role: {{name: virtinfra.manager.{role}}}"
+        )
+        raise InvalidOptions(f"step must be one of {', '.join(steps)}, not {step!r}{hint}")
     if step is not None:
         raise InvalidOptions(f"the role {role} has no step {step!r}. Omit step")
     workflow: Workflow = module.run

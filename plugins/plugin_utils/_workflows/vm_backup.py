@@ -15,7 +15,7 @@ from uuid import uuid4
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.report import Report, name_some
-from .._site.site import Site
+from .._site.site import Site, describe_missing
 from .._site.wish import Wish
 from .._vm_backups.copying import Copying, MoverRun
 from .._vm_backups.plan import Mover, VmCopy, choose_share, find_other_run, find_reason
@@ -31,7 +31,6 @@ RUNS_ON_HOSTS = True
 SELECTED, READ, COPIED = "__vm_backup_selected", "__vm_backup_read", "__vm_backup_copied"
 
 AMBIGUOUS = "Several VMs have this name. Give the uuid of the VM."
-MISSING = "No such VM. Check the name or uuid, and vm_backup_query."
 
 
 def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -175,13 +174,14 @@ class _Share:
         self._vms.remove(vm)
 
 
-def report(site: Site, dummy_options: Mapping[str, Any], dummy: Record) -> Report:
+def report(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Return the report of all movers, with the VMs that none has reached."""
     selected = _get(site, site.play.host, SELECTED)
     site.ask(Wish({vm["uuid"]: {"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in selected["vms"]}))
     copied = [_get(site, host, COPIED) for host in site.play.list_all()]
     entries = [entry for each in copied if each for entry in each["entries"]]
-    missing = [build_members({"name": name}, error=MISSING) for name in selected["missing"]]
+    reasons = {name: describe_missing(name, "vm_backup_query", options["query"]) for name in selected["missing"]}
+    missing = [build_members({"name": name}, error=reason) for name, reason in reasons.items()]
     return build_report([*missing, *entries], selected["vms"])
 
 

@@ -14,7 +14,7 @@ from ...module_utils._api.records import Record, parse_timestamp
 from ...module_utils._api.references import build_uuid
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import VmSnapshotsSettings
-from .._site.site import Selection, Site
+from .._site.site import Selection, Site, describe_missing
 from .._site.wish import Wish
 
 # The description by which the workflow recognizes the snapshot groups that it took.
@@ -193,7 +193,7 @@ def _refuse(selection: Selection, vms: Iterable[VmSnapshots], names: Names, sett
             )
     missing = [VmSnapshots(reference, None) for reference in selection.missing]
     for vm in missing:
-        vm.outcome.fail("No such VM. Check the name or uuid, and vm_snapshots_query.")
+        vm.outcome.fail(describe_missing(vm.vm, "vm_snapshots_query", settings.query))
     return missing
 
 

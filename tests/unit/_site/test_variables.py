@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,6 +70,17 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptions) as failure:
         read(**given)
     assert message in str(failure.value)
+
+
+@pytest.mark.parametrize("given", ["vm_snapshot_keep", "vm_snaphots_keep", "vms_snapshots_keep"])
+def test_misspelt_beginning(given: str) -> None:
+    """A variable of the play with such a name, from which the one of the role is set, is none."""
+    message = f"has no variable {given}. Did you mean vm_snapshots_keep?"
+    for default in ({}, {"vm_snapshots_keep": 7}):
+        with pytest.raises(InvalidOptions, match=re.escape(message)):
+            read_variables("vm_snapshots", {given: 3, **default}, keep_value, Masker())
+    own = {given: 3, "vm_snapshots_keep": 3, "snapshots_vms": ["a"], "vm_restore_timeout": 5}
+    assert read_variables("vm_snapshots", own, keep_value, Masker())["keep"] == 3
 
 
 def test_templates_are_evaluated() -> None:

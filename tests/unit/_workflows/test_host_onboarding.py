@@ -340,6 +340,13 @@ def test_variables_that_are_not_set() -> None:
     assert (read.wanted, read.errors) == (expected, [])
 
 
+def test_the_controller_is_not_onboarded_by_default(work: WorkflowRunner) -> None:
+    ran = work("host_onboarding", create_variables({"localhost": new_host(1, management_ip="localhost")}))
+    assert ran.report[0]["error"] == (
+        "host new-1: set host_onboarding_management_ip, or run the role for the hosts of an inventory"
+    )
+
+
 def test_unknown_variables_are_found_wherever_they_are_set(work: WorkflowRunner) -> None:
     """The names of variables of a role or an include, which no fact has."""
     ran = work("host_onboarding", create_variables({"a": new_host(1)}, ("host_onboarding_user_name",)))

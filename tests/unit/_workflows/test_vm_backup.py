@@ -1055,7 +1055,7 @@ def test_the_report_names_vms_that_no_mover_has_reached(
         ("vm-3", FULL),
     ]
     assert ran.errors[:2] == [
-        "No such VM. Check the name or uuid, and vm_backup_query.",
+        "No such VM. Check the name or uuid.",
         "Several VMs have this name. Give the uuid of the VM.",
     ]
     mover = FakeMover(tmp_path / "repository")
@@ -1086,6 +1086,8 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: Ba
     assert back_up(query=["name=nobody"], allow_empty=True).outcomes == []
     unknown = work("vm_backup", {"vm_backup_vms": ["vm-1"]}, step="close").message
     assert "step must be one of select, read, copy, report" in unknown
+    whole = work("vm_backup", {"vm_backup_vms": ["vm-1"]}).message
+    assert whole.endswith("use ansible.builtin.include_role: {name: virtinfra.manager.vm_backup}")
     other = work("vm_snapshots", {"vm_snapshots_vms": ["vm-1"]}, step="plan")
     assert "the role vm_snapshots has no step 'plan'" in other.message
 

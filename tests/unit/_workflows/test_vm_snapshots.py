@@ -253,7 +253,19 @@ def test_named_vms(service: Simulator, work: WorkflowRunner) -> None:
     memories = {record["vmInstanceUuid"]: record["_withMemory"] for record in service.records("snapshotgroup")}
     assert memories == {first["uuid"]: True, third["uuid"]: False}
     assert "Several VMs have this name" in ran.report[1]["error"]
-    assert ran.result["failures"][1] == "vm-9: No such VM. Check the name or uuid, and vm_snapshots_query."
+    assert ran.result["failures"][1] == "vm-9: No such VM. Check the name or uuid."
+
+
+@pytest.mark.parametrize(
+    ("variables", "hint"),
+    [
+        ({"vms": ["vm-2,vm-3"], "query": []}, "If these are several names, write separate items: [vm-2, vm-3]."),
+        ({"vms": ["vm-9"], "query": ["name~=vm%"]}, "Check the name or uuid, and vm_snapshots_query."),
+    ],
+)
+def test_vm_that_does_not_exist(service: Simulator, work: WorkflowRunner, variables: dict[str, Any], hint: str) -> None:
+    (entry,) = run(work, **variables).report
+    assert entry["error"] == f"No such VM. {hint}"
 
 
 def test_a_renamed_group_stays_and_a_new_one_is_taken(service: Simulator, work: WorkflowRunner) -> None:
