@@ -47,6 +47,9 @@ _SIZES: dict[str, tuple[int, ...]] = {
 }
 _LEAST_SIZE, _LARGEST_SIZE = 1024**2, 1024**5 - 1
 
+# No guest starts with less memory.
+_LEAST_MEMORY = 16 * 1024**2
+
 # Lists and maps that must not be empty.
 _FILLED = {"volumeUuids", "interfaceUuids", "atPersonUserIds", "atPersonList"}
 
@@ -73,7 +76,7 @@ def check_value(name: str, label: str, value: Any, longest: int = 0) -> None:
         _check_range(label, value, *_RANGES[name])
     for size in (value if isinstance(value, list) else [value]) if name in _SIZES else ():
         if size not in _SIZES[name]:
-            _check_size(label, int(size))
+            _check_size(label, int(size), _LEAST_MEMORY if name == "memorySize" else _LEAST_SIZE)
     if name in _FILLED and not value:
         raise InvalidOptions(f"{label} must not be empty")
 
@@ -100,8 +103,8 @@ def _check_range(label: str, value: Any, lowest: int, highest: int) -> None:
             raise InvalidOptions(f"{label} must be from {lowest} to {highest}, not {item}")
 
 
-def _check_size(label: str, value: int) -> None:
-    if value < _LEAST_SIZE:
+def _check_size(label: str, value: int, least: int) -> None:
+    if value < least:
         raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G")
     if value > _LARGEST_SIZE:
         raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too many. The most are {_LARGEST_SIZE}")

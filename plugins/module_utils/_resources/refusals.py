@@ -115,14 +115,19 @@ def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -
         if refusal := _refuse_state(call.operation, vm):
             return refusal
     uuid = params.get("destL3NetworkUuid") or params.get("l3NetworkUuid")
+    return find_addresses_refusal(client, uuid, params.get("staticIp"), params.get("customMac"))
+
+
+def find_addresses_refusal(
+    client: Client, uuid: str | None, address: str | None, mac: str | None
+) -> Unchangeable | None:
+    """Return the failure that a network, by its uuid, gets no NIC with these addresses; None for what is not given."""
     networks = get_by_uuid(client, L3_NETWORK.query, uuid) if uuid else []
     if refusal := _refuse_networks(networks):
         return refusal
-    if uuid and params.get("staticIp"):
-        return _refuse_address(client, networks, uuid, params["staticIp"]) or _refuse_mac(
-            client, params.get("customMac")
-        )
-    return _refuse_mac(client, params.get("customMac"))
+    if uuid and address and (refusal := _refuse_address(client, networks, uuid, address)):
+        return refusal
+    return _refuse_mac(client, mac)
 
 
 def _refuse_networks(networks: Sequence[Record]) -> Unchangeable | None:

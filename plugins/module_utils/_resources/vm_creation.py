@@ -20,7 +20,7 @@ from .._api.records import (
     normalize_address,
 )
 from .._api.references import format_option_name, is_name, is_null, unify_uuid
-from .._api.resource_types import L3_NETWORK, RESOURCE_TYPES
+from .._api.resource_types import HOST, L3_NETWORK, RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import get_by_uuid
 from .._client.names import is_predicted, resolve_name
@@ -31,7 +31,7 @@ from .._engine.plan import build_call, predict_created
 from .._engine.spec import PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
 from .finders import explain_unreadable
-from .refusals import find_new_vm_refusal, find_vm_refusal
+from .refusals import find_addresses_refusal, find_new_vm_refusal, find_vm_refusal
 from .vms import HOT_PLUG, ROOT_SIZE, find_vm, hide_volumes_to_remove, list_growing, plan_vm
 
 # The option with the VM or the template of a clone.
@@ -57,6 +57,12 @@ _NIC_MEMBERS = {"static_ip": "ip", "custom_mac": "mac", "driver_type": "driverTy
 
 # The beginning of the system tag with the user data of cloud-init.
 _USER_DATA = "userdata::"
+
+# The beginnings of user data that cloud-init and, in Windows, cloudbase-init know, in lower case.
+_KNOWN_BEGINNINGS = (
+    *("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", "content-type:", "mime-version:"),
+    *("#ps1", "rem cmd", "<script>", "<powershell>"),
+)
 
 # The member of the record with the reasons why the VM does not have the parts that the options describe.
 _UNMET = "unmetOptions"
@@ -115,9 +121,12 @@ def _has_source(desired: Record) -> bool:
 def complete_vm(client: Client, desired: Record) -> Record:
     """Return the parameters of the creation that follow from the options: networks, volumes and user data.
 
-    Also return the NICs of the VM, which no parameter but its record has.
+    Also return the NICs of the VM, which no parameter but its record has. Raise InvalidOptions or Unchangeable for what
+    the service would ignore, or notice when it has created the VM.
     """
+    _require_host_in_cluster(client, desired)
     networks = _resolve_networks(client, desired)
+    _require_addresses(client, networks)
     uuids = [network["l3NetworkUuid"] for network in networks]
     params = [network for network in networks if len(network) > 1]
     default = {"defaultL3NetworkUuid": uuids[0]} if len(set(uuids)) > 1 else {}
@@ -140,6 +149,30 @@ def complete_vm(client: Client, desired: Record) -> Record:
         # The options are completed each time that the VM is found missing.
         completed["systemTags"] = [*(other for other in desired.get("systemTags", ()) if other != tag), tag]
     return completed
+
+
+def _require_host_in_cluster(client: Client, desired: Record) -> None:
+    """Raise InvalidOptions if the host is in another cluster. The service would ignore the cluster."""
+    host, cluster = desired.get("hostUuid"), desired.get("clusterUuid")
+    if host is None or cluster is None or holds_unknown_reference([host, cluster]):
+        return
+    with suppress(Unsupported):
+        for record in get_by_uuid(client, HOST.query, host):
+            if record.get("clusterUuid") not in (None, cluster):
+                raise InvalidOptions(
+                    f"the host {record.get('name')} is in the cluster {record['clusterUuid']!r}, not in {cluster!r}."
+                    " Omit cluster, or correct it"
+                ).with_references(dict.fromkeys((record["clusterUuid"], cluster), "clusterUuid"))
+
+
+def _require_addresses(client: Client, networks: list[Record]) -> None:
+    """Raise Unchangeable for an address that a new NIC cannot get. The service would leave a VM without the NIC."""
+    for network in networks:
+        uuid, address, mac = network["l3NetworkUuid"], network.get("ip"), network.get("mac")
+        if (address or mac) and not isinstance(uuid, NullReference):
+            with suppress(Unsupported):
+                if refusal := find_addresses_refusal(client, uuid, address, mac):
+                    raise refusal
 
 
 def _read_user_data(client: Client, desired: Record) -> str:
@@ -258,12 +291,21 @@ def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current:
     place = {"hostUuid": desired.get("hostUuid") if runs else None}
     place |= {"clusterUuid": None} if "hostUuid" in desired else {}
     created = {**record, **place, "state": "Running" if runs else "Stopped"}
-    calls = [build_call(resource, resource.create, params, None, created)]
+    calls = [build_call(resource, resource.create, params, None, created, _warn_of_user_data(desired))]
     if state in ("present", "restarted") and runs:
         return calls
     settled = {name: value for name, value in desired.items() if name in ("stopType", "description", *sizes)}
     next_state = "running" if state in ("present", "restarted") else state
     return [*calls, *plan_vm(resource, next_state, settled, Found(created))]
+
+
+def _warn_of_user_data(desired: Record) -> str:
+    """Return the warning that no program in the guest knows the form of the user data; an empty text if one does."""
+    tags = [str(tag) for tag in desired.get("systemTags", ()) if str(tag).startswith(_USER_DATA)]
+    texts = [base64.b64decode(tag.removeprefix(_USER_DATA)).decode(errors="replace") for tag in tags]
+    if all(text.lower().startswith(_KNOWN_BEGINNINGS) for text in texts):
+        return ""
+    return "cloud-init ignores user data that does not begin with a line such as #cloud-config or #!/bin/sh"
 
 
 def _require_creatable(resource: ResourceSpec, desired: Record) -> None:

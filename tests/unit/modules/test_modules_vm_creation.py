@@ -248,6 +248,33 @@ def test_image_that_is_not_ready_is_named_before_anything_is_sent(sim: Simulator
     assert "the image image-1 is Enabled and Downloading" in ran.message
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"networks": [{"l3_network": "l3-1", "static_ip": "10.101.0.11"}]}, "static_ip 10.101.0.11 is that of the NIC"),
+        ({"networks": [{"l3_network": "l3-1", "static_ip": "10.9.0.1"}]}, "static_ip 10.9.0.1 is in no IP range"),
+        ({"networks": [{"l3_network": "l3-1", "custom_mac": "fa:00:00:00:00:01"}]}, "of the VM 'vm-1'"),
+        ({"host": "host-1", "cluster": "cluster-2"}, "the host host-1 is in the cluster 'cluster-1'"),
+        ({"memory": "4M"}, "4194304 bytes are too few. Write the unit, such as 16G"),
+    ],
+)
+def test_what_the_service_would_ignore_or_notice_too_late_is_refused_before_anything_is_sent(
+    sim: Simulator, run: ModuleRunner, options: dict[str, Any], message: str
+) -> None:
+    for check in (True, False):
+        ran = run("vm", {**WEB, **options}, check)
+        assert message in ran.message
+        assert ran.calls == []
+    assert vms_named(sim, "web") == []
+
+
+def test_user_data_that_cloud_init_does_not_know_is_sent_with_a_warning(run: ModuleRunner) -> None:
+    for check in (True, False):
+        (warning,) = run("vm", {**WEB, "user_data": "hostname: web"}, check).warnings
+        assert "cloud-init ignores user data that does not begin with" in warning
+    assert run("vm", {**WEB, "name": "web-2", "networks": [], "user_data": "#!/bin/sh\n"}).warnings == []
+
+
 def test_exhausted_quota_fails_the_task_and_creates_nothing(sim: Simulator, run: ModuleRunner) -> None:
     quota = {"identityUuid": ADMIN, "name": "vm.totalNum", "value": len(sim.records("vm"))}
     assert run("api", {"operation": "UpdateQuota", "params": quota}).changed
