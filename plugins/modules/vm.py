@@ -107,8 +107,8 @@ options:
         type: str
   user_data:
     description:
-      - The user data of cloud-init for a new VM. It may contain passwords, so no result, diff or log shows it or one of
-        its lines.
+      - The user data of cloud-init for a new VM, which begins with a line such as V(#cloud-config). It may contain
+        passwords, so no result, diff or log shows it or one of its lines.
     type: str
   user_data_file:
     description: A file with the user data, on the machine where the module runs, which is usually the controller.
@@ -135,8 +135,8 @@ options:
     aliases: [cpu]
   memory_size:
     description:
-      - The memory in bytes, or with a unit of 1024, such as V(16G). The memory of a running VM can be changed as
-        O(cpu_num) can.
+      - The memory in bytes, or with a unit of 1024, such as V(16G), at least 16 MiB. The memory of a running VM can be
+        changed as O(cpu_num) can.
     type: bytes
     aliases: [memory]
   stop_type:
@@ -151,7 +151,9 @@ options:
     type: str
     aliases: [host_uuid]
   cluster:
-    description: The cluster in which a VM is created or started, by name or uuid. It is not compared.
+    description:
+      - The cluster in which a VM is created or started, by name or uuid. It is not compared. A new VM fails if O(host)
+        is in another one.
     type: str
     aliases: [cluster_uuid]
   recover:

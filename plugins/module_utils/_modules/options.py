@@ -252,11 +252,13 @@ class TaskOptions:
 
     def refuse_contradictions(self, params: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for an option that contradicts ``state``, unless it has its default or is empty."""
-        is_absent = params.get("state", self.options.get("state", {}).get("default")) == ABSENT
+        default = self.options.get("state", {}).get("default")
+        is_absent = params.get("state", default) == ABSENT
         for name in self.never_absent if is_absent else self.only_absent:
             if params.get(name) and params[name] != self.options[name].get("default"):
                 rule = "cannot be used with" if is_absent else "can only be used with"
-                raise InvalidOptions(f"{name} {rule} state {ABSENT}. Remove {name}, or change state")
+                is_default = ", which is the default" if is_absent and default == ABSENT else ""
+                raise InvalidOptions(f"{name} {rule} state {ABSENT}{is_default}. Remove {name}, or change state")
 
     def _refuse_without_key(self, params: Mapping[str, Any]) -> None:
         """Raise InvalidOptions if all options of a group are null, one of which is required: null is not given.

@@ -251,7 +251,10 @@ def test_image_that_is_not_ready_is_named_before_anything_is_sent(sim: Simulator
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"networks": [{"l3_network": "l3-1", "static_ip": "10.101.0.11"}]}, "static_ip 10.101.0.11 is that of the NIC"),
+        (
+            {"networks": [{"l3_network": "l3-1", "static_ip": "10.101.0.11"}]},
+            "static_ip 10.101.0.11 is that of the NIC",
+        ),
         ({"networks": [{"l3_network": "l3-1", "static_ip": "10.9.0.1"}]}, "static_ip 10.9.0.1 is in no IP range"),
         ({"networks": [{"l3_network": "l3-1", "custom_mac": "fa:00:00:00:00:01"}]}, "of the VM 'vm-1'"),
         ({"host": "host-1", "cluster": "cluster-2"}, "the host host-1 is in the cluster 'cluster-1'"),
