@@ -313,6 +313,17 @@ ROLES = {
     "evacuation of an unknown host": Mistake(
         "host_evacuation", {"host_evacuation_hosts": ["host-1", "host-91"]}, ("No VM was migrated.", "host-91")
     ),
+    "evacuation to the evacuated host": Mistake(
+        "host_evacuation",
+        {"host_evacuation_hosts": ["host-1"], "host_evacuation_targets": ["host-1"]},
+        ("No VM was migrated. host_evacuation_targets has only hosts that are evacuated.",),
+    ),
+    "shutdown without a VM that there is not": Mistake(
+        "site_shutdown",
+        {"site_shutdown_exclude_vms": ["nosuch"], "site_shutdown_hosts": False},
+        ("Nothing was changed: ", "nosuch (site_shutdown_exclude_vms)"),
+        ("site_shutdown_exclude_hosts",),
+    ),
     "power of no VM": Mistake(
         "vm_power",
         {"vm_power_state": "stopped", "vm_power_groups": [{"name": "web", "query": ["name=nobody"]}]},

@@ -93,7 +93,54 @@ def test_version_that_yaml_reads_as_a_number_is_refused(playbook_runner: Playboo
 
 # Tasks with values in another form than that of their options, and what the message contains.
 MALFORMED: list[tuple[str, dict[str, Any], str]] = [
-    ("cbt_task", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. virtinfra.manager.batch runs the module"),
+    ("cbt_task", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. Did you mean vms?"),
+    ("vm_nic", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. virtinfra.manager.batch runs the module"),
+    ("vm", {"name": "vm-5", "state": "recovered"}, "got: recovered. Did you mean recover: true?"),
+    ("kvm_host", {"name": "host-1", "state": "rebooted"}, "got: rebooted. Did you mean power: reset?"),
+    ("vm_nic", {"vm": "vm-5", "state": "disconnected"}, "got: disconnected. Did you mean disabled?"),
+    ("vm_snapshot_group", {"vm": "vm-5", "name": "a", "scope": "all"}, "got: all. Did you mean chain?"),
+    ("host_nic_service", {"host": "host-1", "service_types": ["storage"]}, "Did you mean StorageNetwork?"),
+    ("host_nic_service", {"host": "host-1", "service_types": ["vMotion"]}, "Did you mean MigrationNetwork?"),
+    ("sns_endpoint", {"name": "a", "type": "email"}, "got: email. Endpoints that send email are not offered."),
+    (
+        "vm_nic",
+        {"vm": "vm-5", "l3_network": "l3-1", "static_ip": "dhcp"},
+        "not 'dhcp'. Omit it to get an address of the IP range",
+    ),
+    (
+        "kvm_host",
+        {"name": "host-1", "ipmi_address": "10.0.0.12:22"},
+        "ipmi_address must be an IP address or a host name, without a port",
+    ),
+    ("resource", {"kind": "zone", "name": "a", "properties": ["b"]}, "must be a mapping, such as {description: "),
+    (
+        "resource",
+        {"kind": "security_group", "name": "a", "properties": {"rules": ["22/tcp"]}},
+        "properties.rules[0] must be a mapping, such as {type: ",
+    ),
+    ("resource", {"kind": "iso_attachment", "vm": "vm-5", "name": "iso-2"}, "Give it as iso, not as name"),
+    ("resource", {"kind": "vm_ha", "name": "vm-5"}, "Give it as vm, not as name"),
+    (
+        "resource",
+        {"kind": "security_group_attachment", "security_group": "a", "vm": "vm-5"},
+        "kind security_group_attachment needs nic. virtinfra.manager.vm_nic_info lists the NICs of a VM",
+    ),
+    *(
+        ("resource", {"kind": kind, "name": "a", "properties": {name: "b"}}, expected)
+        for kind, name, expected in (
+            ("l3_network", "cidr", "with kind ip_range."),
+            ("l3_network", "dns", "with kind ip_range."),
+            ("scheduler_job", "cron", "with kind scheduler_trigger"),
+            ("scheduler_trigger", "interval", "Did you mean scheduler_interval?"),
+            ("vip", "ip", "Did you mean required_ip?"),
+            ("port_forwarding", "port", "Did you mean vip_port_start or private_port_start?"),
+            ("port_forwarding", "protocol", "Did you mean protocol_type?"),
+            ("load_balancer_listener", "port", "Did you mean load_balancer_port or instance_port?"),
+            ("cluster", "hypervisor", "Did you mean hypervisor_type?"),
+        )
+    ),
+    ("job_wait", {"jobs": [{"uuid": "x"}]}, "the uuid or the handle of a job, such as started.job, not 'x'"),
+    ("batch", {"module": "vm", "objects": [], "common": ["state"]}, "must be a mapping, such as {state: running}"),
     ("cbt_task", {"name": {"a": 1}}, "name must be one string, not {'a': 1}"),
     ("vm", {"name": "vm-5", "tags": [{"env": "prod"}]}, "each item of tags must be a string, such as ['env::prod']"),
     (
@@ -221,7 +268,30 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("vm_info", {"cluster": "cluster-1"}, "Did you mean query: ['cluster.name=...']?"),
     ("host_info", {"cluster": "cluster-1"}, "Did you mean query: ['cluster.name=...']?"),
     ("vm_info", {"state": "Running"}, "Did you mean query: ['state=...']?"),
-    ("vm_info", {"wait_timeout": 5}, "Did you mean wait_for?"),
+    ("vm_info", {"wait_timeout": 5}, "Did you mean wait_for.timeout?"),
+    ("vm", {"ha": True}, "virtinfra.manager.resource sets it, with kind vm_ha."),
+    ("vm", {"autostart": True}, "virtinfra.manager.resource sets it, with kind vm_ha."),
+    ("vm", {"boot": "cdrom"}, "virtinfra.manager.resource sets it, with kind vm_boot_order."),
+    ("volume", {"pool": "a"}, "Did you mean primary_storage?"),
+    ("volume", {"unit": "GB"}, "Write the unit in size, such as 20G."),
+    ("volume", {"name_new": "a"}, "To rename an object, give its uuid, and the new name as name."),
+    ("volume", {"device": "vdb"}, "The service chooses the device in the guest."),
+    ("vm_nic", {"connected": False}, "Did you mean state: disabled or state: enabled?"),
+    ("vm_nic", {"name": "eth0"}, "A NIC is selected by vm and l3_network, or by uuid."),
+    ("vm_snapshot_group", {"remove_children": True}, "Did you mean scope: chain?"),
+    ("sns_endpoint", {"email": "a@example.com"}, "Endpoints that send email are not offered."),
+    ("sns_snmp_test", {"ip": "10.0.0.1"}, "Did you mean platform?"),
+    ("cbt_task", {"schedule": "0 3 * * *"}, "with kind scheduler_job."),
+    (
+        "vm",
+        {"cpus": 2, "ram": "4G"},
+        "there is no option cpus. Did you mean cpu_num? There is no option ram. Did you mean memory_size?",
+    ),
+    (
+        "vm_nic",
+        {f"x{number}": 1 for number in range(7)},
+        ". There is no option x1. There is no option x2. There is no option x3. There is no option x4. And 2 more",
+    ),
     ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),
     (
         "host_info",

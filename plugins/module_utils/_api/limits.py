@@ -118,9 +118,16 @@ def _check_mac(label: str, value: str) -> None:
         )
 
 
+# What users write for an address that the service chooses.
+_CHOSEN = ("auto", "dhcp")
+
+
 def _check_ip(label: str, value: str) -> None:
     if not _is_ip(value.strip()):
-        raise InvalidOptions(f"{label} must be an IP address such as 10.0.0.5, without a prefix length, not {value!r}")
+        raise InvalidOptions(
+            f"{label} must be an IP address such as 10.0.0.5, without a port or prefix length, not {value!r}"
+            f"{'. Omit it to get an address of the IP range' if value.strip().casefold() in _CHOSEN else ''}"
+        )
 
 
 def _check_netmask(label: str, value: str) -> None:

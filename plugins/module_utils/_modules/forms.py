@@ -50,8 +50,11 @@ def check_forms(
         raise InvalidOptions(f"{place}name must be one string, not {names!r}. Write query: [{condition!r}]")
     for name, spec in specs.items():
         for given in (name, *spec.get("aliases", ())):
+            if isinstance(values.get(given), (list, tuple)) and spec.get("type") == "str" and f"{name}s" in specs:
+                shown = _show_value(spec, values[given])
+                raise InvalidOptions(f"{place}{given} must be one string{shown}. Did you mean {name}s?")
             if values.get(given) is not None:
-                check_form(f"{place}{given}", spec, values[given])
+                check_form(f"{place}{given}", spec, values[given], module=module)
         variables = [] if values.get(name) is not None else _list_variables(spec)
         for variable in variables:
             check_form(variable, spec, os.environ[variable], name)
@@ -62,16 +65,15 @@ def check_names(
 ) -> None:
     """Raise InvalidOptions, with the option that was probably meant, for a name that no option or alias has."""
     known = {each for name, spec in specs.items() for each in (name, *spec.get("aliases", ()))}
-    unknown = next((name for name in names if name not in known), None)
-    if unknown is not None:
+    unknown = [str(name) for name in names if name not in known]
+    if unknown:
         # Only failures need hints.
-        from .hints import suggest_option
+        from .hints import describe_unknown
 
         scope = re.sub(r"\[\d+\]", "", place.rstrip(".")).rpartition(".")[2] or module
         kind = names.get("kind") if isinstance(names, Mapping) else None
         label = f"{place.rstrip('.')}: " if place else ""
-        hint = suggest_option(str(unknown), specs, scope, record_type, kind)
-        raise InvalidOptions(f"{label}there is no option {unknown}.{hint}")
+        raise InvalidOptions(f"{label}{describe_unknown(unknown, specs, scope, record_type, kind)}")
 
 
 def _list_variables(spec: Mapping[str, Any]) -> list[str]:
@@ -79,12 +81,12 @@ def _list_variables(spec: Mapping[str, Any]) -> list[str]:
     return [variable for variable in spec.get("fallback", ((), ()))[1] if os.environ.get(variable)]
 
 
-def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") -> None:
-    """Raise InvalidOptions if the value of an option does not fit the type of the option."""
+def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", module: str = "") -> None:
+    """Raise InvalidOptions if the value of an option of a module does not fit the type of the option."""
     name, kind = name or label.rpartition(".")[2], spec.get("type", "str")
     shown = _show_value(spec, value)
     if kind == "list":
-        _check_list(label, name, spec, value)
+        _check_list(label, name, spec, value, module)
         return
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
         identifies = "parameter" in spec or label in ("name", "uuid")
@@ -101,19 +103,19 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "") 
         if kind == "dict":
             _check_suboptions(f"{label}.", spec, converted)
     if isinstance(value, (str, bool)) and spec.get("choices") and str(value) not in map(str, spec["choices"]):
-        _refuse_known_word(label, name, spec["choices"], str(value))
+        _refuse_known_word(label, name, spec["choices"], str(value), module)
 
 
-def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str) -> None:
+def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str, module: str) -> None:
     """Raise InvalidOptions for a value that means one of the choices. Ansible refuses all others."""
     from .hints import suggest_value
 
-    if hint := suggest_value(name, choices, value):
+    if hint := suggest_value(name, choices, value, module):
         quoted = " YAML reads on and off, unless in quotes, as true and false." if value in ("True", "False") else ""
         raise InvalidOptions(f"value of {label} must be one of: {', '.join(choices)}, got: {value}.{hint}{quoted}")
 
 
-def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any) -> None:
+def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, module: str) -> None:
     """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
     if isinstance(value, Mapping):
         raise InvalidOptions(f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}")
@@ -121,6 +123,8 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any) -> N
     items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
     for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
         _check_item(f"{label}[{number}]", name, spec, item)
+        if isinstance(item, str) and spec.get("choices") and item not in spec["choices"]:
+            _refuse_known_word(label, name, spec["choices"], item, module)
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:

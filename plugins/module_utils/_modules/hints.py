@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,11 @@ _PLACES = {
     "resource": ("properties", "a property of the object"),
 }
 
+# How many unknown options a message names.
+_NAMED = 5
+
+_LIST = " The options are "
+
 # The scopes of options that are not those of a task.
 _NO_TASKS = ("connection", "inventory", "source")
 
@@ -48,6 +54,22 @@ _WORDS = {*KEYWORDS, *MEANINGS, *NOUNS, *REMARKS}
 
 # Words that say too little to mean an option that ends with them.
 _VAGUE = ("from", "mode", "name", "type", "id", "uuid", "size", "at", "on", "all")
+
+
+def describe_unknown(
+    names: Sequence[str], options: Mapping[str, Any], scope: str, record_type: str = "", kind: str | None = None
+) -> str:
+    """Return sentences on options that there are not, each with what `suggest_option` returns; the list stands once."""
+    sentences: list[str] = []
+    is_listed = False
+    for name in names[:_NAMED]:
+        hint = suggest_option(name, options, scope, record_type, kind)
+        is_list = hint.startswith(_LIST)
+        start = "There" if sentences else "there"
+        sentences.append(f"{start} is no option {name}.{'' if is_list and is_listed else hint}")
+        is_listed = is_listed or is_list
+    more = [f"And {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return " ".join((*sentences, *more))
 
 
 def suggest_option(
@@ -161,7 +183,7 @@ class _Search:
         """Return what a word means, if one of the options has it."""
         for meaning in MEANINGS.get(word, ()):
             meanings = [each for each in ([meaning] if isinstance(meaning, str) else meaning) if self._has(each)]
-            if any(each.partition(":")[0] in options for each in meanings):
+            if any(re.split("[:.]", each)[0] in options for each in meanings):
                 return " or ".join(meanings)
         return ""
 
@@ -169,11 +191,12 @@ class _Search:
         """Return whether there is an option, and whether it can have the value after its name."""
         option, dummy, value = meaning.partition(": ")
         choices = (self.specs.get(option) or {}).get("choices")
-        return option in self.specs and (not value or not choices or value in choices)
+        return option.partition(".")[0] in self.specs and (not value or not choices or value in choices)
 
     def _find_property(self, word: str) -> str:
         """Return the property of a kind that a word means."""
-        meant = find_meaning(word, self.properties)
+        meant = find_meaning(word, self.properties, self.kind or "")
+        meant = ": ..., ".join(meant.split(" or "))
         return f"properties: {{{meant}: ...}}" if meant else ""
 
     def _find_object(self, word: str, ending: str = "name") -> str:
@@ -238,13 +261,20 @@ class _Search:
         place, what = _PLACES.get(self.scope, ("", ""))
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
-        return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+        return f"{_LIST}{', '.join(listed)}{others}.{belongs}{example}"
 
 
-def suggest_value(name: str, choices: Sequence[str], value: str) -> str:
-    """Return a sentence, and a space before it, with the value that was probably meant, empty if none is likely."""
+def suggest_value(name: str, choices: Sequence[str], value: str, module: str = "") -> str:
+    """Return a sentence, and a space before it, with the value that was probably meant, empty if none is likely.
+
+    The value may mean another option of the ``module``.
+    """
     word = value.casefold()
     if name == "kind" and (hint := suggest_kind(word, choices)):
         return hint
-    meant = next((each for each in VALUES.get(word, ()) if each in choices), None)
+    words = (f"{module}.{word}", word)
+    meanings = (each for known in words for each in VALUES.get(known, ()) if each in choices or ": " in each)
+    if remark := REMARKS.get(words[0]):
+        return f" {remark}"
+    meant = next(meanings, None)
     return f" Did you mean {meant}?" if meant else suggest_name(value, choices, is_misspelling=True)

@@ -133,6 +133,8 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
             " example started.job or started.results"
         )
     handle: Mapping[str, Any] = item
+    if handle.get("uuid") and is_name(unify_uuid(handle["uuid"])):
+        raise InvalidOptions(_describe_other_text(handle["uuid"]))
     return handle
 
 

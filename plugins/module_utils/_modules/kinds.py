@@ -23,7 +23,7 @@ from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
 from .spec import ModuleSpec
-from .words import find_meaning
+from .words import REMARKS, find_meaning
 
 PARENT = "parentUuid"
 
@@ -117,9 +117,18 @@ def _read_setting(row: Setting, state: str, properties: Mapping[str, Any], check
 def _check_ends(row: Attachment | Setting, desired: Record) -> None:
     """Raise InvalidOptions unless the options of an attachment or a setting are its objects."""
     if missing := [end for end, parameter in row.ends.items() if parameter not in desired]:
-        raise InvalidOptions(f"kind {row.name} needs {' and '.join(missing)}")
+        raise InvalidOptions(f"kind {row.name} needs {' and '.join(missing)}{_explain_end(missing, desired)}")
     foreign = {**dict(zip(map_ends().values(), map_ends(), strict=True)), **{name: name for name in _OF_OBJECTS}}
     _refuse_foreign(row, [foreign[name] for name in desired if name in foreign and name not in row.ends.values()])
+
+
+def _explain_end(missing: list[str], desired: Record) -> str:
+    """Return a sentence, after a period, on an object that is given in another way than as the missing option."""
+    if given := [name for name in ("name", "uuid") if name in desired]:
+        return f". Give it as {' and '.join(missing)}, not as {given[0]}"
+    if missing == ["nic"] and "vmInstanceUuid" in desired:
+        return ". virtinfra.manager.vm_nic_info lists the NICs of a VM"
+    return ""
 
 
 def _check_options(kind: Kind, desired: Record) -> None:
@@ -167,7 +176,9 @@ def _describe_unknown(kind: Kind | Setting, name: str, known: Mapping[str, Prope
     if name in ("name", "uuid", "state", "tags", parent):
         option = "parent" if name == parent else name
         return f"properties: {name} is no property. Give it as the option {option}"
-    meant = find_meaning(name, known)
+    if remark := REMARKS.get(f"{kind.name}.{name}"):
+        return f"properties: kind {kind.name} has no property {name}. {remark}"
+    meant = find_meaning(name, known, kind.name)
     hint = f" Did you mean {meant}?" if meant else suggest_name(name, known, is_misspelling=True)
     hint = hint or f" The properties are {', '.join(known) or 'none'}."
     return f"properties: kind {kind.name} has no property {name}.{hint}"
@@ -206,7 +217,8 @@ def _read_reference(label: str, refers_to: ResourceType | None, value: Any) -> s
 def _read_part(parts: Parts, label: str, item: Any) -> Record:
     """Return an item of a list of parts, by the API's names of its members."""
     if not isinstance(item, Mapping):
-        raise InvalidOptions(f"{label} must be a mapping, not {item!r}")
+        example = ", ".join(f"{name_property(member)}: ..." for member in (parts.grouped or tuple(parts.members)[:2]))
+        raise InvalidOptions(f"{label} must be a mapping, such as {{{example}}}, not {item!r}")
     names = {name_property(member): member for member in parts.members}
     values: Record = {}
     for name, value in item.items():

@@ -128,7 +128,9 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("request_retry max_retries", "request_retries"),
     # Waiting
     ("timeout state_change_timeout", [("wait_timeout", "request_timeout"), "request_timeout"]),
-    ("wait_timeout wait", "wait_for"),
+    ("wait_timeout", "wait_for.timeout"),
+    ("wait_interval", "wait_for.interval"),
+    ("wait", "wait_for"),
     ("poll_interval interval", "wait_interval"),
     ("job job_id handle handles task_id", "jobs"),
     # Objects of all types
@@ -178,6 +180,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("root_disk root_volume_size", "root_disk_size"),
     ("vm.size", [("root_disk_size", "instance_offering")]),
     ("vm_nic.nic vm_nic.nic_uuid", "uuid"),
+    ("vm_nic.connected vm_nic.link vm_nic.link_state vm_nic.linked", [("state: disabled", "state: enabled")]),
     ("pool", "primary_storage"),
     ("size_gb size_mb size_kb size_tb disk_gb capacity volume_size", ["size", "root_disk_size", "disk_size"]),
     ("disk_size", "size"),
@@ -213,9 +216,16 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("disk_format image_format", "format"),
     ("guest_os operating_system os_type ostype", "guest_os_type"),
     ("pubkey", "public_key"),
+    ("scheduler_trigger.interval scheduler_trigger.period", "scheduler_interval"),
+    ("vip.address vip.ip vip.ip_address", "required_ip"),
+    ("port_forwarding.port port_forwarding.ports", [("vip_port_start", "private_port_start")]),
+    ("port_forwarding.protocol", "protocol_type"),
+    ("load_balancer_listener.port load_balancer_listener.ports", [("load_balancer_port", "instance_port")]),
+    ("cluster.hypervisor", "hypervisor_type"),
     # Volumes
     ("volume.type volume.offering", "disk_offering"),
     ("attach_to attached_to", "vm"),
+    ("volume.pool", "primary_storage"),
     # Hosts
     ("kvm_host.esxi_hostname kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
     ("kvm_host.power_state", "power"),
@@ -238,11 +248,16 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("ingress in inbound rx download", "inbound_bandwidth"),
     # Snapshots and notifications
     ("revert rollback", "state: reverted"),
+    (
+        "vm_snapshot_group.children vm_snapshot_group.remove_children vm_snapshot_group.with_children",
+        "scope: chain",
+    ),
     ("webhook hook", ["url", "webhook_url"]),
     ("lang language", "locale"),
     ("sns_endpoint.host sns_endpoint.address sns_endpoint.snmp_address", "platform"),
     ("at_users mention mentions users", "at_person_user_ids"),
     ("sns_snmp_platform.server", "snmp_address"),
+    ("sns_snmp_test.address sns_snmp_test.host sns_snmp_test.ip sns_snmp_test.snmp_address", "platform"),
     ("sns_topic_subscriber_info.name", [("topic", "endpoint")]),
     ("service_info.host service_info.address", "base_url"),
     ("sns_endpoint.kind", "type"),
@@ -309,12 +324,31 @@ REMARKS: Mapping[str, str] = {
     "disks.*": "Data volumes of a new VM have a size only. virtinfra.manager.volume creates others.",
     **dict.fromkeys(("kvm_host.private_key", "kvm_host.ssh_key"), "A host is added with username and password."),
     **dict.fromkeys(
-        ("boot_device", "boot_devices", "boot_order"),
-        "virtinfra.manager.api sets it, with the operation SetVmBootOrder.",
+        ("boot", "boot_device", "boot_devices", "boot_order"),
+        "virtinfra.manager.resource sets it, with kind vm_boot_order.",
     ),
     **dict.fromkeys(
         ("autostart", "ha", "ha_level", "high_availability", "onboot"),
-        "virtinfra.manager.api sets it, with the operation SetVmInstanceHaLevel.",
+        "virtinfra.manager.resource sets it, with kind vm_ha.",
+    ),
+    "volume.unit": "Write the unit in size, such as 20G.",
+    "volume.device": "The service chooses the device in the guest.",
+    **dict.fromkeys(("vm_nic.name", "vm_nic_qos.name"), "A NIC is selected by vm and l3_network, or by uuid."),
+    "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type.",
+    **dict.fromkeys(
+        ("cbt_task.cron", "cbt_task.schedule"),
+        "The role virtinfra.manager.vm_backup makes backups, and virtinfra.manager.resource manages schedules, with"
+        " kind scheduler_job.",
+    ),
+    # Properties of kinds
+    **dict.fromkeys(
+        tuple(f"l3_network.{name}" for name in ("cidr", "dns", "end_ip", "gateway", "netmask", "start_ip", "subnet")),
+        "virtinfra.manager.resource manages the addresses of L3 networks, with kind ip_range.",
+    ),
+    **dict.fromkeys(
+        ("scheduler_job.cron", "scheduler_job.interval", "scheduler_job.schedule"),
+        "virtinfra.manager.resource manages times, with kind scheduler_trigger, and assigns jobs to them, with kind"
+        " scheduler_job_trigger.",
     ),
     "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
     "vm.hostname": (
@@ -332,7 +366,9 @@ REMARKS: Mapping[str, str] = {
         ("wait_for_ip", "wait_for_ip_address", "wait_ip"),
         "virtinfra.manager.vm_info waits for the value of a field, with wait_for.",
     ),
-    **dict.fromkeys(("new_name", "newname", "rename"), "To rename an object, give its uuid, and the new name as name."),
+    **dict.fromkeys(
+        ("name_new", "new_name", "newname", "rename"), "To rename an object, give its uuid, and the new name as name."
+    ),
     **dict.fromkeys(
         ("cd_iso", "cdrom", "iso"), "virtinfra.manager.resource attaches ISOs to VMs, with kind iso_attachment."
     ),
@@ -353,7 +389,8 @@ REMARKS: Mapping[str, str] = {
     **dict.fromkeys(("project", "tenant"), "The objects of a project are those of its account, with which you log in."),
 }
 
-# Values that users bring, and the values that they may mean, the likeliest first.
+# Values that users bring, and the values that they may mean, the likeliest first. A value with a dot is that of a
+# module, and may mean another option.
 VALUES: Mapping[str, list[Meaning]] = _map(
     ("attached create created add added define defined exists latest updated", "present"),
     ("delete deleted destroy destroyed detached expunged purged remove removed terminated undefined", "absent"),
@@ -385,6 +422,16 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("cycle", "reset"),
     ("evacuate", "migrate"),
     ("acpi soft graceful", "grace"),
+    ("vm.recovered volume.recovered resource.recovered", "recover: true"),
+    ("kvm_host.cycled kvm_host.rebooted kvm_host.reset kvm_host.restarted", "power: reset"),
+    ("vm_nic.connected vm_nic.up", "enabled"),
+    ("vm_nic.disconnected vm_nic.down", "disabled"),
+    ("vm_snapshot_group.all vm_snapshot_group.children vm_snapshot_group.tree", "chain"),
+    ("management", "ManagementNetwork"),
+    ("tenant vm_network", "TenantNetwork"),
+    ("storage iscsi nfs vsan", "StorageNetwork"),
+    ("backup", "BackupNetwork"),
+    ("live_migration migration vmotion", "MigrationNetwork"),
 )
 
 # Words for kinds and types of resources, with the kinds.
@@ -427,6 +474,8 @@ OTHER_KINDS: Mapping[str, str] = {
 
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
+    "common": "{state: running}",
+    "properties": "{description: Made by Ansible}",
     "compose": "{ansible_host: virtinfra_management_ip}",
     "disks": "[{size: 20G}]",
     "vm_backup_rate_limit": "50, in MiB per second",
@@ -445,10 +494,13 @@ EXAMPLES: Mapping[str, str] = {
 }
 
 
-def find_meaning(word: str, names: Collection[str]) -> str:
-    """Return the name that a word means, empty if none of the names has its meaning."""
-    meanings = (each for each in MEANINGS.get(word, ()) if isinstance(each, str))
-    return next((each for each in meanings if each in names), "")
+def find_meaning(word: str, names: Collection[str], kind: str = "") -> str:
+    """Return the name that a word means, or several, empty if none has its meaning. ``kind`` is that of the object."""
+    for meaning in (*MEANINGS.get(f"{kind}.{word}", ()), *MEANINGS.get(word, ())):
+        meanings = [meaning] if isinstance(meaning, str) else meaning
+        if all(each in names for each in meanings):
+            return " or ".join(meanings)
+    return ""
 
 
 def suggest_kind(word: str, known: Collection[str]) -> str:

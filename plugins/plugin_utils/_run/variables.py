@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from ansible.utils.display import Display
 
 from ...module_utils._modules.process import OWN_SESSION
-from ...module_utils._api.errors import suggest_name
+from ...module_utils._modules.hints import find_option
 from ...module_utils._modules.options import GROUP_OPTIONS
 
 START = "VIRTINFRA_"
 
-KNOWN = frozenset(
-    {OWN_SESSION, *(variable for rules in GROUP_OPTIONS.values() for variable in rules.get("fallback", ((), ()))[1])}
-)
+# The options with variables of the environment.
+OF_VARIABLES = {name: rules for name, rules in GROUP_OPTIONS.items() if "fallback" in rules}
+
+KNOWN = frozenset({OWN_SESSION, *(variable for rules in OF_VARIABLES.values() for variable in rules["fallback"][1])})
 
 
 def warn_of_unknown_variables(names: Iterable[str]) -> None:
@@ -28,4 +29,5 @@ def _suggest(name: str) -> str:
     option = name.removeprefix(START).lower()
     if option in GROUP_OPTIONS:
         return f" {option} is an option of tasks: set it in the task, or in module_defaults."
-    return suggest_name(name, KNOWN - {OWN_SESSION})
+    meant = find_option(option, OF_VARIABLES, "connection").upper().replace(" OR ", f" or {START}")
+    return f" Did you mean {START}{meant}?" if meant else ""

@@ -107,6 +107,10 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
     """Migrate the VMs of the hosts, each marked before with its host, and prove that none is left."""
     evacuated = find_hosts(records, settings.hosts)
     allowed = find_hosts(records, settings.targets) if settings.targets else []
+    if allowed and set(allowed) <= set(evacuated):
+        raise InvalidOptions(
+            "No VM was migrated. host_evacuation_targets has only hosts that are evacuated. Add others, or omit it."
+        )
     found = marks.find()
     vms = choose_vms(_read_vms(site, evacuated), evacuated)
     # A migration of an earlier run may end later than the one that would begin now.

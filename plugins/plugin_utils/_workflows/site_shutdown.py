@@ -199,7 +199,10 @@ def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequenc
     problems = _find_problems(groups, vms, hosts, settings)
     by_uuid = {host["uuid"]: host for host in hosts}
     if helpless := [host.name for host in off if _lacks_ipmi(by_uuid[host.uuid])]:
-        problems.append(f"the service does not know the IPMI controllers of these hosts: {', '.join(helpless)}")
+        problems.append(
+            f"the service does not know the IPMI controllers of these hosts: {', '.join(helpless)}. Set them,"
+            " or add the hosts to site_shutdown_exclude_hosts"
+        )
     running = [
         (name, [PoweredVm.from_record(vm, name) for vm in members if is_running(vm)]) for name, members in chosen
     ]
@@ -269,10 +272,7 @@ def _find_unknown(names: Iterable[str], records: Sequence[Record], noun: str, pl
 def refuse(plan: Plan, settings: Settings) -> None:
     """Raise InvalidOptions if a plan cannot be executed."""
     if plan.problems:
-        raise InvalidOptions(
-            f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables, or add the hosts to"
-            " site_shutdown_exclude_hosts."
-        )
+        raise InvalidOptions(f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables.")
     if plan.empty and not settings.allow_empty:
         raise InvalidOptions(
             f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}. Check them, or set"

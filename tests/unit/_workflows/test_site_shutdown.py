@@ -79,7 +79,10 @@ def test_plan_with_problems() -> None:
         "no VM, or several, has the name vm-1 (the group a)",
         "no VM, or several, has the name vm-9 (the group a)",
         "these VMs are in several groups: vm-3",
-        "the service does not know the IPMI controllers of these hosts: host-1, host-2",
+        (
+            "the service does not know the IPMI controllers of these hosts: host-1, host-2. Set them, or add the hosts"
+            " to site_shutdown_exclude_hosts"
+        ),
     ]
 
 

@@ -683,6 +683,11 @@ def test_a_cache_that_keeps_nothing(fill: Fill, warnings: list[str]) -> None:
     [
         ("VIRTINFRA_WAIT_TIMEOUT", "wait_timeout is an option of tasks: set it in the task, or in module_defaults."),
         ("VIRTINFRA_BASEURL", "Did you mean VIRTINFRA_BASE_URL?"),
+        ("VIRTINFRA_USERNAME", "Did you mean VIRTINFRA_ACCOUNT?"),
+        ("VIRTINFRA_PASSWORD", "Did you mean VIRTINFRA_ACCOUNT_PASSWORD?"),
+        ("VIRTINFRA_VERIFY_SSL", "Did you mean VIRTINFRA_VALIDATE_CERTS?"),
+        ("VIRTINFRA_HOST", "Did you mean VIRTINFRA_BASE_URL?"),
+        ("VIRTINFRA_API_KEY", "Did you mean VIRTINFRA_API_TOKEN or VIRTINFRA_ACCESS_KEY_ID?"),
     ],
 )
 def test_environment_variables_that_nothing_reads(
