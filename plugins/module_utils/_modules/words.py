@@ -350,6 +350,10 @@ REMARKS: Mapping[str, str] = {
         "virtinfra.manager.resource manages times, with kind scheduler_trigger, and assigns jobs to them, with kind"
         " scheduler_job_trigger.",
     ),
+    **dict.fromkeys(
+        ("as_template", "convert_to_template", "is_template", "mark_as_template"),
+        "virtinfra.manager.api makes a template of a VM, with the operation ConvertVmInstanceToTemplatedVmInstance.",
+    ),
     "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
     "vm.hostname": (
         "The address of the service is base_url. The host name of the guest is set by its user_data, and the host that"
