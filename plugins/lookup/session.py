@@ -56,7 +56,7 @@ from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
-from ..module_utils._api.errors import VirtinfraError
+from ..module_utils._api.errors import InvalidOptions, VirtinfraError
 from ..module_utils._client.client import Hooks
 from ..module_utils._client.sessions import AccountSession, build_missing_account_error, refuse_access_key
 from ..module_utils._http.connection import ConnectionOptions
@@ -74,8 +74,11 @@ class LookupModule(LookupBase):
     """Returns the session of an account."""
 
     def run(self, terms: list[Any], variables: dict[str, Any] | None = None, **kwargs: Any) -> list[str]:
-        """Return the session. Terms are ignored."""
+        """Return the session."""
         try:
+            if terms:
+                hint = "base_url=" if "://" in str(terms[0]) else "base_url= or profile="
+                raise InvalidOptions(f"the options have names: write {hint} before the first value")
             check_names(CONNECTION, kwargs, module="connection")
             options = Profiles.from_loader(self._loader).complete(decrypt_values(kwargs), self.option_definitions)
             self.set_options(var_options=variables, direct=options)

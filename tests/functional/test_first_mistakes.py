@@ -533,3 +533,9 @@ def test_mistakes_with_playbooks(
     *dummy, failed = playbook_runner.playbook(f"virtinfra.manager.{playbook}", arguments, environment)
     assert failed.result["msg"] == message
     assert "argument_spec_data" not in failed.result
+
+
+def test_address_of_a_lookup_without_its_name(playbook_runner: PlaybookRunner) -> None:
+    text = "{{ lookup('virtinfra.manager.session', 'http://127.0.0.1:9') }}"
+    (failed,) = playbook_runner.play({"ansible.builtin.debug": {"msg": text}})
+    assert "the options have names: write base_url= before the first value" in failed.result["msg"]

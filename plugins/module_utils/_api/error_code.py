@@ -43,6 +43,10 @@ CREDENTIALS = {
         "credential": "session",
         "remedy": "log in again and pass the new one as session_id, or pass account and account_password",
     },
+    "session_before_account": {
+        "credential": "session of session_id",
+        "remedy": "it takes precedence over account. Remove session_id, also from the environment, to log in",
+    },
     "account": {
         "credential": "session",
         "remedy": "the service also refused the session of a new login. Check how long sessions last and how many an"

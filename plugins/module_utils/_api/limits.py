@@ -116,6 +116,28 @@ def _check_mac(label: str, value: str) -> None:
             f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML reads"
             " some addresses as numbers"
         )
+    if int(value.strip()[:2], 16) & 1 or not value.strip("0: "):
+        raise InvalidOptions(
+            f"{label} must be the address of one NIC, such as 52:54:00:12:34:56, not {value!r}: it is zero, or the"
+            " address of a group, whose first byte is odd"
+        )
+
+
+def _check_cron(label: str, value: str) -> None:
+    """Refuse the five fields of Unix: the schedules of the service begin with the second."""
+    if len(value.split()) not in (6, 7):
+        raise InvalidOptions(
+            f"{label} must have six fields, and a seventh for the year if needed: second, minute, hour, day of the"
+            f" month, month and day of the week, such as '0 0 2 * * ?', not {value!r}"
+        )
+
+
+def _check_public_key(label: str, value: str) -> None:
+    if re.fullmatch(r"[/~.]\S*|\S+\.pub", value.strip()):
+        raise InvalidOptions(
+            f"{label} must be the text of the key, such as the result of lookup('ansible.builtin.file', {value!r}), not"
+            " its path"
+        )
 
 
 # What users write for an address that the service chooses.
@@ -215,6 +237,8 @@ def _check_new_uuid(label: str, value: str) -> None:
 
 _CHECKS = {
     "customMac": _check_mac,
+    "cron": _check_cron,
+    "publicKey": _check_public_key,
     "staticIp": _check_ip,
     "managementIp": _check_management_address,
     "ipmiAddress": _check_address,

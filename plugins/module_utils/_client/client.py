@@ -513,5 +513,6 @@ def create_client(
 
 def open_session_client(connection: ConnectionOptions, options: CallOptions, hooks: Hooks) -> Client:
     """Open a client with the access key, or else the session of the option session_id; it never logs in."""
-    session = GivenSession(None, "access_key") if connection.access_key else GivenSession(connection.session_id)
+    kind = "session_before_account" if connection.account else "session_id"
+    session = GivenSession(None, "access_key") if connection.access_key else GivenSession(connection.session_id, kind)
     return create_client(connection, options, hooks, session, hooks.new_store(connection))

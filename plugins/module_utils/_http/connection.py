@@ -77,13 +77,19 @@ class ConnectionOptions:
             raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
             raise InvalidOptions("request_retries must be from 0 to 100")
-        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
-            raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
+        self._check_path_prefix()
         self._check_credentials()
         if self.proxy_url:
             Proxy.parse(self.proxy_url, "proxy_url")
             if not self.use_proxy:
                 raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
+
+    def _check_path_prefix(self) -> None:
+        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
+            raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
+        if re.search(r"(^|/)v1/*$", self.path_prefix):
+            prefix = self.path_prefix.rstrip("/").removesuffix("v1").strip("/")
+            raise InvalidOptions(f"path_prefix is the part of the path before v1. Set path_prefix to {prefix!r}")
 
     def _check_line_ends(self) -> None:
         """Raise InvalidOptions for a value with a line break at its end, which lookups and commands may leave there."""
@@ -375,6 +381,14 @@ def require_files(**paths: str | None) -> None:
             raise InvalidOptions(f"{name} {path} cannot be used: there is no such file")
 
 
+def _has_only_certificates(path: str) -> bool:
+    """Return whether a file has a certificate, and no private key."""
+    with suppress(OSError):
+        content = Path(path).read_bytes()
+        return b"BEGIN CERTIFICATE-----" in content and b"PRIVATE KEY-----" not in content
+    return False
+
+
 @lru_cache(maxsize=8)
 def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
     """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""
@@ -398,5 +412,7 @@ def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key
             # Without a callback OpenSSL would ask for the password of an encrypted key at the terminal.
             context.load_cert_chain(cert, key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
+            if key is None and _has_only_certificates(cert):
+                raise InvalidOptions(f"client_cert {cert} contains no private key. Give client_key") from None
             raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
     return context

@@ -87,6 +87,10 @@ def _list_places(plugin: Any) -> Iterator[_Place]:
     """Yield the expressions of a source that are evaluated for every host."""
     for option in ("include", "exclude"):
         yield from (_Place(option, source, False, True) for source in plugin.get_option(option))
+    for source in plugin.get_option("hostnames"):
+        # A single name may also be that of a field, which is checked when the names are assigned.
+        if not str(source).strip().isidentifier():
+            yield _Place("hostnames", source, False)
     for name, source in (plugin.get_option("compose") or {}).items():
         yield _Place(f"compose: {name}", source, False)
     for name, source in (plugin.get_option("groups") or {}).items():

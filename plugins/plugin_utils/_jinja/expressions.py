@@ -105,6 +105,11 @@ def check_syntax(plugin: Any) -> None:
         if reason := find_syntax_error(source, kind):
             hint = " Write == to compare." if reason.endswith("got '='") else ""
             raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")
+        if isinstance(source, str) and re.fullmatch(r"""\s*(['"]).*{{.*}}.*\1\s*""", source):
+            raise InvalidOptions(
+                f"{label}: {source!r} is a text with braces. Expressions are without them, such as"
+                " 'vm-' ~ virtinfra_name"
+            )
         if kind == "condition" and isinstance(source, str) and _gives_text(source):
             raise InvalidOptions(
                 f"{label}: {source!r} gives a text, not true or false. To look for a part of a text, write 'web' in"

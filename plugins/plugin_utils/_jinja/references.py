@@ -58,7 +58,7 @@ def _ignore(dummy: Any) -> bool:
 
 
 def find_required_names(source: Any) -> set[str]:
-    """Return the variables without which an expression fails.
+    """Return the variables without which an expression, or a template, fails.
 
     A variable that it compares with ``is defined``, or gives to ``default``, is not among them. An expression that is
     not valid, or is not a string, has none.
@@ -66,7 +66,7 @@ def find_required_names(source: Any) -> set[str]:
     if not isinstance(source, str):
         return set()
     try:
-        tree = _ENVIRONMENT.parse(f"{{{{ {source} }}}}")
+        tree = _ENVIRONMENT.parse(source if "{{" in source else f"{{{{ {source} }}}}")
         # An expression with a filter or a test that Jinja does not know, such as those of core, would not be valid.
         for filtered in tree.find_all(nodes.Filter):
             _ENVIRONMENT.filters.setdefault(filtered.name, _ignore)

@@ -238,7 +238,10 @@ def _read_private(path: Path, name: str) -> bytes:
             _check_access(path, state)
             return file.read()
     except FileNotFoundError:
-        raise InvalidOptions(f"profile {name} is given, and {path} does not exist") from None
+        raise InvalidOptions(
+            f"profile {name} is given, and {path} does not exist. Create the file, or remove the option profile and"
+            f" unset {VARIABLE}"
+        ) from None
     except OSError as error:
         raise InvalidOptions(f"{path} cannot be read: {error.strerror}") from None
 

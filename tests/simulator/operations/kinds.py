@@ -67,6 +67,8 @@ def _complete_vip(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
     requested = call.get("requiredIp")
     if requested in used:
         raise operation_refused(f"required ip[{requested}] is not available")
+    if requested and int(ipaddress.IPv4Address(requested)) not in range(*_bounds(ip_range)):
+        raise operation_refused(f"required ip[{requested}] is not in any range of l3network[uuid: {network['uuid']}]")
     addresses = map(str, map(ipaddress.IPv4Address, range(*_bounds(ip_range))))
     ip = requested or next((address for address in addresses if address not in used), None)
     if ip is None:

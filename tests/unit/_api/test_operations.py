@@ -619,6 +619,7 @@ def test_values_that_servers_refuse_are_not_sent(subtests: pytest.Subtests) -> N
         ("AttachL3NetworkToVm", "staticIp", ["10.0.0.1", "fd00::1"], ["10.0.0.1/24", "10.0.0", "dhcp"]),
         ("ChangeVmNicNetwork", "staticIp", [" 10.0.0.1 "], ["10.0.0.256"]),
         ("AttachL3NetworkToVm", "customMac", ["52:54:00:12:34:56"], ["52-54-00-12-34-56", "52:54:00:12:34"]),
+        ("AttachL3NetworkToVm", "customMac", ["fa:16:3e:00:00:00"], ["00:00:00:00:00:00", "01:00:5e:00:00:01"]),
         ("SetServiceTypeOnHostNetworkInterface", "vlanIds", [[0, 4094], ["5"]], [[4095], [-1], ["x"], [None]]),
     ],
 )
@@ -731,9 +732,13 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
         ("url", "ftp://c.example.com/secret", "an address that begins with https:// or http://"),
         ("url", "https://c.example.com/secret", None),
         ("url", "HTTP://c.example.com:8080", None),
+        *(("cron", value, "six fields") for value in ("0 2 * *", "0 2 * * *", "@daily")),
+        *(("cron", value, None) for value in ("0 0 2 * * ?", " 0 0 2 ? * MON 2027 ")),
+        *(("publicKey", value, "the text of the key") for value in ("/home/me/.ssh/id.pub", "~/.ssh/id", "id.pub")),
+        ("publicKey", "ssh-ed25519 AAAA me", None),
     ],
 )
-def test_addresses(name: str, value: str, refusal: str | None) -> None:
+def test_values_of_one_form(name: str, value: str, refusal: str | None) -> None:
     """The message about a URL does not show its key."""
     if refusal is None:
         check_value(name, name, value)

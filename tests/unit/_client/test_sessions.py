@@ -118,6 +118,8 @@ def test_a_given_session_that_has_expired_is_not_repeated(sim: Simulator, run: M
     ran = run("host_info", {})
     assert "log in again and pass the new one as session_id, or pass account and account_password" in ran.message
     assert operations(ran.log) == ["QueryHost"]
+    both = run("host_info", {}, account="admin", account_password="simulator-password")
+    assert "it takes precedence over account. Remove session_id, also from the environment, to log in" in both.message
 
 
 def test_the_session_of_an_account_is_checked_before_a_call_that_is_not_waited_for(

@@ -52,6 +52,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     *(({"request_timeout": seconds}, TIMEOUT) for seconds in (0, -1, float("nan"), 3600.5)),
     *(({"request_retries": number}, RETRIES) for number in (-1, 101)),
     *(({"path_prefix": prefix}, PATH_PREFIX) for prefix in ("a b", "a?b", "a\r\nb", "\u00e9")),
+    *(
+        ({"path_prefix": prefix}, f"path_prefix is the part of the path before v1. Set path_prefix to {rest!r}")
+        for prefix, rest in (("service/v1", "service"), ("/a/b/v1/", "a/b"), ("v1", ""))
+    ),
     ({"base_url": f"{URL}\n"}, f"base_url {LINE_BREAK}"),
     ({"account": "admin", "account_password": "x\n"}, f"account_password {LINE_BREAK}"),
     ({"api_token": "x\r\n"}, f"api_token {LINE_BREAK}"),
@@ -96,7 +100,7 @@ VALID: list[dict[str, Any]] = [
     {"base_url": "HTTPS://10.0.0.1:8443"},
     *({"request_timeout": seconds} for seconds in (0.5, 3600)),
     *({"request_retries": number} for number in (0, 100)),
-    *({"path_prefix": prefix} for prefix in ("", "/a/b-c_d.e~f%20/")),
+    *({"path_prefix": prefix} for prefix in ("", "/a/b-c_d.e~f%20/", "/v1/x", "av1")),
     {"session_id": "!~"},
     ACCOUNT,
     {"account": "admin", "session_id": "s"},

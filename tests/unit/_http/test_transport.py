@@ -720,9 +720,12 @@ def test_tls_to_a_plain_port(sim: Simulator) -> None:
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     broken = tmp_path / "broken.pem"
     broken.write_text("nothing", encoding="utf-8")
+    certificate = tmp_path / "certificate.pem"
+    certificate.write_text("-----BEGIN CERTIFICATE-----\n", encoding="utf-8")
     for options, message in (
         ({"ca_path": str(tmp_path / "missing.pem")}, "ca_path .*missing.pem cannot be used"),
         ({"ca_path": str(broken)}, "ca_path .*broken.pem cannot be used"),
+        ({"client_cert": str(certificate)}, r"certificate.pem contains no private key\. Give client_key"),
         ({"client_cert": str(broken)}, "client_cert .*broken.pem with client_key .* cannot be used"),
     ):
         with secure_client("https://127.0.0.1:9", **options) as client, pytest.raises(InvalidOptions, match=message):

@@ -231,7 +231,10 @@ def test_owner_of_the_file(
 
 
 def test_file_that_does_not_exist(file: ProfilesFile) -> None:
-    assert file.refusal() == "profile prod is given, and FILE does not exist"
+    assert file.refusal() == (
+        "profile prod is given, and FILE does not exist. Create the file, or remove the option profile and unset"
+        " VIRTINFRA_PROFILE"
+    )
     file.path.mkdir()
     assert file.refusal() == "FILE cannot be read: Is a directory"
 

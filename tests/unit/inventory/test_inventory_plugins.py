@@ -179,8 +179,10 @@ def test_names_in_order_of_preference(sim: Simulator, fill: Fill) -> None:
     )
     assert list_names(fill, "virtinfra_name | upper") == ["HOST-1", "HOST-2", "HOST-3"]
     assert list_names(fill, "{{ virtinfra_name }}.example.com")[0] == "host-1.example.com"
-    assert list_names(fill, "nowhere | trim", "name") == ["host-1", "host-2", "host-3"]
-    assert list_names(fill, "virtinfra_hostname ~ ''", hostvars_prefix="x_") == sorted(uuids)
+    assert list_names(fill, "nowhere | default('') | trim", "name") == ["host-1", "host-2", "host-3"]
+    for source, prefix in (("nowhere | trim", ""), ("virtinfra_hostname ~ ''", "x_")):
+        with pytest.raises(AnsibleParserError, match="hostnames: no host has a variable"):
+            list_names(fill, source, "name", hostvars_prefix=prefix)
 
 
 @pytest.mark.parametrize(
@@ -324,6 +326,7 @@ def test_a_source_belongs_to_a_plugin_by_name_or_content(
     ("options", "message"),
     [
         ({"groups": {"a": "x = 'Enabled'"}}, "groups: a: .* is not a valid expression: .* Write == to compare."),
+        ({"compose": {"a": "'{{ virtinfra_name }}'"}}, "compose: a: .* is a text with braces. Expressions are without"),
         ({"compose": {"a": "name ~"}}, "compose: a: 'name ~' is not a valid expression"),
         ({"keyed_groups": [{"key": "name |", "prefix": "a"}]}, "keyed_groups: .* is not a valid expression"),
         ({"include": ["x = 1"]}, "include: 'x = 1' is not a valid expression"),

@@ -360,6 +360,8 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"filters": "x", "query": "state=Enabled"}, "query needs source: query, filters need source: cursor"),
         ({"filters": "x", "source": "query"}, "filters need source: cursor"),
         ({"hostnames": "nmae"}, "hostnames: hosts have no variable nmae"),
+        ({"hostnames": "config.name"}, "hostnames: no host has a variable config"),
+        ({"hostnames": ["{{ name }}.example.com", "name"]}, "a variable name. Did you mean virtinfra_name?"),
         ({"hostvars_prefix": "1-"}, "hostvars_prefix"),
         ({"base_url": "{{ nowhere }}"}, "base_url: "),
         ({"base_url": "http://127.0.0.1:1", "request_retries": 0}, "cannot connect to http://127.0.0.1:1"),

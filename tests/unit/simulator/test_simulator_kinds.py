@@ -105,6 +105,13 @@ def test_object_is_created_found_changed_and_removed(api: Api, kind: Any, creati
     assert [record["status"] for record in left] == (["Deleted"] if kind.name == "Image" else [])
 
 
+def test_address_outside_of_the_network_is_refused(api: Api) -> None:
+    (network,) = api.read("QueryL3Network", f"uuid={NETWORK}")
+    start = network["ipRanges"][0]["startIp"]
+    assert api.refusal("CreateVip", name="web", l3NetworkUuid=NETWORK, requiredIp="8.8.8.8") == "SYS.1006"
+    assert api.do("CreateVip", name="web", l3NetworkUuid=NETWORK, requiredIp=start)["inventory"]["ip"] == start
+
+
 def test_image_lives_in_each_of_its_backup_storages(api: Api) -> None:
     other = seeded_uuid("backupstorage", 2)
     params = {**PARAMS["AddImage"], "backupStorageUuids": [STORAGE]}
