@@ -206,6 +206,17 @@ MODULES = {
         {"kind": "security_group", "name": "a", "properties": {"rules": [{"src_ip_range": "all"}]}},
         ("src_ip_range must consist of addresses, networks and ranges", "10.0.0.0/24", "not 'all'"),
     ),
+    "ISO as the image of a VM": Mistake(
+        "vm", {"name": "vm-1", "image": "iso-2"}, ("the API cannot change image", "with kind iso_attachment.")
+    ),
+    "pattern as the name of a VM": Mistake(
+        "vm", {"name": "vm-*", "state": "stopped"}, ("names are no patterns: virtinfra.manager.batch runs the module",)
+    ),
+    "other size of an offering": Mistake(
+        "resource",
+        {"kind": "disk_offering", "name": "disk-offering-1", "properties": {"disk_size": "7G"}},
+        ("the API cannot change", "Make another offering."),
+    ),
     "problems of the connection": Mistake(
         "service_info", {}, ("session_id", "VIRTINFRA_ACCOUNT_PASSWORD"), connection=NO_CREDENTIALS
     ),

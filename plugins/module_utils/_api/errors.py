@@ -154,6 +154,11 @@ class NotFound(VirtinfraError):
         super().__init__(f"{reason}. {remedy}")
         self._message_in_check_mode = f"{reason}. {check_mode_remedy}"
 
+    def add_sentence(self, sentence: str) -> None:
+        """Add a sentence to the message, also to that of check mode."""
+        super().add_sentence(sentence)
+        self._message_in_check_mode += sentence
+
     def use_check_mode_remedy(self) -> None:
         """Give the message the remedy of check mode."""
         self.message = self._message_in_check_mode

@@ -16,6 +16,7 @@ from .._api.errors import (
     NotFound,
     Unsupported,
     VirtinfraError,
+    suggest_name,
 )
 from .._api.records import (
     PredictedReference,
@@ -42,6 +43,9 @@ from .lists import (
 
 # How often names of a type are looked up singly before the tasks of a run read the list of all its objects.
 LOOKUPS_BEFORE_LIST = 2
+
+# How many names of existing objects the failure of a lookup lists.
+_LISTED_NAMES = 5
 
 # The key of the number of pages in place of a list that has too many. No object has an empty name.
 _PAGES = ""
@@ -102,6 +106,7 @@ def _resolve(
                     return PredictedReference(option)
                 if may_be_missing:
                     return name
+                failure.add_sentence(describe_existing_names(client, resource_type, name))
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
@@ -113,6 +118,28 @@ def _resolve(
 
     resolved = {option: replace_names(resource_type, options.get(option)) for option, resource_type in types.items()}
     return {**options, **resolved}
+
+
+def describe_existing_names(client: Client, resource_type: ResourceType, name: str) -> str:
+    """Return a sentence, and a space before it, with the objects that a name may mean that none has.
+
+    All names are listed if they are few, or else the one that is similar. The read costs one request, so only failures
+    make it. The sentence is empty if the objects cannot be read, or the name is similar to none.
+    """
+    if resource_type.name == "ssh_key_pair" and " " in name.strip():
+        return " Give the name of a key pair: virtinfra.manager.resource adds the key, with kind ssh_key_pair."
+    # The failure for an object of an owner lists its names already.
+    if resource_type.owner:
+        return ""
+    try:
+        records, total = next(_paginate_type(client, resource_type), ([], None))
+    except VirtinfraError:
+        return ""
+    field = resource_type.name_field
+    names = sorted({str(record[field]) for record in filter(resource_type.is_usable, records) if record.get(field)})
+    if names and len(names) <= _LISTED_NAMES and total in (None, len(records)):
+        return f" The names are {', '.join(names)}."
+    return suggest_name(name, names, is_misspelling=True)
 
 
 def is_predicted(client: Client, type_name: str, name: str) -> bool:

@@ -9,12 +9,24 @@ from .._api.records import Record, is_same_value, record_to_result, to_snake_cas
 from .._api.references import format_option_name, is_name
 from .spec import ResourceSpec, get_parameters
 
+# What to do instead of a change that the API does not offer, by the noun of the object and the parameter.
+_INSTEAD = {
+    ("vm", "imageUuid"): "virtinfra.manager.resource attaches ISOs to VMs, with kind iso_attachment.",
+    **dict.fromkeys(
+        (("instance offering", "cpuNum"), ("instance offering", "memorySize"), ("disk offering", "diskSize")),
+        "Make another offering.",
+    ),
+}
+
 
 def build_unchangeable(resource: ResourceSpec, changes: Record, desired: Record, current: Record) -> Unchangeable:
     """Return the failure that the API cannot make these changes to the current record."""
     differences = describe_differences(resource, changes, current)
     message = f"the API cannot change {differences}{describe_key(resource, desired, current)}"
-    return Unchangeable(message, list_references(changes, current))
+    failure = Unchangeable(message, list_references(changes, current))
+    for instead in dict.fromkeys(_INSTEAD.get((resource.noun, name), "") for name in changes):
+        failure.add_sentence(instead and f" {instead}")
+    return failure
 
 
 def describe_differences(resource: ResourceSpec, changes: Record, current: Record) -> str:
@@ -63,6 +75,8 @@ def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[s
     reason = (
         f"no {resource.noun} with {format_option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
     )
+    if key and "*" in str(desired[key]):
+        reason += ", and names are no patterns: virtinfra.manager.batch runs the module for many objects"
     option = format_option_name(key) if key else "options"
     if resource.create is None:
         return NotFound(f"{reason}, and the API cannot create one", f"Check the {option}.")

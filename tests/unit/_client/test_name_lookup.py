@@ -205,12 +205,12 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
         (
             "vm_nic",
             {"vm": "vm-1", "l3_network": "ab-12"},
-            "l3_network: no L3 network has the name 'ab-12'. Check the name.",
+            "l3_network: no L3 network has the name 'ab-12'. Check the name. The names are l3-1, l3-2, l3-3.",
         ),
         (
             "host_network_info",
             {"hosts": ["host-1", "host-9"]},
-            "hosts: no host has the name 'host-9'. Check the name.",
+            "hosts: no host has the name 'host-9'. Check the name. The names are host-1, host-2, host-3.",
         ),
     ],
 )
@@ -222,6 +222,18 @@ def test_unknown_name_fails(
         message = message.replace("Check the name.", "If an earlier task creates it, add when: not ansible_check_mode.")
     assert ran.message == message
     assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
+
+
+def test_unknown_name_that_is_similar_to_one(sim: Simulator, run: ModuleRunner) -> None:
+    """The similar name is named among many. The names of the service are data, and a text that is a key is no name."""
+    nic = {"l3_network": "l3-2"}
+    sim.change("vm", seeded_uuid("vm", 1), name="database-\x1b[31m")
+    assert run("vm_nic", {"vm": "databas-\x1b[31m", **nic}).message.endswith("Did you mean database-\\x1b[31m?")
+    sim.change("vm", seeded_uuid("vm", 2), name="gone-now", state="Destroyed")
+    assert run("vm_nic", {"vm": "gone-nov", **nic}).message.endswith("vm-3, vm-4, vm-5, vm-6.")
+    new = {"name": "n", "image": "image-1", "cpu_num": 1, "memory_size": "1G"}
+    message = run("vm", {**new, "ssh_key_pairs": ["ssh-ed25519 AAAA me"]}).message
+    assert "Give the name of a key pair: virtinfra.manager.resource adds the key, with kind ssh_key_pair." in message
 
 
 @pytest.mark.parametrize("check", [False, True])
