@@ -43,7 +43,7 @@ CHAIN: list[dict[str, Any]] = [
     {
         "virtinfra.manager.batch": {
             "module": "vm",
-            "objects": [{"name": "vm-1", "state": "running", "host": "{{ host.host.uuid }}"}],
+            "objects": [{"name": "vm-2", "state": "running", "host": "{{ host.host.uuid }}"}],
         }
     },
     {
