@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,8 +109,11 @@ def test_items_of_a_loop_and_attempts_share_a_connection(sim: Simulator, playboo
 @pytest.mark.parametrize("as_module", [False, True], ids=["controller", "module process"])
 class TestEnvironment:
     def test_every_option_of_the_connection(
-        self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool
+        self, sim: Simulator, playbook_runner: PlaybookRunner, as_module: bool, tmp_path: Path
     ) -> None:
+        files = {name: tmp_path / f"{name}.pem" for name in ("ca_path", "client_cert", "client_key")}
+        for file in files.values():
+            file.touch()
         given = {
             "profile": "",
             "base_url": sim.url,
@@ -122,9 +126,7 @@ class TestEnvironment:
             "access_key_time_zone": "UTC",
             "api_token": "a-token-by-environment",
             "validate_certs": "no",
-            "ca_path": "/nowhere/ca.pem",
-            "client_cert": "/nowhere/cert.pem",
-            "client_key": "/nowhere/key.pem",
+            **{name: str(file) for name, file in files.items()},
             "proxy_url": "",
             "use_proxy": "false",
             "request_timeout": "7.5",

@@ -102,6 +102,9 @@ NEEDING_A_QUERY = {
         "Open the ports of a web server": "the service does not offer QuerySecurityGroup",
         "Detach a volume from its VM": "the service does not offer QueryVolume",
         "Attach it to another one": "the service does not offer QueryVolume",
+        "Start a VM again when its host fails": "the service does not offer GetVmInstanceHaLevel",
+        "Delete an image, so that it can be recovered for some days": "the service does not offer QueryImage",
+        "Recover it": "the service does not offer QueryImage",
         "Remove a network and all that belongs to it": "the service does not offer QueryL3Network",
     },
     "vm_nic_info": dict.fromkeys(

@@ -25,7 +25,7 @@ from ansible.utils.display import Display
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._api.conditions import parse_conditions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
-from ...module_utils._client.client import Hooks
+from ...module_utils._client.client import Hooks, ignore_changes
 from ...module_utils._client.names import resolve_names
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
@@ -247,7 +247,7 @@ class ActionModule(ActionBase):
                 new_store=FileStore,
                 new_lock=RunLock,
                 note_prediction=note_prediction,
-                note_changes=note_changes,
+                note_changes=note_changes if ansible.context.CLIARGS.get("check") else ignore_changes,
                 list_predicted=list_predicted if self._task.check_mode else dict,
                 connections=CONNECTIONS,
                 is_hidden=bool(self._task.no_log),

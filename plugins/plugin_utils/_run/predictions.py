@@ -3,7 +3,8 @@
 An object that would have been created has no uuid, so a later task refers to it with null, or by its name. A null
 reference to an object of another type refers to nothing, in check mode as in any other. Of an object that would have
 been changed, a later task needs the new state and the new references: a volume that would have been detached can be
-attached to another VM. An object that would have been removed uses no other one any more.
+attached to another VM. An object that would have been removed uses no other one any more. Changes are only noted if the
+whole run is in check mode: otherwise other tasks may change the same object in the meantime.
 """
 
 from __future__ import annotations
