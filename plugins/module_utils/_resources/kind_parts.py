@@ -38,7 +38,17 @@ def _plan_recovery(kind: Kind, current: Current) -> list[PlannedCall]:
     record = current.record or {}
     if not kind.deleted or record.get("status") != kind.deleted:
         return []
-    return [_call_for(kind.recover, record, {**record, "status": "Ready"})]
+    return [_call_for(kind.recover, record, _predict_recovered(record, kind.deleted))]
+
+
+def _predict_recovered(record: Record, deleted: str) -> Record:
+    """Return a deleted object as it is when it is recovered, with what it consists of, such as copies of an image."""
+    parts = {name: value for name, value in record.items() if isinstance(value, list)}
+    recovered = {
+        name: [_predict_recovered(part, deleted) if isinstance(part, dict) else part for part in value]
+        for name, value in parts.items()
+    }
+    return {**record, **recovered, **({"status": "Ready"} if record.get("status") == deleted else {})}
 
 
 def _call_for(operation: str, record: Record, expected: Record | None, warning: str = "") -> PlannedCall:
