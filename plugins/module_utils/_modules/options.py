@@ -336,8 +336,8 @@ def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any
             for name, member in item.items():
                 if member is not None:
                     _check_value(f"{label}[{number}].{name}", to_camel_case(name), spec["options"][name], member)
-    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, and a MAC address
-    # is sent in another spelling.
+    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, and a MAC
+    # address is sent in another spelling.
     elif not isinstance(value, NullReference) and value not in ([], {}) and parameter not in _OF_NEW_OBJECTS:
         check_value(_CHECKED_LIKE.get(parameter, parameter), label, value)
 
