@@ -167,7 +167,7 @@ def test_hosts_without_ansible_host(onboarder: Onboarder) -> None:
     onboarder.hosts = {"10.0.0.31": {}, "host-32.example.com": {}, "localhost": {"ansible_connection": "local"}}
     run = onboarder.run("virtinfra.manager.onboard_hosts")
     assert sorted(added_of(run)) == ["10.0.0.31", "host-32.example.com"]
-    assert "managementIp of AddKVMHost must not be" in run.output
+    assert "set host_onboarding_management_ip, or run the role for the hosts of an inventory" in run.output
 
 
 def test_the_workflow_fails_before_it_starts(onboarder: Onboarder) -> None:
