@@ -327,7 +327,7 @@ ROLES = {
     "evacuation to the evacuated host": Mistake(
         "host_evacuation",
         {"host_evacuation_hosts": ["host-1"], "host_evacuation_targets": ["host-1"]},
-        ("No VM was migrated. host_evacuation_targets has only hosts that are evacuated.",),
+        ("host_evacuation_targets has only hosts that are evacuated.",),
     ),
     "shutdown without a VM that there is not": Mistake(
         "site_shutdown",

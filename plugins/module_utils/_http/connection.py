@@ -77,19 +77,12 @@ class ConnectionOptions:
             raise InvalidOptions("request_timeout must be more than 0 and at most 3600 seconds")
         if not 0 <= self.request_retries <= 100:
             raise InvalidOptions("request_retries must be from 0 to 100")
-        self._check_path_prefix()
+        _check_path_prefix(self.path_prefix)
         self._check_credentials()
         if self.proxy_url:
             Proxy.parse(self.proxy_url, "proxy_url")
             if not self.use_proxy:
                 raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
-
-    def _check_path_prefix(self) -> None:
-        if not re.fullmatch(r"[\w./~%-]*", self.path_prefix, re.ASCII):
-            raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
-        if re.search(r"(^|/)v1/*$", self.path_prefix):
-            prefix = self.path_prefix.rstrip("/").removesuffix("v1").strip("/")
-            raise InvalidOptions(f"path_prefix is the part of the path before v1. Set path_prefix to {prefix!r}")
 
     def _check_line_ends(self) -> None:
         """Raise InvalidOptions for a value with a line break at its end, which lookups and commands may leave there."""
@@ -372,6 +365,14 @@ def read_tls_state(connection: ConnectionOptions) -> dict[str, Any] | None:
 def format_time(seconds: float) -> str:
     """Return a time in seconds since 1970 in the form of ISO 8601, in UTC."""
     return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _check_path_prefix(path_prefix: str) -> None:
+    if not re.fullmatch(r"[\w./~%-]*", path_prefix, re.ASCII):
+        raise InvalidOptions("path_prefix must consist of letters, digits and . / _ ~ % -")
+    if re.search(r"(^|/)v1/*$", path_prefix):
+        prefix = path_prefix.rstrip("/").removesuffix("v1").strip("/")
+        raise InvalidOptions(f"path_prefix is the part of the path before v1. Set path_prefix to {prefix!r}")
 
 
 def require_files(**paths: str | None) -> None:

@@ -132,10 +132,14 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
             "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task. Pass for"
             " example started.job or started.results"
         )
-    handle: Mapping[str, Any] = item
-    if handle.get("uuid") and is_name(unify_uuid(handle["uuid"])):
+    _require_uuid(item)
+    return dict(item)
+
+
+def _require_uuid(handle: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a handle with a name; services may name jobs otherwise in the addresses they return."""
+    if handle.get("uuid") and not handle.get("location") and is_name(unify_uuid(handle["uuid"])):
         raise InvalidOptions(_describe_other_text(handle["uuid"]))
-    return handle
 
 
 def _describe_other_text(text: str) -> str:

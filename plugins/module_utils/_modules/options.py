@@ -322,11 +322,7 @@ class TaskOptions:
 
 
 # The parameters whose values only the call that creates an object restricts.
-_OF_NEW_OBJECTS = ("resourceUuid", "customMac")
-
-# The parameters whose values are checked like those of others. A host may be found by an address that no new one can
-# have.
-_CHECKED_LIKE = {"size": "diskSize", "managementIp": "ipmiAddress"}
+_OF_NEW_OBJECTS = ("resourceUuid", "managementIp", "customMac")
 
 
 def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any) -> None:
@@ -336,10 +332,10 @@ def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any
             for name, member in item.items():
                 if member is not None:
                     _check_value(f"{label}[{number}].{name}", to_camel_case(name), spec["options"][name], member)
-    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, and a MAC
-    # address is sent in another spelling.
+    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, a host may be
+    # found by an address that no new one can have, and a MAC address is sent in another spelling.
     elif not isinstance(value, NullReference) and value not in ([], {}) and parameter not in _OF_NEW_OBJECTS:
-        check_value(_CHECKED_LIKE.get(parameter, parameter), label, value)
+        check_value("diskSize" if parameter == "size" else parameter, label, value)
 
 
 def _normalize_tags(desired: Record) -> None:

@@ -91,15 +91,7 @@ class ExpressionBatch:
 
 def check_syntax(plugin: Any) -> None:
     """Raise InvalidOptions for an expression that is not a valid one, for which core makes no group and no variable."""
-    keys = [entry.get("key") for entry in plugin.get_option("keyed_groups") or () if isinstance(entry, Mapping)]
-    conditions = plugin.get_option("groups") or {}
-    expressions = [
-        *((f"compose: {name}", source, "value") for name, source in (plugin.get_option("compose") or {}).items()),
-        *((f"groups: {name}", source, "condition") for name, source in conditions.items()),
-        *(("keyed_groups", source, "value") for source in keys),
-        *((name, source, "condition") for name in ("include", "exclude") for source in plugin.get_option(name)),
-    ]
-    for label, source, kind in expressions:
+    for label, source, kind in _list_expressions(plugin):
         if isinstance(source, str) and re.fullmatch(r"\s*{{.*}}\s*", source):
             raise InvalidOptions(f"{label}: {source!r} is in braces. Write the expression without {{{{ }}}}.")
         if reason := find_syntax_error(source, kind):
@@ -115,6 +107,18 @@ def check_syntax(plugin: Any) -> None:
                 f"{label}: {source!r} gives a text, not true or false. To look for a part of a text, write 'web' in"
                 " virtinfra_name"
             )
+
+
+def _list_expressions(plugin: Any) -> list[tuple[str, Any, str]]:
+    """Return the expressions in the options of an inventory, each with the option and what it gives."""
+    keys = [entry.get("key") for entry in plugin.get_option("keyed_groups") or () if isinstance(entry, Mapping)]
+    conditions = plugin.get_option("groups") or {}
+    return [
+        *((f"compose: {name}", source, "value") for name, source in (plugin.get_option("compose") or {}).items()),
+        *((f"groups: {name}", source, "condition") for name, source in conditions.items()),
+        *(("keyed_groups", source, "value") for source in keys),
+        *((name, source, "condition") for name in ("include", "exclude") for source in plugin.get_option(name)),
+    ]
 
 
 def _gives_text(source: str) -> bool:

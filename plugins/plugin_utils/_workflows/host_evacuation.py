@@ -27,6 +27,7 @@ MOVABLE = ("Running", "Paused")
 
 # The variable that permits VMs to stay on a host.
 REMEDY = "Set host_evacuation_unmovable to keep to leave them where they are."
+ADD_TARGETS = "host_evacuation_targets has only hosts that are evacuated. Add others, or omit it."
 
 # What the service is asked for each VM, and for how many VMs at the same time.
 QUESTION = "GetVmMigrationCandidateHosts"
@@ -107,10 +108,6 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
     """Migrate the VMs of the hosts, each marked before with its host, and prove that none is left."""
     evacuated = find_hosts(records, settings.hosts)
     allowed = find_hosts(records, settings.targets) if settings.targets else []
-    if allowed and set(allowed) <= set(evacuated):
-        raise InvalidOptions(
-            "No VM was migrated. host_evacuation_targets has only hosts that are evacuated. Add others, or omit it."
-        )
     found = marks.find()
     vms = choose_vms(_read_vms(site, evacuated), evacuated)
     # A migration of an earlier run may end later than the one that would begin now.
@@ -123,7 +120,7 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
     for each in migrations:
         if each.vm_uuid in problems:
             each.outcome.fail(problems[each.vm_uuid])
-    refuse(migrations, settings)
+    refuse(migrations, settings, ADD_TARGETS if allowed and set(allowed) <= set(evacuated) else REMEDY)
     due = [each for each in migrations if each.to_uuid and each.outcome.error is None]
     _mark(marks, found, due)
     _migrate(site, marks, [each for each in due if each.outcome.error is None], settings)
@@ -437,13 +434,13 @@ def _read_memory(vm: Record) -> int:
     return int(vm.get("memory_size") or 0)
 
 
-def refuse(migrations: Sequence[Migration], settings: Settings) -> None:
-    """Skip the VMs that cannot migrate. Raise VirtinfraError if that is not permitted."""
+def refuse(migrations: Sequence[Migration], settings: Settings, remedy: str = REMEDY) -> None:
+    """Skip the VMs that cannot migrate. Raise VirtinfraError, which ends with the remedy, if that is not permitted."""
     stuck = [each for each in migrations if each.obstacle is not None]
     if stuck and settings.unmovable == "fail":
         reasons = "; ".join(f"{each.label}: {each.obstacle}" for each in stuck)
         raise VirtinfraError(
-            f"No VM was migrated, because {len(stuck)} of {len(migrations)} VMs cannot migrate: {reasons}. {REMEDY}"
+            f"No VM was migrated, because {len(stuck)} of {len(migrations)} VMs cannot migrate: {reasons}. {remedy}"
         )
     for each in stuck:
         each.outcome.skipped = each.obstacle

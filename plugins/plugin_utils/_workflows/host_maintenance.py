@@ -23,7 +23,7 @@ from .._site.site import Site
 from .._site.variables import Play
 from .._site.window import Window
 from .._site.wish import Wish, index
-from .host_evacuation import REMEDY
+from .host_evacuation import ADD_TARGETS, REMEDY
 from .host_evacuation import run as evacuate
 
 ROLE = "host_maintenance"
@@ -191,7 +191,8 @@ class Entrance:
         try:
             report = evacuate(self._site, options)
         except VirtinfraError as failure:
-            reason = str(failure).replace(REMEDY, "Set host_maintenance_running_vms to stop to stop them.")
+            own_remedy = "Set host_maintenance_running_vms to stop to stop them."
+            reason = str(failure).replace(REMEDY, own_remedy).replace(ADD_TARGETS, own_remedy)
             raise VirtinfraError(f"{refusal} {reason}") from failure
         self.has_changed |= report.is_changed
         work.migrated_vms = list_migrated(entry.members for entry in report.entries)

@@ -403,7 +403,7 @@ DIFFERING: tuple[tuple[str, dict[str, Any], tuple[dict[str, Any], ...]], ...] = 
     (
         "vm",
         {"uuid": VM, "data_volumes": "delete", "expunge": True},
-        ({"name": "x"}, {"name": "vm-2"}, {"description": "x"}, {"cpu_num": 77}, {"memory_size": 2**21}),
+        ({"name": "x"}, {"name": "vm-2"}, {"description": "x"}, {"cpu_num": 77}, {"memory_size": 2**31}),
     ),
     (
         "vm_nic",
