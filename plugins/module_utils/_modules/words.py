@@ -225,7 +225,6 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     # Volumes
     ("volume.type volume.offering", "disk_offering"),
     ("attach_to attached_to", "vm"),
-    ("volume.pool", "primary_storage"),
     # Hosts
     ("kvm_host.esxi_hostname kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
     ("kvm_host.power_state", "power"),
