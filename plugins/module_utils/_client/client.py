@@ -362,15 +362,24 @@ class Client:
     def map_concurrently(
         self, function: Callable[[Item], Result], items: Iterable[Item], connections: int = MAX_CONNECTIONS
     ) -> list[Result]:
-        """Apply a function to items concurrently, over so many connections at most; return the results in order."""
+        """Apply a function to items concurrently, over so many connections at most; return the results in order.
+
+        When one fails, those that have not started are left out, and the others end before its error is raised.
+        """
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
         # Most module processes send one request at a time, so they do not load the code for threads.
-        from concurrent.futures import ThreadPoolExecutor
+        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
         pool = self._pools.get(connections) or self._pools.setdefault(connections, ThreadPoolExecutor(connections))
-        return list(pool.map(function, items))
+        futures = [pool.submit(function, item) for item in items]
+        # Nothing may still be sent when the caller learns of a failure. Items start in order, so the first result that
+        # is missing is that of an item that failed.
+        for future in wait(futures, return_when=FIRST_EXCEPTION).not_done:
+            future.cancel()
+        wait(futures)
+        return [future.result() for future in futures]
 
     def authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""

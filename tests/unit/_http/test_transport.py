@@ -508,6 +508,23 @@ def test_many_at_once_use_at_most_16_connections() -> None:
     assert len({request.client_port for request in service.requests}) <= 16
 
 
+def test_failure_is_raised_when_nothing_is_being_sent_any_more() -> None:
+    """A caller that has learned of it may start over, and must not meet requests of its first attempt."""
+    both, ended = threading.Barrier(2), []
+
+    def read(number: int) -> None:
+        both.wait()
+        if number == 0:
+            raise LookupError("the first of two")
+        time.sleep(0.05)
+        ended.append(number)
+
+    with make_client(ConnectionOptions(base_url="http://manager.invalid")) as client:
+        with pytest.raises(LookupError, match="the first of two"):
+            client.map_concurrently(read, range(2), connections=2)
+        assert ended == [1]
+
+
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubServer]:
     """A proxy of the environment that answers itself and forwards nothing."""
