@@ -209,6 +209,49 @@ def test_the_guide_copies_with_other_software(site: RoleSite, tmp_path: Path) ->
     assert [task["status"] for task in site.sim.records("cbttask")] == ["Stopped"]
 
 
+def test_the_guide_freezes_a_guest_with_a_playbook(site: RoleSite, tmp_path: Path) -> None:
+    """It runs for the VM before and after its session opens. The name of the VM is neither evaluated nor expanded."""
+    text = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
+    hooks, playbook = (
+        dedent(next(iter(re.findall(rf"code-block:: \S+\n\n({beginning}.*?)\n\n(?=\S)", text, re.S))))
+        for beginning in (" +vm_backup_before:\n +command:", " +- name: Find the guest\n")
+    )
+    (tmp_path / "freeze.yml").write_text(playbook)
+    tools, log = tmp_path / "tools", tmp_path / "log"
+    tools.mkdir()
+    fsfreeze = tools / "fsfreeze"
+    fsfreeze.write_text(f'#!/bin/sh\nprintf "%s|" "$@" "$VIRTINFRA_VM_NAME" "$VIRTINFRA_VM_ADDRESSES" >> {log}\n')
+    fsfreeze.chmod(0o755)
+    (tmp_path / "group_vars").mkdir()
+    local = {"ansible_connection": "local", "ansible_become": False, "ansible_python_interpreter": sys.executable}
+    (tmp_path / "group_vars" / "all.yml").write_text(json.dumps(local))
+    vm = site.sim.records("vm")[0]
+    name = "{{ 1 + 1 }} $(id) `id` 'x' \"y\""
+    site.sim.change("vm", vm["uuid"], name=name)
+    path = f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    site.environment = {"PATH": path, "ANSIBLE_LOCALHOST_WARNING": "false"}
+    given = yaml.safe_load(hooks.replace("/etc/ansible", str(tmp_path)))
+    variables = {variable.removeprefix("vm_backup_"): value for variable, value in given.items()}
+    options = {"query": [f"uuid={vm['uuid']}"], "min_free_percent": 0, **variables}
+    code, output, predicted = site.run_role("vm_backup", "--check", **options)
+    assert (code, log.exists()) == (0, False), output
+    notes = [f"{hook} would run on localhost: {' '.join(given[hook]['command'])}." for hook in given]
+    assert predicted[0]["notes"] == notes
+    code, output, report = site.run_role("vm_backup", **options)
+    assert (code, report[0]["outcome"]) == (0, "full"), output
+    vm_part = f"/srv|{name}|{vm['vmNics'][0]['ip']}|"
+    assert log.read_text() == f"--freeze|{vm_part}--unfreeze|{vm_part}"
+    failing = {"before": {"command": ["sh", "-c", "echo $0 >&2; exit 3", "$HOME"]}}
+    code, output, report = site.run_role("vm_backup", **{**options, **failing})
+    wanted = "vm_backup_before has failed, so no session was opened: The command has ended with the status 3: $HOME"
+    assert (code, report[0]["error"]) == (2, wanted), output
+    slow = {"before": {"command": ["sleep", "30"], "timeout": 1}}
+    code, output, report = site.run_role("vm_backup", **{**options, **slow})
+    assert (code, "The command did not end within 1 s." in report[0]["error"]) == (2, True), output
+    assert log.read_text().count("--unfreeze|") == 3
+    assert [task["status"] for task in site.sim.records("cbttask")] == ["Stopped"]
+
+
 def test_a_restore_and_its_guards(site: RoleSite) -> None:
     """The last guard refuses before anything is written; then the volumes have the content of the point."""
     vm = site.sim.records("vm")[0]

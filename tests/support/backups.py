@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -65,6 +65,9 @@ class FakeMover:
         self.started: list[Record] = []
         self.on_start: Callable[[Record], None] = lambda dummy: None
         self.on_run: Callable[[str], None] = lambda dummy: None
+        # The commands that ran, with their environments, and what one returns.
+        self.commands: list[tuple[list[str], Mapping[str, str]]] = []
+        self.on_command: Callable[[Sequence[str]], Record] = lambda dummy: {"rc": 0}
 
     def run(self, module: str, arguments: Mapping[str, Any]) -> Record:
         """Return the result of a module."""
@@ -106,6 +109,13 @@ class FakeMover:
         """Return the result of a job."""
         self.modules.append("async_status")
         return {}
+
+    def run_command(self, command: Sequence[str], environment: Mapping[str, str]) -> Record:
+        """Return the result of a command, which does not run in check mode."""
+        if self.check:
+            return {"rc": 0, "skipped": True}
+        self.commands.append((list(command), environment))
+        return self.on_command(command)
 
 
 @dataclass

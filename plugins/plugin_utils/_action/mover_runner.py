@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.plugins.action import ActionBase
 
+from .._jinja.marks import make_unsafe
 from .environment import pop_credentials
 
 # What async_status says of a job without a file.
@@ -60,9 +61,23 @@ class MoverRunner:
             return {"failed": True, "changed": True, "msg": "The result of the task on the data mover is lost."}
         return {name: value for name, value in result.items() if name not in OF_ASYNC}
 
-    def _execute(self, module: str, arguments: Mapping[str, Any], wrap_async: bool = False) -> dict[str, Any]:
+    def run_command(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+        """Return the result of a command that runs without a shell, in check mode without running it.
+
+        Core evaluates the environment of a task as templates, and the texts of the service are none.
+        """
+        arguments = {"argv": list(command), "expand_argument_vars": False}
+        return self._execute("ansible.legacy.command", arguments, environment=make_unsafe(dict(environment)))
+
+    def _execute(
+        self,
+        module: str,
+        arguments: Mapping[str, Any],
+        wrap_async: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         try:
-            with self._without_credentials():
+            with self._set_environment(environment or {}):
                 result: dict[str, Any] = self._action._execute_module(
                     module, dict(arguments), task_vars=self._variables, wrap_async=wrap_async
                 )
@@ -75,9 +90,10 @@ class MoverRunner:
         return {**result, "warnings": [_read_warning(warning) for warning in result.get("warnings") or ()]}
 
     @contextmanager
-    def _without_credentials(self) -> Iterator[None]:
+    def _set_environment(self, more: Mapping[str, str]) -> Iterator[None]:
+        """Let modules have the environment variables of the task without credentials, and more."""
         environment = self._task.environment
-        self._task.environment = [self._environment]
+        self._task.environment = [self._environment, more]
         try:
             yield
         finally:

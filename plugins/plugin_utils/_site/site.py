@@ -89,6 +89,9 @@ class MoverHost(Protocol):
     def look(self, job: str, folder: str) -> Record:
         """Return the result of a job, nothing while it works."""
 
+    def run_command(self, command: Sequence[str], environment: Mapping[str, str]) -> Record:
+        """Return the result of a command that runs without a shell, in check mode without running it."""
+
 
 class Site:
     """The service, with the connection of the task and its check mode.

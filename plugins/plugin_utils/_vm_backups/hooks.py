@@ -1,7 +1,8 @@
-"""The operations that are called for a VM around the moment of its point, for example to freeze its guest."""
+"""What is called for a VM around the moment of its point, for example to freeze its guest: operations or commands."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -10,14 +11,17 @@ from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.marks import VM, Mark, Marks
 from .._site.site import Site
-from .plan import VmCopy
-from .settings import Settings
+from .plan import VmCopy, find_reason
+from .settings import COMMAND_TIMEOUT, PLACEHOLDER, Settings
 
 # The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
 LABEL, NOTE = "hook", "before"
 
-# What stands for the uuid of the VM in a hook.
-PLACEHOLDER = "{vm_uuid}"
+# After how many seconds a command is killed that ignores the end of its time, and what `timeout` returns at that.
+KILLED_AFTER, TIMED_OUT = 10, 124
+
+# How much of what a failed command has written last is shown.
+MAX_SHOWN = 300
 
 REMAINS = "vm_backup_after has failed, so the guest may still be as vm_backup_before has left it:"
 LATE = "vm_backup_after has failed when the session had opened, and has succeeded when it ended."
@@ -30,11 +34,19 @@ class Hooks:
         self._site, self._settings = site, settings
         self._marks = Marks(site, "vm_backup", LABEL, VM, settings.concurrency)
         self._set: dict[str, Mark] = {}
+        # Until when a command for a VM may still work, of which no result came back.
+        self._working: dict[str, float] = {}
+
+    def describe(self) -> list[str]:
+        """Return what is called for each VM, in sentences for check mode."""
+        hooks = {"vm_backup_before": self._settings.before, "vm_backup_after": self._settings.after}
+        where = self._site.play.host
+        return [f"{name} would {_describe(hook, where)}." for name, hook in hooks.items() if hook]
 
     def predict(self, vm: Record) -> str | None:
         """Return why the calls for a VM would be refused, None if they would not. Check mode sends none."""
         for name, hook in (("vm_backup_after", self._settings.after), ("vm_backup_before", self._settings.before)):
-            if hook and (reason := self._call(hook, [vm["uuid"]])[0]):
+            if hook and not hook.get("command") and (reason := self._call(hook, [vm])[0]):
                 return f"{name} is refused: {reason}"
         return None
 
@@ -56,10 +68,8 @@ class Hooks:
         after = self._settings.after
         if not after:
             return
-        objects = [fill_in(after, copy.uuid) for copy in copies]
-        for copy, result in zip(copies, self._site.check("api", objects, self._settings.concurrency), strict=True):
-            if result["failed"]:
-                copy.problem = f"vm_backup_before was not called, because vm_backup_after is refused: {result['msg']}"
+        if not after.get("command"):
+            self._check_after(after, copies)
         wanted = {copy.uuid: NOTE for copy in copies if not copy.problem}
         try:
             marking = self._marks.set(wanted, self._marks.list_own(self._marks.find()))
@@ -71,10 +81,17 @@ class Hooks:
             if reason := problems.get(copy.uuid):
                 copy.problem = f"vm_backup_before was not called, because the VM could not be marked: {reason}"
 
+    def _check_after(self, after: Mapping[str, Any], copies: Sequence[VmCopy]) -> None:
+        """Validate the operation ``after`` of each VM. VMs for which it is refused have a problem."""
+        objects = [fill_in(after, copy.uuid) for copy in copies]
+        for copy, result in zip(copies, self._site.check("api", objects, self._settings.concurrency), strict=True):
+            if result["failed"]:
+                copy.problem = f"vm_backup_before was not called, because vm_backup_after is refused: {result['msg']}"
+
     def _call_before(self, copy: VmCopy) -> None:
         """Call ``before`` for a VM, which has a problem if that fails."""
         copy.is_hooked = True
-        if reason := self._call(self._settings.before, [copy.uuid])[0]:
+        if reason := self._call(self._settings.before, [copy.vm])[0]:
             copy.problem = f"vm_backup_before has failed, so no session was opened: {reason}"
 
     def call_after(self, copies: Sequence[VmCopy]) -> None:
@@ -82,7 +99,7 @@ class Hooks:
         if not self._settings.after:
             return
         due = [copy for copy in copies if copy.is_hooked]
-        for copy, reason in zip(due, self._call(self._settings.after, [copy.uuid for copy in due]), strict=True):
+        for copy, reason in zip(due, self._call(self._settings.after, [copy.vm for copy in due]), strict=True):
             copy.is_hooked = bool(reason)
             copy.after_problem = f"{REMAINS} {reason}" if reason else LATE if copy.after_problem else None
         over = {copy.uuid: self._set[copy.uuid] for copy in copies if copy.uuid in self._set and not copy.is_hooked}
@@ -108,7 +125,9 @@ class Hooks:
             )
             return {}
         marks = {mark.object_uuid: mark for mark in found if mark.object_uuid in uuids}
-        problems = dict(zip(marks, self._call(self._settings.after, list(marks)), strict=True))
+        marked = [vm for vm in vms if vm["uuid"] in marks]
+        reasons = self._call(self._settings.after, marked)
+        problems = {vm["uuid"]: reason for vm, reason in zip(marked, reasons, strict=True)}
         remaining = self._marks.take_off(mark for mark in found if problems.get(mark.object_uuid, "") is None)
         for uuid, reason in problems.items():
             if failed := reason or remaining.get(uuid):
@@ -118,11 +137,58 @@ class Hooks:
                     problems[uuid] = None
         return problems
 
-    def _call(self, hook: Mapping[str, Any] | None, uuids: Sequence[str]) -> list[str | None]:
-        """Call an operation for VMs, and return for each why it failed, None if it did not."""
-        objects = [fill_in(hook or {}, uuid) for uuid in uuids]
+    def _call(self, hook: Mapping[str, Any] | None, vms: Sequence[Record]) -> list[str | None]:
+        """Call an operation or a command for VMs, and return for each why it failed, None if it did not."""
+        if hook and hook.get("command"):
+            limit = hook.get("timeout") or COMMAND_TIMEOUT
+            return [self._run(hook["command"], limit, vm) for vm in vms]
+        objects = [fill_in(hook or {}, vm["uuid"]) for vm in vms]
         results = self._site.batch("api", objects, self._settings.concurrency)
         return [str(result["msg"]) if result["failed"] else None for result in results]
+
+    def _run(self, command: Sequence[str], limit: int, vm: Record) -> str | None:
+        """Run a command on the data mover for a VM, and return why it failed, None if it did not.
+
+        A lost connection or an interruption does not end it, so the next one waits until its time is over: a guest must
+        not be frozen after it was thawed.
+        """
+        uuid, now = str(vm["uuid"]), self._site.get_time()
+        if (left := self._working.get(uuid, now) - now) > 0:
+            self._site.pause(left)
+        # No copy hears of the run while the command works.
+        self._site.meanwhile()
+        self._working[uuid] = self._site.get_time() + limit + KILLED_AFTER
+        limited = ["timeout", "-k", str(KILLED_AFTER), str(limit), *command]
+        result = self._site.mover.run_command(limited, describe_vm(vm))
+        if "rc" in result:
+            del self._working[uuid]
+        return find_failure(result, limit)
+
+
+def describe_vm(vm: Record) -> dict[str, str]:
+    """Return the environment variables with which a command gets a VM."""
+    addresses = [str(nic["ip"]) for nic in vm.get("vm_nics") or () if nic.get("ip")]
+    known = {"UUID": vm["uuid"], "NAME": vm["name"], "ADDRESSES": " ".join(addresses)}
+    # No environment variable can contain NUL, or half of a surrogate pair.
+    usable = {name: str(value).replace("\0", "").encode(errors="replace").decode() for name, value in known.items()}
+    return {f"VIRTINFRA_VM_{name}": value for name, value in usable.items()}
+
+
+def find_failure(result: Record, limit: int) -> str | None:
+    """Return why a command with a limit in seconds has failed, None if it has not."""
+    if result.get("rc") == TIMED_OUT:
+        return f"The command did not end within {limit} s."
+    if not result.get("rc"):
+        return find_reason(result)
+    written = str(result.get("stderr") or result.get("stdout") or "").strip().splitlines()
+    shown = f": {written[-1][:MAX_SHOWN]}" if written else "."
+    return f"The command has ended with the status {result['rc']}{shown}"
+
+
+def _describe(hook: Mapping[str, Any], host: str) -> str:
+    if hook.get("command"):
+        return f"run on {host}: {shlex.join(hook['command'])}"
+    return f"call {hook.get('operation') or hook.get('path')}"
 
 
 def fill_in(hook: Mapping[str, Any], uuid: str) -> Record:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import normpath
+from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
@@ -17,6 +18,13 @@ MARK = "Backup session of the role virtinfra.manager.vm_backup."
 
 # What the description of a CBT task says about where its sessions are copied to.
 _DESCRIPTION = re.compile(rf"{re.escape(MARK)} It copies to (?P<folder>.+) on (?P<movers>.+)\.", re.DOTALL)
+
+# How many seconds a command around the moment of a point may take, by default and at most. Meanwhile no copy hears of
+# the run, and copies end after two minutes of silence.
+COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT = 60, 80
+
+# What stands for the uuid of the VM in an operation around the moment of a point.
+PLACEHOLDER = "{vm_uuid}"
 
 # The variables that must be above zero, and those that must not be below it.
 _POSITIVE = ("concurrency", "per_host", "timeout")
@@ -42,6 +50,9 @@ class Settings(VmBackupSettings):
             raise InvalidOptions(message)
         if self.repository:
             check_repository(self.repository, "vm_backup_repository")
+        for name, hook in (("vm_backup_before", self.before), ("vm_backup_after", self.after)):
+            if hook is not None and (mistake := find_hook_mistake(hook)):
+                raise InvalidOptions(f"{name}{mistake}")
         self._check_numbers()
 
     def _check_numbers(self) -> None:
@@ -103,3 +114,22 @@ class Settings(VmBackupSettings):
         if task["resource_uuids"] is not None:
             return list(task["resource_uuids"])
         return [str(task["name"]).removeprefix(self.task_prefix)] if self.is_ours(task) else []
+
+
+def find_hook_mistake(hook: Mapping[str, Any]) -> str | None:
+    """Return what is wrong with what is called around the moment of a point, None if nothing is."""
+    given = {name: value for name, value in hook.items() if value is not None}
+    if len(given.keys() & {"operation", "path", "command"}) != 1:
+        return " must have one of operation, path and command"
+    if "command" not in given:
+        return ".timeout is the limit of a command, and there is none" if "timeout" in given else None
+    if others := sorted(given.keys() - {"command", "timeout"}):
+        return f" has a command, and {', '.join(others)}, which belong to operations"
+    command, timeout = given["command"], given.get("timeout", COMMAND_TIMEOUT)
+    if not command or not command[0].strip():
+        return ".command must begin with the program to run"
+    if any(PLACEHOLDER in part for part in command):
+        return f".command contains {PLACEHOLDER}. A command has the VM in its environment: VIRTINFRA_VM_UUID"
+    if not 0 < timeout <= MAX_COMMAND_TIMEOUT:
+        return f".timeout must be from 1 to {MAX_COMMAND_TIMEOUT}, not {timeout}"
+    return None

@@ -162,7 +162,8 @@ class _Share:
             if error:
                 self._close(planned.vm, error=error)
             else:
-                self._close(planned.vm, outcome=planned.outcome, why=planned.choice.why)
+                notes = [] if planned.is_off else self._sessions.hooks.describe()
+                self._close(planned.vm, outcome=planned.outcome, why=planned.choice.why, notes=notes)
 
     def fail(self, reason: str) -> None:
         """Note why no VM was copied of those that have no entry yet."""

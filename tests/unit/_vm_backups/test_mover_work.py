@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.mover_work import (
@@ -47,6 +47,10 @@ class Mover:
         """Return the result of the job."""
         assert (job, folder) == ("j1", "/srv/jobs")
         return dict(DONE) if self.now >= self._ends else {}
+
+    def run_command(self, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, Any]:
+        """Return the result of a command."""
+        raise AssertionError(command)
 
     def get_time(self) -> float:
         """Return the time."""

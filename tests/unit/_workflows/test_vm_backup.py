@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.hooks import describe_vm
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.plan import (
     AUTO,
     COMPARED,
@@ -770,6 +771,135 @@ def test_what_a_hook_needs(service: Simulator, back_up: BackupRunner) -> None:
         predicted, ran = back_up(check=True, **given), back_up(**given)
         assert (predicted.outcomes, ran.outcomes, ran.calls) == (["failed"], ["failed"], [])
         assert "vm_backup_after is refused" in str(ran.errors[0])
+
+
+# The same with commands on the data mover.
+HOOK_STEPS = [("before", "freeze"), ("after", "thaw")]
+COMMANDS: dict[str, Any] = {hook: {"command": ["guest", step]} for hook, step in HOOK_STEPS}
+
+
+def list_steps(mover: FakeMover) -> list[str]:
+    """Return what the commands that ran do."""
+    return [command[-1] for command, dummy in mover.commands]
+
+
+def test_commands_around_the_moment_of_a_point(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """They run on the mover before the session opens and while it is open, with the VM in their environment."""
+    vm = service.records("vm")[0]
+    service.change("vm", vm["uuid"], name="vm-\x00 {{ x }}")
+    predicted = back_up(check=True, query=[f"uuid={vm['uuid']}"], **COMMANDS)
+    notes = [f"vm_backup_{hook} would run on localhost: guest {step}." for hook, step in HOOK_STEPS]
+    assert ([entry["notes"] for entry in predicted.last.report], mover.commands) == ([notes], [])
+    sessions: list[list[str]] = []
+
+    def see(dummy: Any) -> dict[str, Any]:
+        sessions.append(statuses(service))
+        return {"rc": 0}
+
+    mover.on_command = see
+    ran = back_up(query=[f"uuid={vm['uuid']}"], **COMMANDS)
+    assert (ran.outcomes, ran.errors, [entry["notes"] for entry in ran.last.report]) == ([FULL], [None], [[]])
+    assert (list_steps(mover), sessions, list_marks(service)) == (["freeze", "thaw"], [[], ["Running"]], [])
+    assert {command[:4] == ["timeout", "-k", "10", "60"] for command, dummy in mover.commands} == {True}
+    known = {"UUID": vm["uuid"], "NAME": "vm- {{ x }}", "ADDRESSES": vm["vmNics"][0]["ip"]}
+    assert [environment for dummy, environment in mover.commands] == [
+        {f"VIRTINFRA_VM_{name}": value for name, value in known.items()}
+    ] * 2
+
+
+def test_the_environment_of_a_command() -> None:
+    """It can contain neither NUL nor half of a surrogate pair."""
+    vm = {"uuid": "u", "name": "a\x00\ud800\n", "vm_nics": [{"ip": "10.0.0.1"}, {"ip": None}, {"ip": "fe80::1"}]}
+    known = {"UUID": "u", "NAME": "a?\n", "ADDRESSES": "10.0.0.1 fe80::1"}
+    assert describe_vm(vm) == {f"VIRTINFRA_VM_{name}": value for name, value in known.items()}
+    assert describe_vm({**vm, "vm_nics": None})["VIRTINFRA_VM_ADDRESSES"] == ""
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        ({"rc": 1, "failed": True, "stderr": "first\nno agent\n"}, "The command has ended with the status 1: no agent"),
+        ({"rc": 2, "failed": True, "stderr": "", "stdout": ""}, "The command has ended with the status 2."),
+        ({"rc": 124, "failed": True}, "The command did not end within 60 s."),
+        (LOST, "no route"),
+    ],
+)
+def test_commands_that_fail(
+    service: Simulator,
+    back_up: BackupRunner,
+    mover: FakeMover,
+    pauses: list[float],
+    result: dict[str, Any],
+    reason: str,
+) -> None:
+    """As operations do. Where the end of one is not known, the next one waits until its time is over."""
+    mover.on_command = lambda command: result if command[-1] == "freeze" else {"rc": 0}
+    ran = back_up(vms=["vm-1"], **COMMANDS)
+    assert ran.errors == [f"vm_backup_before has failed, so no session was opened: {reason}"]
+    assert (list_steps(mover), list_marks(service), statuses(service)) == (["freeze", "thaw"], [], [])
+    assert (70 in pauses) == (result is LOST)
+    mover.commands.clear()
+    mover.on_command = lambda command: result if command[-1] == "thaw" else {"rc": 0}
+    ran = back_up(vms=["vm-1"], **COMMANDS)
+    assert "vm_backup_after has failed, so the guest may still be as" in str(ran.errors[0])
+    assert list_steps(mover) == ["freeze", "thaw", "thaw"]
+    assert list_marks(service) == ["virtinfra.manager vm_backup hook before"]
+    mover.on_command = lambda dummy: {"rc": 0}
+    predicted = back_up(check=True, state="ended", **COMMANDS)
+    ended = back_up(state="ended", **COMMANDS)
+    assert predicted.last.report == ended.last.report
+    assert (ended.entries["vm-1"]["outcome"], list_marks(service)) == ("ended", [])
+    assert list_steps(mover) == ["freeze", "thaw", "thaw", "thaw"]
+
+
+@pytest.mark.usefixtures("service")
+def test_what_a_failed_command_prints_is_masked(back_up: BackupRunner, mover: FakeMover) -> None:
+    token = back_up.work.sim.token
+    mover.on_command = lambda dummy: {"rc": 1, "failed": True, "stderr": f"refused: {token}"}
+    (error,) = back_up(vms=["vm-1"], **COMMANDS).errors
+    assert ("status 1: refused: " in str(error), token in str(error)) == (True, False)
+
+
+@pytest.mark.parametrize("step", ["freeze", "thaw"])
+def test_after_runs_when_a_command_is_interrupted(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float], step: str
+) -> None:
+    """It may still work on the mover, so the guest is thawed when its time is over."""
+
+    def interrupt(command: Any) -> dict[str, Any]:
+        mover.on_command = lambda dummy: {"rc": 0}
+        raise KeyboardInterrupt
+
+    mover.on_command = lambda command: interrupt(command) if command[-1] == step else {"rc": 0}
+    with suppress(KeyboardInterrupt):
+        back_up(vms=["vm-1"], **COMMANDS)
+    assert (list_steps(mover)[-2:], 70 in pauses) == ([step, "thaw"], True)
+    assert (list_marks(service), "Running" in statuses(service)) == ([], False)
+
+
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [
+        ({}, " must have one of operation, path and command"),
+        ({"operation": "QueryVmInstance", "command": ["x"]}, " must have one of operation, path and command"),
+        ({"operation": "QueryVmInstance", "timeout": 5}, ".timeout is the limit of a command, and there is none"),
+        ({"command": ["x"], "method": "PUT", "params": {}}, " has a command, and method, params, which belong to"),
+        ({"command": []}, ".command must begin with the program to run"),
+        ({"command": [" "]}, ".command must begin with the program to run"),
+        ({"command": ["x", "--vm={vm_uuid}"]}, ".command contains {vm_uuid}. A command has the VM in its environment"),
+        ({"command": ["x"], "timeout": 0}, ".timeout must be from 1 to 80, not 0"),
+        ({"command": ["x"], "timeout": 81}, ".timeout must be from 1 to 80, not 81"),
+    ],
+)
+def test_forms_of_hooks_that_are_refused(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, hook: dict[str, Any], message: str
+) -> None:
+    """Before anything is sent."""
+    for name, given in (("before", {"before": hook}), ("after", {**COMMANDS, "after": hook})):
+        ran = back_up(vms=["vm-1"], **given)
+        assert f"vm_backup_{name}{message}" in ran.last.message
+        assert (len(ran.ran), ran.last.log, mover.modules, mover.commands) == (1, [], [], [])
+    assert list_marks(service) == []
 
 
 def test_the_smallest_vm_is_copied_first(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
