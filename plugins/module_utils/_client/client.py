@@ -369,17 +369,7 @@ class Client:
         items = list(items)
         if len(items) < 2:
             return [function(item) for item in items]
-        # Most module processes send one request at a time, so they do not load the code for threads.
-        from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-
-        pool = self._pools.get(connections) or self._pools.setdefault(connections, ThreadPoolExecutor(connections))
-        futures = [pool.submit(function, item) for item in items]
-        # Nothing may still be sent when the caller learns of a failure. Items start in order, so the first result that
-        # is missing is that of an item that failed.
-        for future in wait(futures, return_when=FIRST_EXCEPTION).not_done:
-            future.cancel()
-        wait(futures)
-        return [future.result() for future in futures]
+        return _run_concurrently(self._pools, connections, function, items)
 
     def authorize_call(self) -> Authorization:
         """Return the access key, or else the header with the session; None without either."""
@@ -393,6 +383,23 @@ class Client:
         if not self._transports:
             self._transports.append(Transport(self.connection, self.hooks, self._connections))
         return self._transports[0]
+
+
+def _run_concurrently(
+    pools: dict[int, ThreadPoolExecutor], connections: int, function: Callable[[Item], Result], items: Sequence[Item]
+) -> list[Result]:
+    """Apply a function to items in so many threads of a pool; return the results in order."""
+    # Most module processes send one request at a time, so they do not load the code for threads.
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+
+    pool = pools.get(connections) or pools.setdefault(connections, ThreadPoolExecutor(connections))
+    futures = [pool.submit(function, item) for item in items]
+    # Nothing may still be sent when the caller learns of a failure. Items start in order, so the first result that is
+    # missing is that of an item that failed.
+    for future in wait(futures, return_when=FIRST_EXCEPTION).not_done:
+        future.cancel()
+    wait(futures)
+    return [future.result() for future in futures]
 
 
 def _choose_zone(key: AccessKey, facts: ServerFacts) -> AccessKey:
