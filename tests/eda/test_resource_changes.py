@@ -241,6 +241,14 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ({"resource_type": "host", "session_id": None}, "there are no credentials. Give session_id, or account and"),
         ({"resource_type": "host", "field": ["state"]}, "unknown argument field. Did you mean fields?"),
         ({"resource_type": "host", "poll_interval": 9}, "unknown argument poll_interval. Did you mean interval?"),
+        (
+            {"resource_type": "host", "field": None, "period": 9},
+            "unknown argument field. Did you mean fields? Unknown argument period. Did you mean interval?",
+        ),
+        (
+            {"resource_type": "vm", "fields": ["status", "nmae"]},
+            "vm records have no field status. Did you mean state? Vm records have no field nmae. Did you mean name?",
+        ),
         ({"resource_type": "vm", "fields": ["status"]}, "fields: vm records have no field status. Did you mean state?"),
         ({"resource_type": "vm", "thresholds": [{"field": "state", "below": 1}]}, "state is not a capacity of vm "),
         (

@@ -29,7 +29,7 @@ Each exception has a stable code, which playbooks can compare; the guide Errors 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .error_code import (
@@ -426,6 +426,29 @@ class WaitTimeout(VirtinfraError):
     code = "TIMEOUT"
     is_outage = True
     description = "The timeout has expired. An operation that was started continues in the service."
+
+
+# How many unknown names a message explains.
+_EXPLAINED = 5
+
+
+def describe_unknown_names(beginning: str, names: Sequence[str], suggest: Callable[[str], str]) -> str:
+    """Return a sentence on each name that there is not, which starts with ``beginning``.
+
+    ``suggest`` returns what was probably meant by a name, with a space before it. A list of all names stands once.
+    """
+    sentences: list[str] = []
+    shown: set[str] = set()
+    for name in names[:_EXPLAINED]:
+        # An example has no full stop.
+        sentences = [each if each.endswith((".", "?")) else f"{each}." for each in sentences]
+        hint = suggest(name)
+        start = f"{beginning[0].upper()}{beginning[1:]}" if sentences else beginning
+        first = hint.partition(". ")[0].rstrip(".")
+        sentences.append(f"{start} {name}.{'' if first in shown else hint}")
+        shown.add(first)
+    more = [f"And {len(names) - _EXPLAINED} more"] if len(names) > _EXPLAINED else []
+    return " ".join((*sentences, *more))
 
 
 def suggest_name(name: str, known: Iterable[str], is_misspelling: bool = False) -> str:

@@ -20,7 +20,7 @@ from ansible.module_utils.common.validation import (
     check_type_str,
 )
 
-from .errors import InvalidOptions, suggest_name
+from .errors import InvalidOptions, describe_unknown_names, suggest_name
 from .limits import check_value
 from .records import RECORD_FIELDS, NullReference
 
@@ -348,6 +348,10 @@ class Operation:
         """
         defaults = {parameter.name: parameter.default for parameter in self.params if parameter.default is not None}
         given = {**defaults, **{name: value for name, value in params.items() if value is not None}}
+        if unknown := [name for name in given if name not in TAG_PARAMS and name not in self.parameters]:
+            raise InvalidOptions(
+                describe_unknown_names(f"{self.name} has no parameter", unknown, self._suggest_parameter)
+            )
         values = {name: self._coerce(name, value) for name, value in given.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
@@ -371,18 +375,19 @@ class Operation:
             return Request("GET", f"{path}/{uuid}")
         return encode_read(path, {**others, "q": [*others.get("q", ()), f"uuid={uuid}"]})
 
+    def _suggest_parameter(self, name: str) -> str:
+        """Return a sentence, and a space before it, with the parameter that was probably meant, or with all."""
+        meant = next((each for each in _MEANT.get(name, ()) if each in self.parameters), "")
+        hint = f" Did you mean {meant}?" if meant else suggest_name(name, self.parameters, is_misspelling=True)
+        return hint or f" Its parameters are {', '.join(self.parameters) or 'none'}."
+
     def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type.
 
         Raise InvalidOptions when it is not allowed. A null reference is returned unchanged, because check mode predicts
         the call without its value.
         """
-        parameter = TAG_PARAMS.get(name) or self.parameters.get(name)
-        if parameter is None:
-            known = f"{self.name} has no parameter {name}; it has {', '.join(self.parameters) or 'none'}"
-            meant = next((each for each in _MEANT.get(name, ()) if each in self.parameters), "")
-            hint = f" Did you mean {meant}?" if meant else suggest_name(name, self.parameters, is_misspelling=True)
-            raise InvalidOptions(f"{known}.{hint}".rstrip("."))
+        parameter = TAG_PARAMS.get(name) or self.parameters[name]
         if isinstance(value, NullReference):
             return value
         value = parameter.coerce(self.name, value)

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from .._api.conditions import suggest_condition
-from .._api.errors import count_slips, suggest_name
+from .._api.errors import count_slips, describe_unknown_names, suggest_name
 from .._api.records import to_snake_case
 from .._resources.kind_properties import list_properties, name_property
 from .._resources.kind_rows import Kind
@@ -41,11 +41,6 @@ _PLACES = {
     "resource": ("properties", "a property of the object"),
 }
 
-# How many unknown options a message names.
-_NAMED = 5
-
-_LIST = " The options are "
-
 # The scopes of options that are not those of a task.
 _NO_TASKS = ("connection", "inventory", "source")
 
@@ -57,19 +52,22 @@ _VAGUE = ("from", "mode", "name", "type", "id", "uuid", "size", "at", "on", "all
 
 
 def describe_unknown(
-    names: Sequence[str], options: Mapping[str, Any], scope: str, record_type: str = "", kind: str | None = None
+    names: Sequence[str],
+    options: Iterable[str],
+    scope: str,
+    record_type: str = "",
+    kind: str | None = None,
+    beginning: str = "there is no option",
 ) -> str:
-    """Return sentences on options that there are not, each with what `suggest_option` returns; the list stands once."""
-    sentences: list[str] = []
-    is_listed = False
-    for name in names[:_NAMED]:
-        hint = suggest_option(name, options, scope, record_type, kind)
-        is_list = hint.startswith(_LIST)
-        start = "There" if sentences else "there"
-        sentences.append(f"{start} is no option {name}.{'' if is_list and is_listed else hint}")
-        is_listed = is_listed or is_list
-    more = [f"And {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return " ".join((*sentences, *more))
+    """Return sentences on options that there are not, each with what `suggest_option` returns.
+
+    ``beginning`` is that of the sentences.
+    """
+
+    def suggest(name: str) -> str:
+        return suggest_option(name, options, scope, record_type, kind)
+
+    return describe_unknown_names(beginning, names, suggest)
 
 
 def suggest_option(
@@ -261,7 +259,7 @@ class _Search:
         place, what = _PLACES.get(self.scope, ("", ""))
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
-        return f"{_LIST}{', '.join(listed)}{others}.{belongs}{example}"
+        return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
 
 
 def suggest_value(name: str, choices: Sequence[str], value: str, module: str = "") -> str:

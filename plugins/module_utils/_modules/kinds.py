@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._api.errors import InvalidOptions, NotFound, VirtinfraError, suggest_name
+from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
 from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
@@ -155,10 +155,10 @@ def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode:
     known = list_properties(kind)
     aliases = {_format_alias(each): each for each in known.values() if each.is_reference}
     values: Record = {}
+    if unknown := [str(name) for name in given if name not in known and name not in aliases]:
+        raise InvalidOptions(_describe_unknown(kind, unknown, known))
     for name, value in given.items():
-        found = known.get(name) or aliases.get(name)
-        if found is None:
-            raise InvalidOptions(_describe_unknown(kind, str(name), known))
+        found = known.get(name) or aliases[name]
         if value is None and not (found.is_reference and check_mode):
             continue
         values[found.parameter.name] = _convert(kind, found, value)
@@ -171,17 +171,25 @@ def _format_alias(each: Property) -> str:
     return f"{each.name.removesuffix('s') if plural else each.name}_uuid{'s' if plural else ''}"
 
 
-def _describe_unknown(kind: Kind | Setting, name: str, known: Mapping[str, Property]) -> str:
+def _describe_unknown(kind: Kind | Setting, names: Sequence[str], known: Mapping[str, Property]) -> str:
+    """Return a sentence on each name that no property has, with what to give instead."""
+
+    def suggest(name: str) -> str:
+        return _suggest_property(kind, name, known)
+
+    return f"properties: {describe_unknown_names(f'kind {kind.name} has no property', names, suggest)}"
+
+
+def _suggest_property(kind: Kind | Setting, name: str, known: Mapping[str, Property]) -> str:
+    """Return a sentence, and a space before it, with what a name means that no property has, or with all properties."""
     parent = name_property(kind.parent) if isinstance(kind, Kind) and kind.parent else ""
     if name in ("name", "uuid", "state", "tags", parent):
-        option = "parent" if name == parent else name
-        return f"properties: {name} is no property. Give it as the option {option}"
+        return f" Give it as the option {'parent' if name == parent else name}."
     if remark := REMARKS.get(f"{kind.name}.{name}"):
-        return f"properties: kind {kind.name} has no property {name}. {remark}"
+        return f" {remark}"
     meant = find_meaning(name, known, kind.name)
     hint = f" Did you mean {meant}?" if meant else suggest_name(name, known, is_misspelling=True)
-    hint = hint or f" The properties are {', '.join(known) or 'none'}."
-    return f"properties: kind {kind.name} has no property {name}.{hint}"
+    return hint or f" The properties are {', '.join(known) or 'none'}."
 
 
 def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
@@ -221,11 +229,13 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
         raise InvalidOptions(f"{label} must be a mapping, such as {{{example}}}, not {item!r}")
     names = {name_property(member): member for member in parts.members}
     values: Record = {}
+    given = {str(name): names.get(name) or to_camel_case(str(name)) for name in item}
+    if unknown := [name for name, member in given.items() if member not in parts.members]:
+        raise InvalidOptions(
+            describe_unknown_names(f"{label} has no member", unknown, lambda name: _suggest_member(parts, name, item))
+        )
     for name, value in item.items():
-        member = names.get(name) or to_camel_case(str(name))
-        if member not in parts.members:
-            hint = _suggest_member(parts, str(name), value) or f" The members are {', '.join(names)}."
-            raise InvalidOptions(f"{label} has no member {name}.{hint}")
+        member = given[str(name)]
         if value is not None:
             values[member] = _check_member(parts, f"{label}.{name}", member, value)
     if missing := [name for name, member in names.items() if member in parts.grouped and member not in values]:
@@ -233,14 +243,19 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
     return values
 
 
-def _suggest_member(parts: Parts, name: str, value: Any) -> str:
-    """Return a sentence with the member that was probably meant: the one with this word, this value, or this name."""
+def _suggest_member(parts: Parts, name: str, item: Mapping[str, Any]) -> str:
+    """Return a sentence with the member that was probably meant by this word, its value, or its spelling, or with all.
+
+    A space stands before it.
+    """
+    value = item.get(name)
     having = [
         member for member, choices in parts.members.items() if str(value).casefold() in map(str.casefold, choices)
     ]
     meant = parts.words.get(name) or (having[0] if len(having) == 1 else None)
-    names = map(name_property, parts.members)
-    return f" Did you mean {name_property(meant)}?" if meant else suggest_name(name, names, is_misspelling=True)
+    names = list(map(name_property, parts.members))
+    hint = f" Did you mean {name_property(meant)}?" if meant else suggest_name(name, names, is_misspelling=True)
+    return hint or f" The members are {', '.join(names)}."
 
 
 def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:

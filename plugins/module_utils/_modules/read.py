@@ -12,6 +12,7 @@ from .._api.errors import (
     Unsupported,
     VirtinfraError,
     WaitTimeout,
+    describe_unknown_names,
     suggest_name,
 )
 from .._api.operation import TAG_PARAMS
@@ -344,10 +345,12 @@ def _format_equalities(equal: Record) -> list[str]:
 def _check_fields(fields: Iterable[str], record_type: str) -> None:
     """Raise InvalidOptions for a field that the records of a type in RECORD_FIELDS lack."""
     known = [to_snake_case(name) for name in RECORD_FIELDS.get(record_type, ())]
-    unknown = next((name for name in map(to_snake_case, fields) if known and name not in known), None)
-    if unknown is not None:
-        hint = suggest_name(unknown, known, is_misspelling=True) or f" The fields are {', '.join(known)}."
-        raise InvalidOptions(f"fields: the records have no field {unknown}.{hint}")
+
+    def suggest(name: str) -> str:
+        return suggest_name(name, known, is_misspelling=True) or f" The fields are {', '.join(known)}."
+
+    if unknown := [name for name in map(to_snake_case, fields) if known and name not in known]:
+        raise InvalidOptions(f"fields: {describe_unknown_names('the records have no field', unknown, suggest)}")
 
 
 def _check_list_options(desired: Record) -> None:

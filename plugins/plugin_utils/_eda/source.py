@@ -18,7 +18,7 @@ from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._masking.masker import Masker, collect_secrets
-from ...module_utils._modules.hints import suggest_option
+from ...module_utils._modules.hints import describe_unknown
 from ...module_utils._modules.options import Options
 from .._run.profiles import Profiles
 from .texts import disarm_templates
@@ -36,8 +36,8 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     ansible-rulebook does not validate arguments. Raise InvalidOptions for the first error.
     """
     arguments = {name: value for name, value in args.items() if value is not None}
-    for name in arguments.keys() - spec.keys():
-        raise InvalidOptions(f"unknown argument {name}.{suggest_option(name, spec, 'source')}")
+    if unknown := [str(name) for name in args if name not in spec]:
+        raise InvalidOptions(describe_unknown(unknown, spec, "source", beginning="unknown argument"))
     arguments = Profiles().complete(arguments, spec)
     validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:

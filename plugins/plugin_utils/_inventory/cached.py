@@ -16,7 +16,7 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.forms import check_form
-from ...module_utils._modules.hints import suggest_option, suggest_value
+from ...module_utils._modules.hints import describe_unknown, suggest_value
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .selection import EXPRESSIONS
@@ -44,10 +44,10 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     known = plugin.option_definitions
     plugin.templar.available_variables = plugin._vars or {}
     rendered = {}
+    if unknown := [str(name) for name in options if name not in known]:
+        record_type = plugin.RESOURCE_TYPE.record
+        raise InvalidOptions(describe_unknown(unknown, known, "inventory", record_type, beginning="unknown option"))
     for name, value in options.items():
-        if name not in known:
-            hint = suggest_option(str(name), known, "inventory", plugin.RESOURCE_TYPE.record)
-            raise InvalidOptions(f"unknown option {name}.{hint}")
         if name not in EXPRESSIONS:
             try:
                 value = plugin.templar.template(value)

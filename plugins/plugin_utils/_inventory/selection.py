@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._api.errors import InvalidOptions, describe_unknown_names, suggest_name
 from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
 from .._jinja.compose import MAGIC
 from .._jinja.references import INDIRECT, find_names, find_words, list_texts
@@ -76,9 +76,11 @@ def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Sel
     requested = plugin.get_option("variables")
     if requested is None:
         return Selection(named=frozenset(in_expressions | of_names))
-    for name in requested:
-        if name not in fields:
-            raise InvalidOptions(f"variables: there is no variable {name}.{_suggest(name, fields, variables)}")
+    if unknown := [str(name) for name in requested if name not in fields]:
+        raise InvalidOptions(
+            "variables: "
+            + describe_unknown_names("there is no variable", unknown, lambda name: _suggest(name, fields, variables))
+        )
     composed = plugin.get_option("compose") or {}
     listed = {fields[name] for name in requested} | {variables[name] for name in composed if name in variables}
     names = frozenset(composed).union(name for name, field in variables.items() if field in listed)

@@ -18,7 +18,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
-from ...module_utils._modules.hints import suggest_option
+from ...module_utils._modules.hints import describe_unknown
 from ...module_utils._modules.options import CONNECTION, prefer_given_options
 from .commands import read_secret
 
@@ -174,9 +174,10 @@ class Profile:
         if not isinstance(self.values, dict):
             raise InvalidOptions(f"{self.label} must be a mapping of connection options")
         known = (*OPTION_KEYS, *COMMAND_KEYS)
+        if unknown := [str(key) for key in self.values if key not in known]:
+            hints = describe_unknown(unknown, known, "connection", beginning="unknown key")
+            raise InvalidOptions(f"{self.label}: {hints}")
         for key in self.values:
-            if key not in known:
-                raise InvalidOptions(f"{self.label}: unknown key {key}.{suggest_option(str(key), known, 'connection')}")
             if key in COMMAND_KEYS:
                 self._split_command(key)
                 if self.values.get(COMMAND_KEYS[key]) is not None:

@@ -16,7 +16,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
-from ...module_utils._api.errors import InvalidOptions, count_slips
+from ...module_utils._api.errors import InvalidOptions, count_slips, describe_unknown_names
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.hints import find_option
@@ -81,19 +81,20 @@ def _convert(
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a variable with the prefix of the role that is neither its own nor its report."""
     known, prefix = {*options, f"{role}_report"}, f"{role}_"
-    for name, meant in _list_near_misses(role, options, variables):
-        raise InvalidOptions(f"the role {role} has no variable {name}. Did you mean {meant}?")
+    near = {name: f" Did you mean {meant}?" for name, meant in _list_near_misses(role, options, variables)}
     # The variables of the role vm_backup_restore are not those of vm_backup.
     others = tuple(f"{other}_" for other in list_roles() if other.startswith(prefix))
     given = (name for name in variables if name.startswith(prefix) and not name.startswith(others))
-    unknown = min((name for name in given if name not in known), default=None)
-    if unknown is not None:
-        # All names have the prefix, so it says nothing about what was meant.
-        ends = {option.removeprefix(prefix): rules for option, rules in options.items()}
-        meant = find_option(unknown.removeprefix(prefix), ends, role).replace(" or ", f" or {prefix}")
-        hint = f" Did you mean {prefix}{meant}?" if meant else ""
-        hint = hint or f" Its variables are {', '.join(options)}."
-        raise InvalidOptions(f"the role {role} has no variable {unknown}.{hint}")
+    # All names have the prefix, so it says nothing about what was meant.
+    ends = {option.removeprefix(prefix): rules for option, rules in options.items()}
+
+    def suggest(name: str) -> str:
+        meant = find_option(name.removeprefix(prefix), ends, role).replace(" or ", f" or {prefix}")
+        hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else "")
+        return hint or f" Its variables are {', '.join(options)}."
+
+    if unknown := list(dict.fromkeys((*near, *sorted(name for name in given if name not in known)))):
+        raise InvalidOptions(describe_unknown_names(f"the role {role} has no variable", unknown, suggest))
 
 
 def _list_near_misses(role: str, options: Options, variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

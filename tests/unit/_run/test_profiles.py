@@ -279,6 +279,10 @@ def test_unknown_profile(file: ProfilesFile) -> None:
         ({"base_ulr": URL}, ": unknown key base_ulr. Did you mean base_url?"),
         ({"user": "admin"}, ": unknown key user. Did you mean account?"),
         ({"url": URL}, ": unknown key url. Did you mean base_url?"),
+        (
+            {"url": URL, "user": "admin"},
+            ": unknown key url. Did you mean base_url? Unknown key user. Did you mean account?",
+        ),
         ({"profile": "other"}, ": unknown key profile."),
         ({"base_url_command": "x"}, ": unknown key base_url_command."),
         ({"account_password": 83}, ": account_password must be a string: put it in quotes"),

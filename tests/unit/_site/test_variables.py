@@ -55,6 +55,10 @@ def test_values_have_the_types_of_the_specification() -> None:
     ("given", "message"),
     [
         ({"vmss": 1}, "the role vm_snapshots has no variable vm_snapshots_vmss. Did you mean vm_snapshots_vms?"),
+        (
+            {"vmss": 1, "about": 1},
+            " The role vm_snapshots has no variable vm_snapshots_vmss. Did you mean vm_snapshots_vms?",
+        ),
         ({"what_is_this_for": 1}, "has no variable vm_snapshots_what_is_this_for. Its variables are vm_snapshots_"),
         ({"what_is_this_for": 1}, " vm_snapshots_query, vm_snapshots_vms, "),
         ({"keep": "many"}, "vm_snapshots_keep must be a whole number, not 'many'"),

@@ -102,7 +102,11 @@ OFFERING = {"kind": "disk_offering", "name": "data-100"}
         ),
         ({"disk_size": "ten"}, "properties.disk_size must be a size, such as 16G, not 'ten'"),
         ({"disk_size": [1]}, "properties.disk_size must be a size, such as 16G, not [1]"),
-        ({"name": "x"}, "properties: name is no property. Give it as the option name"),
+        ({"name": "x"}, "properties: kind disk_offering has no property name. Give it as the option name."),
+        (
+            {"disksize": 1, "colour": 1, "shape": 1, "name": "x"},
+            " Kind disk_offering has no property shape. Kind disk_offering has no property name. Give it as the option",
+        ),
     ],
 )
 def test_wrong_property_is_refused(run: ModuleRunner, properties: dict[str, Any], message: str) -> None:

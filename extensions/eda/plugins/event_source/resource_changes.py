@@ -172,6 +172,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
     InvalidOptions,
     LoginFailed,
     VirtinfraError,
+    describe_unknown_names,
     suggest_name,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import (
@@ -304,12 +305,11 @@ def build_watch(options: Mapping[str, Any]) -> Watch:
     kind, usual = RESOURCE_TYPES[options["resource_type"]]
     fields = usual if options["fields"] is None else tuple(options["fields"])
     names = RECORD_FIELDS[kind.record]
-    for name in fields:
-        if to_camel_case(name) not in names:
-            raise InvalidOptions(
-                f"fields: {options['resource_type']} records have no field {name}."
-                f"{suggest_name(name, map(to_snake_case, names))}"
-            )
+    if unknown := [name for name in fields if to_camel_case(name) not in names]:
+        beginning, known = f"{options['resource_type']} records have no field", list(map(to_snake_case, names))
+        raise InvalidOptions(
+            f"fields: {describe_unknown_names(beginning, unknown, lambda name: suggest_name(name, known))}"
+        )
     thresholds = []
     for threshold in options["thresholds"]:
         name, below = to_camel_case(threshold["field"]), threshold["below"]
