@@ -37,8 +37,8 @@ attributes:
       - O(state=restarted) restarts a running VM each time.
       - When the service does not list VMs and there is no O(api_token) for a cursor query, the module fails unless
         O(uuid) is given. With O(uuid) it acts without comparing, reports a change and warns.
-      - O(user_data), O(user_data_file), O(ssh_key_pairs) and O(primary_storage) are used when the VM is created. They
-        are not compared later, because the service does not show them.
+      - O(clone_from), O(user_data), O(user_data_file) and O(ssh_key_pairs) are used when the VM is created. They are not
+        compared later, because the service does not show them.
 options:
   state:
     description:
@@ -72,7 +72,8 @@ options:
   root_disk_size:
     description:
       - The size of the root volume in bytes, or with a unit of 1024, if it is not that of the O(image). A smaller
-        volume grows, also while the VM runs. A larger one is left as it is. The guest has to extend its file systems.
+        volume grows, also while the VM runs. A larger one is left as it is, with a warning. The guest has to extend its
+        file systems.
     type: bytes
     aliases: [disk_size]
   disks:
@@ -123,7 +124,9 @@ options:
     type: str
     aliases: [instance_offering_uuid]
   primary_storage:
-    description: The primary storage for the volumes of a new VM, by name or uuid.
+    description:
+      - The primary storage for the volumes of a new VM, by name or uuid. The module only warns if the root volume of an
+        existing VM is on another one.
     type: str
     aliases: [primary_storage_uuid_for_root_volume, storage]
   cpu_num:
@@ -152,8 +155,8 @@ options:
     aliases: [host_uuid]
   cluster:
     description:
-      - The cluster in which a VM is created or started, by name or uuid. It is not compared. A new VM fails if O(host)
-        is in another one.
+      - The cluster in which a VM is created or started, by name or uuid. The module only warns if an existing VM is in
+        another one. A new VM fails if O(host) is in another one.
     type: str
     aliases: [cluster_uuid]
   recover:
@@ -308,6 +311,7 @@ from ..module_utils._resources.vm_creation import (
     find_created_vm,
     find_created_vm_refusal,
     find_failed_clone,
+    find_ignored_options,
     hide_parts,
     plan_created_vm,
 )
@@ -338,6 +342,7 @@ VM = ResourceSpec(
     complete_options=complete_vm,
     plan=plan_created_vm,
     find_refusal=find_created_vm_refusal,
+    find_ignored=find_ignored_options,
     find_reply_error=find_failed_clone,
     format_result=hide_parts,
 )

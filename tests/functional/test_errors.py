@@ -74,7 +74,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         "blank name": (kvm_host(name="  "), "name must not be empty"),
         "bad address": (
             kvm_host(**{**NEW_HOST, "management_ip": "10.0.0.999"}),
-            r"host host-9: managementIp of AddKVMHost must be an IP address or a host name, .*, not '10\.0\.0\.999'",
+            r"host host-9: management_ip must be an IP address or a host name, .*, not '10\.0\.0\.999'",
         ),
         "bad state": (
             kvm_host(name="host-1", state="gone"),

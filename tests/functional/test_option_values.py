@@ -71,7 +71,7 @@ def test_json_option_that_is_no_json_is_refused(playbook_runner: PlaybookRunner)
     )
     assert len(run.tasks) == 6, run.output
     for played in run:
-        assert "vmNicParams of ChangeVmNicNetwork must be JSON" in played.result["msg"]
+        assert "vm_nic_params must be JSON" in played.result["msg"]
         assert played.written == []
 
 
@@ -348,7 +348,9 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("vm_info", {"wait_for": {"state": "Running"}}, "For example: wait_for: {field: state, values: [Running]}"),
     ("api", {"body": {}}, "Did you mean params?"),
     ("api", {"operation": "QueryHost", "query": []}, "Did you mean params: {q: ['name=web-1']}?"),
-    ("api", {"operation": "QueryHost", "params": {"condition": "a"}}, "fields. Did you mean q?"),
+    ("api", {"operation": "QueryHost", "params": {"condition": "a"}}, "no parameter condition. Did you mean q?"),
+    ("api", {"operation": "DeleteHost", "params": {"uid": "a", "hard": 1}}, "uuid? DeleteHost has no parameter hard."),
+    ("vm_nic_qos", {"vm": "vm-1", "l3_network": "l3-1"}, "direction is required with state absent"),
     ("resource", {"type": "zone", "name": "a"}, "there is no option type. Did you mean kind?"),
     ("resource", {"kind": "cluster", "name": "a", "zone": "zone-1"}, "there is no option zone. Did you mean parent?"),
     ("resource", {"kind": "ip_range", "name": "a", "properties": {"cidr": "a"}}, "Did you mean network_cidr?"),

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from .._api.errors import (
@@ -26,7 +27,7 @@ from .._api.records import (
     is_same_value,
 )
 from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
-from .._api.resource_types import REFERS_TO, ResourceType
+from .._api.resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
 from .client import Client
 from .lists import (
     PAGE_SIZE,
@@ -43,6 +44,24 @@ from .lists import (
 
 # How often names of a type are looked up singly before the tasks of a run read the list of all its objects.
 LOOKUPS_BEFORE_LIST = 2
+
+# The types of objects whose names users give in place of those of another type.
+_MISTAKEN: Mapping[str, tuple[str, ...]] = {
+    "cluster": ("zone", "host"),
+    "disk_offering": ("instance_offering",),
+    "endpoint": ("platform", "topic"),
+    "host": ("cluster", "vm"),
+    "image": ("vm",),
+    "instance_offering": ("disk_offering", "image"),
+    "l3_network": ("cluster",),
+    "platform": ("endpoint",),
+    "primary_storage": ("cluster", "host"),
+    "snapshot_group": ("vm",),
+    "topic": ("endpoint",),
+    "vm": ("image", "host"),
+    "volume": ("vm",),
+    "zone": ("cluster",),
+}
 
 # How many names of existing objects the failure of a lookup lists.
 _LISTED_NAMES = 5
@@ -106,7 +125,8 @@ def _resolve(
                     return PredictedReference(option)
                 if may_be_missing:
                     return name
-                failure.add_sentence(describe_existing_names(client, resource_type, name))
+                options = {other.name: option for option, other in types.items()}
+                failure.add_sentence(explain_unknown_name(client, resource_type, name, options))
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
@@ -118,6 +138,23 @@ def _resolve(
 
     resolved = {option: replace_names(resource_type, options.get(option)) for option, resource_type in types.items()}
     return {**options, **resolved}
+
+
+def explain_unknown_name(
+    client: Client, resource_type: ResourceType, name: str, options: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return a sentence, and a space before it, with what a name may mean that no object of a type has.
+
+    It is an object of another type, which is the only one that has the name, or one of a similar name. ``options`` are
+    those of the task, by the types of the objects that they take. Only failures make the reads.
+    """
+    for other in (RESOURCE_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
+        with suppress(VirtinfraError):
+            if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):
+                article = "an" if other.noun[0] in "aeiou" else "a"
+                give = f", which the option {options[other.name]} takes" if other.name in options else ""
+                return f" {name} is the name of {article} {other.noun}{give}."
+    return describe_existing_names(client, resource_type, name)
 
 
 def describe_existing_names(client: Client, resource_type: ResourceType, name: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from .._api.errors import OtherObject
 from .._api.records import RECORD_FIELDS, Record, holds_null_reference, is_same_value
 from .._api.references import format_option_name, is_name, is_reference
 from .differences import describe_differences, describe_key, list_references
-from .spec import ResourceSpec, get_parameters
+from .spec import Ignored, ResourceSpec, get_parameters
 
 
 def find_drift(resource: ResourceSpec, desired: Record, current: Record) -> Record:
@@ -65,6 +66,15 @@ def _drop_missing(name: str, value: Any) -> Any:
     """Return the uuids of a list of references. Its names are those of objects that are gone, so nothing has them."""
     is_list = is_reference(name) and isinstance(value, (list, tuple))
     return [item for item in value if not is_name(item)] if is_list else value
+
+
+def find_ignored(resource: ResourceSpec, desired: Record, record: Record) -> Iterator[Ignored]:
+    """Yield the options that act only when an object is created, and of which its record shows another value."""
+    wanted, uuid = desired.get("resourceUuid"), record.get("uuid")
+    if wanted and uuid and not is_same_value(wanted, uuid):
+        yield Ignored(f"resource_uuid acts only when the {resource.noun} is created, and it has the uuid {uuid}")
+    if resource.find_ignored:
+        yield from resource.find_ignored(desired, record)
 
 
 def list_owner_params(resource: ResourceSpec) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -102,6 +102,13 @@ class Names(NamedTuple):
 _USUAL_NAMES = Names()
 
 
+class Ignored(NamedTuple):
+    """A sentence without its period on an option that acts only at times, with the parameters of the uuids in it."""
+
+    reason: str
+    references: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class ResourceSpec:
     """The description of one type of object.
@@ -117,6 +124,9 @@ class ResourceSpec:
     Which calls change it: ``create``, ``update`` and ``delete`` are operations, ``transitions`` lead to values of the
     option ``state``. ``plan`` replaces `build_default_plan`. ``tagged_type`` is the type of the object in user tags,
     empty if the module does not compare them.
+
+    What it ignores: ``find_ignored`` returns the options that the object contradicts, although nothing can be wrong
+    with it: they act only when it is created. It gets the options and the record at the end of the task.
 
     What permits a call: ``guards`` are those of the calls that lead to a state and affect other objects, by that state.
     ``find_refusal`` returns the failure with which the service would refuse a planned call, None if it would not. It
@@ -140,6 +150,7 @@ class ResourceSpec:
     transitions: Mapping[str, StateTransition] = field(default_factory=dict)
     plan: Plan | None = None
     tagged_type: str = ""
+    find_ignored: Callable[[Record, Record], Iterable[Ignored]] | None = None
     guards: Mapping[str, Sequence[Guard]] = field(default_factory=dict)
     find_refusal: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None] | None = None
     transitional_values: Values = field(default_factory=dict)

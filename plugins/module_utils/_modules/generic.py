@@ -17,7 +17,7 @@ from .._api.catalogue import (
     list_types,
     rename_variables,
 )
-from .._api.errors import ApiError, InvalidOptions, Unsupported, VirtinfraError, suggest_name
+from .._api.errors import ApiError, InvalidOptions, NotFound, Unsupported, VirtinfraError, suggest_name
 from .._api.operation import TAG_PARAMS, Operation
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import (
@@ -28,8 +28,9 @@ from .._api.records import (
     mask_webhooks,
 )
 from .._api.references import is_name, mark_nulls, normalize_references
-from .._api.resource_types import LISTED_TYPES, ResourceType, find_changed_types
+from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES, ResourceType, find_changed_types
 from .._client.client import Client
+from .._client.names import explain_unknown_name
 from .._engine.context import ModuleContext
 from .._engine.results import format_pending_job, format_predicted_job
 from .._resources.catalogued_names import look_up
@@ -179,6 +180,8 @@ def _resolve_names(client: Client, row: Operation, params: Record, is_trusted: b
         try:
             return look_up(client, resource_type, value, is_trusted)
         except VirtinfraError as failure:
+            if isinstance(failure, NotFound) and resource_type.name in RESOURCE_TYPES:
+                failure.add_sentence(explain_unknown_name(client, resource_type, value))
             raise failure.with_label(parameter) from None
 
     types = {name: resource_type for name in params if (resource_type := find_reference(row, name))}

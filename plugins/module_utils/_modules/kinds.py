@@ -12,7 +12,7 @@ from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
 from .._api.resource_types import RESOURCE_TYPES, ResourceType
-from .._client.names import add_given_names, describe_existing_names, is_predicted, name_objects
+from .._client.names import add_given_names, explain_unknown_name, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
@@ -318,7 +318,7 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
                 return PredictedReference(option)
             if not is_absent:
                 if resource_type.name in RESOURCE_TYPES:
-                    failure.add_sentence(describe_existing_names(context.client, resource_type, value))
+                    failure.add_sentence(explain_unknown_name(context.client, resource_type, value))
                 raise failure.with_label(option) from None
             noun = resource_type.noun
             context.warnings.append(f"{option}: no {noun} has the name {value!r}, so nothing of it is removed.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property, lru_cache
@@ -159,6 +160,7 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
             result = add_given_names(client, result, given, params, spec.parameters)
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
+        failure.message = _name_options(spec, failure.message)
         if task.check_mode and isinstance(failure, NotFound):
             failure.use_check_mode_remedy()
         failed = _build_failure(context, failure)
@@ -174,6 +176,23 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
         if context and jobs and jobs[-1].state in (RUNNING, UNKNOWN):
             raise TaskInterrupted.during(jobs[-1], context.completed_operations, client.hooks.masker) from stop
         raise
+
+
+# A parameter of an operation in a message, such as managementIp of AddKVMHost.
+_OF_OPERATION = re.compile(r"(the parameter )?\b(\w+) of ([A-Z]\w+)")
+
+
+def _name_options(spec: ModuleSpec, message: str) -> str:
+    """Return a message with the options that the user has given in place of parameters of operations."""
+    options = {parameter: option for option, parameter in spec.parameters.items()}
+
+    def name(found: re.Match[str]) -> str:
+        beginning, parameter, operation = found.groups()
+        if parameter not in options or operation not in OPERATIONS:
+            return found[0]
+        return f"{'the option ' if beginning else ''}{options[parameter]}"
+
+    return _OF_OPERATION.sub(name, message)
 
 
 def _resolve_names(client: Client, spec: ModuleSpec, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -266,5 +285,19 @@ def describe_option_errors(name: str, errors: Iterable[AnsibleValidationError]) 
     A misspelt option comes first, because another error may report the option that it stands for as missing.
     """
     first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
-    is_misspelt = isinstance(first, UnsupportedError)
-    return f"Unsupported parameters for ({name}) module: {first.msg}" if is_misspelt else str(first.msg)
+    if isinstance(first, UnsupportedError):
+        return f"Unsupported parameters for ({name}) module: {first.msg}"
+    return _REQUIRED_IF.sub(_describe_required_if, str(first.msg))
+
+
+# What Ansible says of options that the value of another one requires.
+_REQUIRED_IF = re.compile(r"(\w+) is (\S+) but (all|any) of the following are missing: (.+)")
+
+
+def _describe_required_if(found: re.Match[str]) -> str:
+    """Return what is missing, without the assumption that the user has given the value: it may be the default."""
+    option, value, number, missing = found.groups()
+    names = missing.split(", ")
+    if number == "any" and len(names) > 1:
+        return f"one of {missing} is required with {option} {value}"
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} required with {option} {value}"

@@ -23,16 +23,16 @@ from .._api.references import format_option_name, is_name, is_null, unify_uuid
 from .._api.resource_types import HOST, L3_NETWORK, RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import get_by_uuid
-from .._client.names import is_predicted, resolve_name
+from .._client.names import explain_unknown_name, is_predicted, resolve_name
 from .._engine.context import ModuleContext
 from .._engine.current import Current, Found
 from .._engine.differences import build_not_found
 from .._engine.plan import build_call, predict_created
-from .._engine.spec import PlannedCall, ResourceSpec
+from .._engine.spec import Ignored, PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
 from .finders import explain_unreadable
 from .refusals import find_addresses_refusal, find_new_vm_refusal, find_vm_refusal
-from .vms import HOT_PLUG, ROOT_SIZE, find_vm, hide_volumes_to_remove, list_growing, plan_vm
+from .vms import HOT_PLUG, ROOT_SIZE, find_root_volume, find_vm, hide_volumes_to_remove, list_growing, plan_vm
 
 # The option with the VM or the template of a clone.
 CLONED = "cloneFromUuid"
@@ -217,6 +217,8 @@ def _resolve_network(client: Client, value: Any) -> str:
     except VirtinfraError as failure:
         if isinstance(failure, NotFound) and is_predicted(client, L3_NETWORK.name, text):
             return PredictedReference("networks")
+        if isinstance(failure, NotFound):
+            failure.add_sentence(explain_unknown_name(client, L3_NETWORK, text))
         raise failure.with_label("networks") from None
 
 
@@ -342,6 +344,22 @@ def _refuse_image(client: Client, call: PlannedCall) -> Unchangeable | InvalidOp
         if image.get("mediaType") == "ISO" and not call.params.get("rootDiskSize"):
             return InvalidOptions(f"the image {name} is an ISO, so the VM needs root_disk_size")
     return None
+
+
+def find_ignored_options(desired: Record, vm: Record) -> Iterator[Ignored]:
+    """Yield the options that act only when a VM is created, and of which its record shows another value."""
+    cluster, wanted = vm.get("clusterUuid"), desired.get("clusterUuid")
+    if cluster and wanted and cluster != wanted:
+        reason = f"cluster acts only when the VM is created or started, and the VM is in the cluster {cluster!r}"
+        yield Ignored(reason, {cluster: "clusterUuid"})
+    root = find_root_volume(vm) or {}
+    storage, wanted = root.get("primaryStorageUuid"), desired.get("primaryStorageUuidForRootVolume")
+    if storage and wanted and storage != wanted:
+        reason = f"primary_storage acts only when the VM is created, and its root volume is on {storage!r}"
+        yield Ignored(reason, {storage: "primaryStorageUuidForRootVolume"})
+    size, wanted = root.get("size"), desired.get(ROOT_SIZE)
+    if isinstance(size, int) and wanted and size > wanted:
+        yield Ignored(f"root_disk_size is {wanted}, and the root volume has {size} bytes. A volume cannot shrink")
 
 
 def find_failed_clone(reply: Record) -> str | None:

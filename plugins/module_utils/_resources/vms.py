@@ -284,6 +284,12 @@ def _require_resizable(vm: Record, sizes: Record) -> str:
     return "" if can_grow is True else f"cannot check whether {names} can grow while the VM runs: {can_grow}"
 
 
+def find_root_volume(vm: Record) -> Record | None:
+    """Return the root volume in the record of a VM, None if it does not show one."""
+    volumes: list[Record] = vm.get("allVolumes") or []
+    return next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), None)
+
+
 def _plan_root_growth(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the growth of the root volume. A larger one stays as it is."""
     wanted = desired.get(ROOT_SIZE)
@@ -292,13 +298,13 @@ def _plan_root_growth(resource: ResourceSpec, desired: Record, current: Current)
     if isinstance(current, Unreadable):
         raise Unsupported(f"cannot read the root volume of the VM: {current.reason.reason}", "Omit root_disk_size.")
     vm = current.record or {}
-    volumes = vm.get("allVolumes") or []
-    root = next((volume for volume in volumes if volume.get("uuid") == vm.get("rootVolumeUuid")), None)
+    root = find_root_volume(vm)
     if root is None or not _is_size(root.get("size")):
         raise Unsupported("the record of the VM does not show the size of its root volume", "Omit root_disk_size.")
     if root["size"] >= wanted:
         return []
-    grown = {**vm, "allVolumes": [{**volume, "size": wanted} if volume is root else volume for volume in volumes]}
+    volumes = [{**volume, "size": wanted} if volume is root else volume for volume in vm["allVolumes"]]
+    grown = {**vm, "allVolumes": volumes}
     return [build_call(resource, "ResizeRootVolume", {"uuid": root["uuid"], "size": wanted}, vm, grown)]
 
 

@@ -203,6 +203,28 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
             "vm: no VM has the name 'nobody'. Check the name.",
         ),
         (
+            "vm",
+            {"name": "n", "clone_from": "image-1"},
+            "clone_from: no VM has the name 'image-1'. Check the name. image-1 is the name of an image, which the option"
+            " image takes.",
+        ),
+        (
+            "vm",
+            {"name": "n", "image": "vm-1"},
+            "image: no image has the name 'vm-1'. Check the name. vm-1 is the name of a VM, which the option clone_from"
+            " takes.",
+        ),
+        (
+            "kvm_host",
+            {"name": "host-1", "cluster": "host-1"},
+            "cluster: no cluster has the name 'host-1'. Check the name. host-1 is the name of a host.",
+        ),
+        (
+            "api",
+            {"operation": "StartVmInstance", "params": {"uuid": "host-1"}},
+            "uuid: no VM has the name 'host-1'. Check the name. host-1 is the name of a host.",
+        ),
+        (
             "vm_nic",
             {"vm": "vm-1", "l3_network": "ab-12"},
             "l3_network: no L3 network has the name 'ab-12'. Check the name. The names are l3-1, l3-2, l3-3.",

@@ -287,7 +287,7 @@ def test_the_password_is_masked_in_what_the_service_says(service: Simulator, wor
         ),
         ({"concurrency": 0}, "host_onboarding_concurrency must be at least 1, not 0"),
         ({"stat": "disabled"}, "has no variable host_onboarding_stat. Did you mean host_onboarding_state?"),
-        ({"management_ip": "127.0.0.1"}, "managementIp of AddKVMHost must not be"),
+        ({"management_ip": "127.0.0.1"}, "management_ip must not be"),
         ({"management_ip": None}, "give host_onboarding_management_ip to add it"),
         ({"cluster": "cluster-9"}, "cluster: no cluster has the name 'cluster-9'"),
         ({"cluster": None, "password": None}, "give host_onboarding_password and host_onboarding_cluster to add it"),

@@ -19,7 +19,7 @@ LOOPBACK = [
 @pytest.mark.parametrize("address", LOOPBACK)
 def test_management_node_is_not_added(run: ModuleRunner, sim: Simulator, address: str) -> None:
     message = run.refused("kvm_host", {**NEW, "management_ip": address})
-    assert message.startswith(f"host {NEW['name']}: managementIp of AddKVMHost must not be {address.strip()!r}, ")
+    assert message.startswith(f"host {NEW['name']}: management_ip must not be {address.strip()!r}, ")
     assert "which is the management node: it would become" in message
     assert run("kvm_host", {**NEW, "management_ip": address})["error"]["code"] == "INVALID"
     params = {

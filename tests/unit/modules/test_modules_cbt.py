@@ -317,7 +317,7 @@ def uuid_of(kind: int, number: int) -> str:
     ("options", "reason"),
     [
         ({"vm": uuid_of(4, 1), "volumes": [uuid_of(7, 2)]}, "needs a VM that does not run, and vm-1 is Running"),
-        ({"vm": uuid_of(4, 2), "volumes": []}, "volumeUuids of ExportNbdVolumes must not be empty"),
+        ({"vm": uuid_of(4, 2), "volumes": []}, "volumes must not be empty"),
         ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 999)]}, "no volume with uuid"),
         ({"vm": uuid_of(4, 999), "volumes": [uuid_of(7, 4)]}, "no VM with uuid"),
         ({"vm": uuid_of(4, 2), "volumes": [uuid_of(7, 2)]}, f"belongs to another VM, {uuid_of(4, 1)}"),

@@ -215,8 +215,33 @@ def test_root_volume_grows_and_never_shrinks(sim: Simulator, run: ModuleRunner, 
     assert ran.sent("ResizeRootVolume") == {"size": root + GIB}
     (vm,) = [each for each in sim.records("vm") if each["uuid"] == VM]
     assert [volume["size"] for volume in vm["allVolumes"] if volume["type"] == "Root"] == [root + GIB]
-    run.idle("vm", {"uuid": VM, "state": state, "disk_size": root})
+    run.idle("vm", {"uuid": VM, "state": state, "disk_size": root + GIB})
+    for check in (True, False):
+        smaller = run("vm", {"uuid": VM, "state": state, "disk_size": root}, check=check)
+        assert (smaller.changed, smaller.calls) == (False, [])
+        assert f"root_disk_size is {root}, and the root volume has {root + GIB} bytes." in str(smaller.warnings)
     assert run("vm", {"uuid": VM, "state": "absent", "disk_size": root + 9 * GIB}).calls == ["DestroyVmInstance"]
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        ({"cluster": "cluster-2"}, "cluster acts only when the VM is created or started, and the VM is in the cluster"),
+        ({"primary_storage": "ps-2"}, "primary_storage acts only when the VM is created, and its root volume is on"),
+        ({"resource_uuid": "f" * 32}, f"resource_uuid acts only when the vm is created, and it has the uuid {VM}."),
+    ],
+)
+def test_an_option_for_new_vms_that_the_record_contradicts_is_warned_of(
+    run: ModuleRunner, options: dict[str, Any], warning: str
+) -> None:
+    """The same options with the values of the VM, and those that no record shows, are without a warning."""
+    present = {"cluster": "cluster-1", "primary_storage": "ps-1", "resource_uuid": VM, "user_data": "#cloud-config"}
+    assert run("vm", {"uuid": VM, **present}).warnings == []
+    for check in (True, False):
+        ran = run("vm", {"uuid": VM, **present, **options}, check=check)
+        assert (ran.changed, ran.calls, len(ran.warnings)) == (False, [], 1)
+        assert warning in ran.warnings[0]
+    assert run("vm", {"uuid": VM, "state": "absent", "resource_uuid": "f" * 32}, check=True).warnings == []
 
 
 def test_root_volume_whose_size_is_not_shown_is_not_taken_for_small(sim: Simulator, run: ModuleRunner) -> None:

@@ -160,13 +160,13 @@ def test_everything_about_a_new_nic_is_sent(run: ModuleRunner, sim: Simulator, d
 @pytest.mark.parametrize(
     ("version", "options", "reason"),
     [
-        ("3.16.0", {"vm_nic_params": "[]"}, "the parameter vmNicParams of AttachL3NetworkToVm needs version 3.17.0"),
+        ("3.16.0", {"vm_nic_params": "[]"}, "the option vm_nic_params needs version 3.17.0"),
         (
             "3.9",
             {"custom_mac": "fa:16:3e:00:00:01"},
-            "the parameter customMac of AttachL3NetworkToVm needs version 3.10.0",
+            "the option custom_mac needs version 3.10.0",
         ),
-        ("3.14", {"state": "disabled"}, "the parameter state of ChangeVmNicState needs version 3.15"),
+        ("3.14", {"state": "disabled"}, "the option state needs version 3.15"),
     ],
 )
 def test_operations_that_an_old_service_lacks(
