@@ -37,8 +37,8 @@ attributes:
       - O(state=restarted) restarts a running VM each time.
       - When the service does not list VMs and there is no O(api_token) for a cursor query, the module fails unless
         O(uuid) is given. With O(uuid) it acts without comparing, reports a change and warns.
-      - O(clone_from), O(user_data), O(user_data_file) and O(ssh_key_pairs) are used when the VM is created. They are not
-        compared later, because the service does not show them.
+      - O(clone_from), O(user_data), O(user_data_file) and O(ssh_key_pairs) are used when the VM is created. They are
+        not compared later, because the service does not show them.
 options:
   state:
     description:

@@ -350,6 +350,23 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("api", {"operation": "QueryHost", "query": []}, "Did you mean params: {q: ['name=web-1']}?"),
     ("api", {"operation": "QueryHost", "params": {"condition": "a"}}, "no parameter condition. Did you mean q?"),
     ("api", {"operation": "DeleteHost", "params": {"uid": "a", "hard": 1}}, "uuid? DeleteHost has no parameter hard."),
+    (
+        "backup_point",
+        {"name": "a", "rate": 3},
+        "name. Did you mean vm? There is no option rate. Did you mean rate_limit?",
+    ),
+    ("backup_point", {"vm": "vm-1", "repository": "/tmp"}, "vm must be a mapping"),
+    (
+        "backup_point_info",
+        {"vms": ["a"], "path": "/tmp"},
+        "Did you mean vm_uuids? There is no option path. Did you mean",
+    ),
+    (
+        "backup_restore",
+        {"vm": "a", "dest": "/tmp"},
+        "Did you mean vm_uuid? There is no option dest. Did you mean direct",
+    ),
+    ("backup_run", {"vms": ["a"], "uuid": "a"}, "Did you mean vm_uuids? There is no option uuid. Did you mean run?"),
     ("vm_nic_qos", {"vm": "vm-1", "l3_network": "l3-1"}, "direction is required with state absent"),
     ("resource", {"type": "zone", "name": "a"}, "there is no option type. Did you mean kind?"),
     ("resource", {"kind": "cluster", "name": "a", "zone": "zone-1"}, "there is no option zone. Did you mean parent?"),

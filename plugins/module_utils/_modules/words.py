@@ -51,6 +51,7 @@ NOUNS: Mapping[str, str] = {
 OPTIONS_OF_NOUNS: Mapping[str, tuple[str, ...]] = {
     "l3_network": ("networks",),
     "nic": ("networks", "interfaces"),
+    "vm": ("vm_uuid", "vm_uuids"),
     "volume": ("disks",),
 }
 
@@ -242,7 +243,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("host_nic_service.nic host_nic_service.nics", "interfaces"),
     ("host_nic_candidate_info.type", "interface_type"),
     ("cbt_task.type", "task_type"),
-    ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth")]),
+    ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth"), "rate_limit"]),
     ("egress out outbound tx upload", "outbound_bandwidth"),
     ("ingress in inbound rx download", "inbound_bandwidth"),
     # Snapshots and notifications
@@ -285,6 +286,14 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ),
     ("notifications.webhook notifications.url notifications.endpoint", "endpoints"),
     ("retention keep_last", "keep"),
+    # Data movers
+    ("backup_point.name", "vm"),
+    ("backup_point.disks backup_restore.disks", "volumes"),
+    ("backup_restore.name", "vm_uuid"),
+    ("backup_restore.dest backup_restore.destination backup_restore.path", [("directory", "repository")]),
+    ("backup_restore.date backup_restore.time backup_restore.timestamp backup_restore.backup", "point"),
+    ("backup_point_info.name backup_run.name", "vm_uuids"),
+    ("backup_run.uuid backup_run.id", "run"),
 )
 
 _KEYWORDS = (

@@ -1,15 +1,20 @@
-"""Run a module on a data mover by itself, as a task of a user does, and show how far it is."""
+"""Run a module on a data mover by itself, as a task of a user does, check its options, and show how far it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
 from ansible.plugins.action import ActionBase
 
+from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._backup.process import MoverModule
 from ...module_utils._http.hooks import Clock
 from ...module_utils._masking.terminal import escape_controls
+from ...module_utils._modules.forms import check_forms
+from ...module_utils._modules.run import describe_failure
 from .._run.owner import describe_owner
 from .._vm_backups.mover_work import run_long
 from .._vm_backups.plan import SILENCE, find_other_run, list_ended
@@ -30,6 +35,10 @@ class MoverAction(ActionBase):
         super().run(tmp, task_vars)
         self._variables, self._runner = task_vars, MoverRunner(self, task_vars, self._read_environment())
         options = self._task.args
+        try:
+            self._check(options)
+        except InvalidOptions as mistake:
+            return describe_failure(mistake)
         vm = options.get("vm") if isinstance(options.get("vm"), Mapping) else {"uuid": options.get("vm_uuid")}
         has_volumes = options.get("volumes") or options.get("check_volumes")
         copies = has_volumes and options.get("repository") and vm.get("uuid")
@@ -43,6 +52,13 @@ class MoverAction(ActionBase):
             touched = self._take(options)
             return touched if touched.get("failed") else self._run(options, vm, touched["jobs"])
         return self._run_alone({**options, "run": str(uuid4())}, vm)
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions for what the module would refuse on the data mover without a hint."""
+        module = self._task.action.rpartition(".")[2]
+        found = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{module}")
+        spec: MoverModule = found.MODULE
+        check_forms(spec.options, options, module=module)
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Take the VM, run the task, and give it back."""

@@ -205,14 +205,18 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
         (
             "vm",
             {"name": "n", "clone_from": "image-1"},
-            "clone_from: no VM has the name 'image-1'. Check the name. image-1 is the name of an image, which the option"
-            " image takes.",
+            (
+                "clone_from: no VM has the name 'image-1'. Check the name. image-1 is the name of an image, which the"
+                " option image takes."
+            ),
         ),
         (
             "vm",
             {"name": "n", "image": "vm-1"},
-            "image: no image has the name 'vm-1'. Check the name. vm-1 is the name of a VM, which the option clone_from"
-            " takes.",
+            (
+                "image: no image has the name 'vm-1'. Check the name. vm-1 is the name of a VM, which the option"
+                " clone_from takes."
+            ),
         ),
         (
             "kvm_host",
