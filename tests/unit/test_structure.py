@@ -424,7 +424,7 @@ def test_every_module_has_its_action(subtests: pytest.Subtests) -> None:
 
 
 def test_every_action_has_its_module() -> None:
-    of_movers = {f"backup_{name}" for name in ("point", "restore")}
+    of_movers = {f"backup_{name}" for name in ("point", "point_info", "restore", "run")}
     assert {path.stem for path in (PLUGINS / "action").glob("*.py")} == {*MODULES, *of_movers}
     for name in of_movers:
         action = import_module(f"ansible_collections.virtinfra.manager.plugins.action.{name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -348,10 +348,7 @@ class Operation:
         """
         defaults = {parameter.name: parameter.default for parameter in self.params if parameter.default is not None}
         given = {**defaults, **{name: value for name, value in params.items() if value is not None}}
-        if unknown := [name for name in given if name not in TAG_PARAMS and name not in self.parameters]:
-            raise InvalidOptions(
-                describe_unknown_names(f"{self.name} has no parameter", unknown, self._suggest_parameter)
-            )
+        _refuse_unknown(self, given)
         values = {name: self._coerce(name, value) for name, value in given.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
@@ -375,12 +372,6 @@ class Operation:
             return Request("GET", f"{path}/{uuid}")
         return encode_read(path, {**others, "q": [*others.get("q", ()), f"uuid={uuid}"]})
 
-    def _suggest_parameter(self, name: str) -> str:
-        """Return a sentence, and a space before it, with the parameter that was probably meant, or with all."""
-        meant = next((each for each in _MEANT.get(name, ()) if each in self.parameters), "")
-        hint = f" Did you mean {meant}?" if meant else suggest_name(name, self.parameters, is_misspelling=True)
-        return hint or f" Its parameters are {', '.join(self.parameters) or 'none'}."
-
     def _coerce(self, name: str, value: Any) -> Any:
         """Return a value in the parameter's type.
 
@@ -396,6 +387,19 @@ class Operation:
         if self.is_write and self.has_limits:
             parameter.check_bounds(self.name, value)
         return value
+
+
+def _refuse_unknown(operation: Operation, names: Iterable[str]) -> None:
+    """Raise InvalidOptions for names that no parameter has, with those that were probably meant, or with all."""
+    known = operation.parameters
+
+    def suggest(name: str) -> str:
+        meant = next((each for each in _MEANT.get(name, ()) if each in known), "")
+        hint = f" Did you mean {meant}?" if meant else suggest_name(name, known, is_misspelling=True)
+        return hint or f" Its parameters are {', '.join(known) or 'none'}."
+
+    if unknown := [name for name in names if name not in TAG_PARAMS and name not in known]:
+        raise InvalidOptions(describe_unknown_names(f"{operation.name} has no parameter", unknown, suggest))
 
 
 def list_variables(path: str) -> list[str]:

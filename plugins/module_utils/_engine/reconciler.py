@@ -229,7 +229,7 @@ class Reconciler:
         finally:
             self.turn.end()
         self.reader.warn_if_unreadable()
-        self._warn_of_ignored(after)
+        _warn_of_ignored(self.reader, after)
         self.dependents.review()
         extras = {**record_to_result(self.extras, self.resource.record_type), **self.dependents.result}
         diff = self.dependents.add_to_diff(format_diff(self.resource, before.record, after))
@@ -381,17 +381,6 @@ class Reconciler:
     def _list_fields_after(self, call: PlannedCall) -> tuple[str, ...]:
         return list_settling_fields(self.resource, self.state, call.operation)
 
-    def _warn_of_ignored(self, after: Record | None) -> None:
-        """Warn of options that act only when the object is created, and that it contradicts."""
-        if after is None or self.state == ABSENT:
-            return
-        for ignored in find_ignored(self.resource, drop_null_references(self.reader.desired), after):
-            # Few module processes need the code for names.
-            from .._client.names import add_names
-
-            reason = add_names(self.client, ignored.reason, ignored.references)
-            self.context.warnings.append(f"{self.reader.label}: {reason}.")
-
     def _check_converged(self, current: Record | None, remaining: list[PlannedCall]) -> None:
         """Warn about values that successful calls did not change; raise VirtinfraError if the state did not change."""
         expected = self.planner.expect_finally(remaining)
@@ -399,6 +388,18 @@ class Reconciler:
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _warn_of_ignored(reader: ObjectReader, after: Record | None) -> None:
+    """Warn of options that act only when the object is created, and that it contradicts."""
+    if after is None or reader.state == ABSENT:
+        return
+    for ignored in find_ignored(reader.resource, drop_null_references(reader.desired), after):
+        # Few module processes need the code for names.
+        from .._client.names import add_names
+
+        reason = add_names(reader.client, ignored.reason, ignored.references)
+        reader.context.warnings.append(f"{reader.label}: {reason}.")
 
 
 def _list_predictions(resource: ResourceSpec, name: str | None) -> list[str]:

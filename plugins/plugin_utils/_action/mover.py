@@ -10,7 +10,6 @@ from uuid import uuid4
 from ansible.plugins.action import ActionBase
 
 from ...module_utils._api.errors import InvalidOptions
-from ...module_utils._backup.process import MoverModule
 from ...module_utils._http.hooks import Clock
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.forms import check_forms
@@ -57,8 +56,7 @@ class MoverAction(ActionBase):
         """Raise InvalidOptions for what the module would refuse on the data mover without a hint."""
         module = self._task.action.rpartition(".")[2]
         found = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{module}")
-        spec: MoverModule = found.MODULE
-        check_forms(spec.options, options, module=module)
+        check_forms(found.MODULE.options, options, module=module)
 
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Take the VM, run the task, and give it back."""

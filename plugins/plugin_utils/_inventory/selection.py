@@ -76,11 +76,7 @@ def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Sel
     requested = plugin.get_option("variables")
     if requested is None:
         return Selection(named=frozenset(in_expressions | of_names))
-    if unknown := [str(name) for name in requested if name not in fields]:
-        raise InvalidOptions(
-            "variables: "
-            + describe_unknown_names("there is no variable", unknown, lambda name: _suggest(name, fields, variables))
-        )
+    _refuse_unknown(requested, fields, variables)
     composed = plugin.get_option("compose") or {}
     listed = {fields[name] for name in requested} | {variables[name] for name in composed if name in variables}
     names = frozenset(composed).union(name for name, field in variables.items() if field in listed)
@@ -89,6 +85,13 @@ def create_selection(plugin: Any, record_type: str, added: Iterable[str]) -> Sel
     if _may_refer_to_others(plugin, texts, words, {*variables, *composed, *MAGIC}, (prefix, suffix)):
         return Selection(names, named=needed)
     return Selection(names, visible, needed, needed)
+
+
+def _refuse_unknown(names: Iterable[str], fields: Mapping[str, str], variables: Mapping[str, str]) -> None:
+    """Raise InvalidOptions for names that no variable has."""
+    if unknown := [str(name) for name in names if name not in fields]:
+        hints = describe_unknown_names("there is no variable", unknown, lambda name: _suggest(name, fields, variables))
+        raise InvalidOptions(f"variables: {hints}")
 
 
 def _suggest(name: str, fields: Mapping[str, str], variables: Mapping[str, str]) -> str:
