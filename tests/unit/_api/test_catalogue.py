@@ -271,7 +271,7 @@ def test_names_of_objects_are_looked_up(servers: dict[str, CatalogueServer]) -> 
     assert f'"l3NetworkUuids": ["{OTHER}", "{"c" * 32}"]' in sent
     assert call("GetImageQga", server, params={"uuid": "debian"})["reply"] == {"value": "GetImageQga"}
     missing = call("GetImageQga", server, params={"uuid": "ubuntu"})
-    assert missing.message == "uuid: no image has the name 'ubuntu'. Check the name."
+    assert missing.message == "uuid: no image has the name 'ubuntu'. Check the name. The names are debian."
 
 
 def test_name_that_no_object_has_changes_nothing(

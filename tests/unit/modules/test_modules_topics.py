@@ -288,12 +288,12 @@ def test_language_of_the_messages_is_changed(run: ModuleRunner, sim: Simulator) 
         (
             "UpdateSNSWeComEndpoint",
             {"url": f"https://{'x' * 249}"},
-            "url must have at most 256",
+            "url of UpdateSNSWeComEndpoint must have at most 256",
         ),
         (
             "AddSNSFeiShuAtPerson",
             {"userId": "u" * 65},
-            "user_id must have at most 64 characters",
+            "userId of AddSNSFeiShuAtPerson must have at most 64 characters",
         ),
     ],
 )
