@@ -367,9 +367,9 @@ def typing(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[NEWEST_HERE])
 def unit(session: nox.Session) -> None:
-    """Run the unit tests, with the newest core that an installed Python runs."""
+    """Run the unit tests with the newest core that a Python here runs. `make nightly` runs their other cases."""
     install_core(session, NEWEST_HERE)
-    run_pytest(session, "tests/unit", *ignore(*GENERATED), dist="worksteal")
+    run_pytest(session, "tests/unit", *ignore(*GENERATED), "-m", "not nightly", dist="worksteal")
 
 
 @nox.session(python=PYTHONS[NEWEST_HERE])
@@ -473,7 +473,7 @@ core_session(
 def backup(session: nox.Session) -> None:
     """Back up and restore disks with QEMU and libnbd, which packages of the distribution contain."""
     session.install("ansible-core>=2.16,<2.22", *RUNTIME)
-    run_pytest(session, "tests/backup", "-m", "not nights")
+    run_pytest(session, "tests/backup", "-m", "not nightly")
 
 
 @nox.session(default=False, python=PLATFORM_PYTHON, venv_params=["--system-site-packages"])
@@ -481,7 +481,7 @@ def nights(session: nox.Session) -> None:
     """Back up 50 VMs in 35 simulated nights, beside a model, and kill controllers at 23 moments; about 40 minutes."""
     session.install("ansible-core>=2.16,<2.22", *RUNTIME)
     # A test takes longer than the tests of all other sessions.
-    run_pytest(session, "tests/backup", "-m", "nights", "-o", "faulthandler_timeout=7200")
+    run_pytest(session, "tests/backup", "-m", "nightly", "-o", "faulthandler_timeout=7200")
 
 
 @nox.session(python=newest_python())

@@ -261,7 +261,7 @@ def test_another_machine_ends_what_a_dead_controller_has_left(cycle: Cycle) -> N
         cycle.try_moment(name)
 
 
-@pytest.mark.nights
+@pytest.mark.nightly
 def test_a_controller_dies_at_each_moment(cycle: Cycle) -> None:
     for name in MOMENTS:
         cycle.try_moment(name)

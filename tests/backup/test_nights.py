@@ -379,7 +379,7 @@ def test_a_few_nights(folder: Path) -> None:
     pass_nights(folder, FEW, schedule_few(FEW), Random(61))
 
 
-@pytest.mark.nights
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", [62])
 def test_many_nights_of_many_vms(folder: Path, seed: int) -> None:
     chance = Random(seed)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.catalogue import find_catalogued
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import collect_secrets
 from tools.catalogue import TARGET, Fact, format_catalogue, list_variables
 
@@ -309,6 +311,25 @@ def test_change_in_place_has_no_job(servers: dict[str, CatalogueServer]) -> None
     )
     ran = call("GenerateSshKeyPair", servers["z"], params=params, wait=False)
     assert (ran.changed, "job" in ran.result, ran["reply"]) == (True, False, {"value": "GenerateSshKeyPair"})
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "is_reply"),
+    [
+        ("AddImage", {"inventory": {}}, True),
+        ("AddImage", {}, False),
+        ("AddImage", {"success": True}, True),
+        ("AddImage", {"success": False, "inventory": {}}, False),
+        ("AddImage", {"success": "true"}, False),
+        ("AddImage", {"message": "Welcome"}, False),
+        ("DeleteImage", {}, True),
+        ("DeleteImage", {"message": "Welcome"}, False),
+    ],
+)
+def test_reply_of_a_change_that_returns_a_record(name: str, reply: dict[str, Any], is_reply: bool) -> None:
+    operation = find_catalogued(name)
+    assert operation is not None
+    assert replace(operation, result=("inventory",)).is_reply(reply) is is_reply
 
 
 def test_the_only_server_is_named(servers: dict[str, CatalogueServer]) -> None:

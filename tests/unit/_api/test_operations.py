@@ -736,6 +736,11 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
         *(("cron", value, None) for value in ("0 0 2 * * ?", " 0 0 2 ? * MON 2027 ")),
         *(("publicKey", value, "the text of the key") for value in ("/home/me/.ssh/id.pub", "~/.ssh/id", "id.pub")),
         ("publicKey", "ssh-ed25519 AAAA me", None),
+        *(
+            ("srcIpRange", value, "of addresses, networks and ranges")
+            for value in ("10.0.0.1-", "10.0.0.0/33", "10.0.0.1, db", "10.0.0.1 10.0.0.2", "")
+        ),
+        *(("srcIpRange", value, None) for value in ("10.0.0.1", "10.0.0.0/24,10.1.0.5-10.1.0.9", "10.0.0.1, 10.0.0.2")),
     ],
 )
 def test_values_of_one_form(name: str, value: str, refusal: str | None) -> None:
@@ -743,6 +748,6 @@ def test_values_of_one_form(name: str, value: str, refusal: str | None) -> None:
     if refusal is None:
         check_value(name, name, value)
         return
-    with pytest.raises(InvalidOptions, match=f"^{name} must (be|have) {re.escape(refusal)}") as refused:
+    with pytest.raises(InvalidOptions, match=f"^{name} must (be|have|consist) {re.escape(refusal)}") as refused:
         check_value(name, name, value)
     assert "secret" not in str(refused.value)

@@ -281,3 +281,4 @@ def test_names_and_addresses_of_this_machine(subtests: pytest.Subtests) -> None:
     assert is_localhost(" localhost ")
     assert is_address("127.0.0.1", allow_localhost=True)
     assert not is_address("-oProxyCommand=sh", allow_localhost=True)
+    assert not any(map(is_address, ("10.0.0.1:22", "db:22", "fe80::1::2", "[2001:db8::1]")))
