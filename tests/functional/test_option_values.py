@@ -359,14 +359,14 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "backup_point_info",
         {"vms": ["a"], "path": "/tmp"},
-        "Did you mean vm_uuids? There is no option path. Did you mean",
+        "repository? There is no option vms. Did you mean vm_uuids?",
     ),
     (
         "backup_restore",
         {"vm": "a", "dest": "/tmp"},
-        "Did you mean vm_uuid? There is no option dest. Did you mean direct",
+        "repository? There is no option vm. Did you mean vm_uuid?",
     ),
-    ("backup_run", {"vms": ["a"], "uuid": "a"}, "Did you mean vm_uuids? There is no option uuid. Did you mean run?"),
+    ("backup_run", {"vms": ["a"], "uuid": "a"}, "Did you mean run? There is no option vms. Did you mean vm_uuids?"),
     ("vm_nic_qos", {"vm": "vm-1", "l3_network": "l3-1"}, "direction is required with state absent"),
     ("resource", {"type": "zone", "name": "a"}, "there is no option type. Did you mean kind?"),
     ("resource", {"kind": "cluster", "name": "a", "zone": "zone-1"}, "there is no option zone. Did you mean parent?"),
