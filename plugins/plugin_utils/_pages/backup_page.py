@@ -18,6 +18,8 @@ LEFTOVERS = (
     "Tasks that were killed have left these. The next point of the VM removes them, a person those of other VMs."
 )
 
+VM_HEADS = ("VM", "Newest point", "Kept until", "Proved")
+
 Section = tuple[str, str, list[str]]
 
 
@@ -37,7 +39,8 @@ class BackupPage:
             f" {show_level('Bad', 2)} there is no point that can be restored."
         )
         sections = [*self._build_unread(), ("vms", "VMs", self._build_vms(now))]
-        sections += [*self._build_volumes(), *self._build_outside(), *self._build_removed(), *self._build_leftovers()]
+        sections += [*self._build_volumes(), *self._build_outside(now), *self._build_removed()]
+        sections += self._build_leftovers()
         sections.append(("repositories", "Repositories", self._build_repositories()))
         return build_page(
             "Backups", introduction, self._build_cards(), [build_section(*each) for each in sections], now
@@ -50,7 +53,8 @@ class BackupPage:
         of_vms = f"of {len(overview['vms'])} VMs"
         unknown = f", unknown of {counts['unknown']}" if counts["unknown"] else ""
         never = sum(vm["proved"] is None for vm in overview["vms"])
-        size = sum(each["total_bytes"] for each in (*overview["vms"], *overview["removed"]))
+        groups = (*overview["vms"], *overview["outside"]["covered"], *overview["removed"])
+        size = sum(each["total_bytes"] for each in groups)
         return [
             build_card("Without a recent point", "vms", show_level(str(lacking), level), f"{of_vms}{unknown}"),
             build_card("Never proved", "vms", show_level(str(never), 1 if never else None), of_vms),
@@ -71,17 +75,13 @@ class BackupPage:
         return [("unread", "Not read", texts)] if unread else []
 
     def _build_vms(self, now: datetime) -> list[str]:
-        rows = [
-            (
-                build_title(vm["vm"], OUTCOMES[vm["outcome"]], show(vm["error"] or vm["state"])),
-                _show_point(vm, now),
-                self._show_end(vm),
-                _show_proofs(vm),
-            )
-            for vm in self._overview["vms"]
-        ]
-        heads = ("VM", "Newest point", "Kept until", "Proved")
-        return [build_table(heads, rows)] if rows else ["<p>No VM needs a restore point.</p>"]
+        vms = self._overview["vms"]
+        rows = [self._build_row(vm, OUTCOMES[vm["outcome"]], now) for vm in vms]
+        return [build_table(VM_HEADS, rows)] if rows else ["<p>No VM needs a restore point.</p>"]
+
+    def _build_row(self, vm: Record, level: int, now: datetime) -> Sequence[str]:
+        title = build_title(vm["vm"], level, show(vm["error"] or vm["state"]))
+        return title, _show_point(vm, now), self._show_end(vm), _show_proofs(vm)
 
     def _show_end(self, vm: Record) -> str:
         """Return until when the newest point is kept, with the number and size of all points."""
@@ -99,13 +99,17 @@ class BackupPage:
         table = build_table(("Volume", "Why no point has it"), rows)
         return [("volumes", "Volumes that are left out", [table])] if rows else []
 
-    def _build_outside(self) -> list[Section]:
+    def _build_outside(self, now: datetime) -> list[Section]:
+        """Return the VMs that need no point, also those that have some, for example of an earlier query."""
         outside = self._overview["outside"]
-        if not outside["count"]:
-            return []
-        sentence = f"<p>VMs that do not meet the query, and that no point covers: {outside['count']}</p>"
-        names = ["<ul>", *(f"<li>{show(name)}</li>" for name in outside["vms"]), "</ul>"] if outside["vms"] else []
-        return [("outside", "VMs outside the query", [sentence, *names])]
+        contents = []
+        if outside["count"]:
+            contents.append(f"<p>VMs that do not meet the query, and that no point covers: {outside['count']}</p>")
+        if outside["vms"]:
+            contents += ["<ul>", *(f"<li>{show(name)}</li>" for name in outside["vms"]), "</ul>"]
+        if outside["covered"]:
+            contents.append(build_table(VM_HEADS, [self._build_row(vm, 0, now) for vm in outside["covered"]]))
+        return [("outside", "VMs outside the query", contents)] if contents else []
 
     def _build_removed(self) -> list[Section]:
         rows = [

@@ -8,13 +8,11 @@ from ...module_utils._api.error_code import list_error_codes
 from ...module_utils._api.errors import Unchangeable, VirtinfraError
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.records import Record
+from .._site.marked_vms import RESTORE
 from .._site.marks import VM, Mark, Marks, read_marks
 from .._site.site import Site
 from .plan import STOPPED, VmCopy, get_host, is_excluded, list_copied, list_lacking, read_infos, replace_address
 from .settings import Settings
-
-# The role whose mark says that a VM may be half written.
-RESTORE = "vm_backup_restore"
 
 HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
 
@@ -85,15 +83,15 @@ class Exports:
             copy.vm = current.get(copy.uuid, copy.vm)
             copy.problem = copy.problem or (None if copy.vm["state"] == STOPPED else STARTED)
 
+    def predict(self, vms: Iterable[Record]) -> dict[str, str]:
+        """Return why VMs would not be exported. Raise VirtinfraError."""
+        uuids = {vm["uuid"] for vm in vms}
+        return _find_restores(read_marks(self._site, (RESTORE,), VM), uuids) if uuids else {}
+
     def _mark(self, wanted: dict[str, str]) -> dict[str, str]:
         """Mark VMs, and return why some are not. Raise VirtinfraError if none can be."""
         found = read_marks(self._site, ("vm_backup", RESTORE), VM)
-        restored = {mark.object_uuid: mark for mark in found if mark.role == RESTORE}
-        problems = {
-            uuid: f"A restore writes into the VM, or was interrupted (tag {mark.text}). Restore it before it is copied."
-            for uuid, mark in restored.items()
-            if uuid in wanted
-        }
+        problems = _find_restores(found, wanted)
         due = {uuid: note for uuid, note in wanted.items() if uuid not in problems}
         own = [mark for mark in found if mark.role != RESTORE]
         return {**problems, **(self._marks.set(due, own).problems if due else {})}
@@ -155,6 +153,16 @@ class Exports:
             volume["uuid"] for volume in list_copied(vm) if not is_excluded(volume, self._settings.exclude_volumes)
         ]
         return {"vm": vm["uuid"], "volumes": volumes}
+
+
+def _find_restores(marks: Iterable[Mark], uuids: Collection[str]) -> dict[str, str]:
+    """Return of each VM that a restore has marked why it is not copied."""
+    return {
+        mark.object_uuid: f"A restore writes into the VM, or was interrupted (tag {mark.text}). Restore it before it is"
+        " copied."
+        for mark in marks
+        if mark.role == RESTORE and mark.object_uuid in uuids
+    }
 
 
 def is_refused(exported: Record) -> bool:

@@ -57,10 +57,10 @@ def run_long(
     job = started.get("ansible_job_id")
     if started.get("failed") or not job:
         return started
-    heard = known = watcher.get_time()
+    heard = known = now = watcher.get_time()
     progress: Record | None = None
     while True:
-        watcher.pause(choose_pause(progress))
+        watcher.pause(choose_pause(progress, now - known))
         now = watcher.get_time()
         if result := mover.look(job, folder):
             return result

@@ -128,14 +128,6 @@ def list_left_out(vm: Record, points: Sequence[Record]) -> list[Record]:
     ]
 
 
-def list_outside(
-    every: Iterable[Record], chosen: Iterable[Record], points: Mapping[str, Sequence[Record]]
-) -> list[str]:
-    """Return the names of the VMs that nobody has chosen, and that have no point either."""
-    known = {*points, *(vm["uuid"] for vm in chosen)}
-    return [vm["name"] for vm in every if vm["uuid"] not in known]
-
-
 def find_movers(results: Iterable[Record]) -> dict[str, str]:
     """Return by which data mover the points of each VM can be deleted."""
     return {point["vm_uuid"]: str(each.get("item")) for each in results for point in each.get("points") or ()}

@@ -10,14 +10,15 @@ SOONEST, LATEST = 1.0, 30.0
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def choose_pause(progress: Record | None) -> float:
+def choose_pause(progress: Record | None, silence: float = 0.0) -> float:
     """Return after how many seconds to look at a copy again.
 
     The time that is left is an estimate, so half of it. While nothing is known, the copy starts, ends, or begins a
-    step, and its session must not stay open for longer than it takes.
+    step, and its session must not stay open for longer than it takes. After a ``silence`` of many seconds it may have
+    been killed, so a tenth of it.
     """
     left: float | None = (progress or {}).get("seconds_left")
-    return SOONEST if left is None else min(max(left / 2, SOONEST), LATEST)
+    return min(max(silence / 10 if left is None else left / 2, SOONEST), LATEST)
 
 
 def describe_progress(vm: Record, progress: Record | None) -> str:

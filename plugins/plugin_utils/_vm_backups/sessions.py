@@ -28,7 +28,7 @@ class Sessions:
     """The sessions of one mover."""
 
     def __init__(self, site: Site, settings: Settings) -> None:
-        self._site, self._settings, self._exports = site, settings, Exports(site, settings)
+        self._site, self._settings, self.exports = site, settings, Exports(site, settings)
         self.hooks = Hooks(site, settings)
 
     def read_tasks(self) -> list[Record]:
@@ -109,7 +109,7 @@ class Sessions:
         """Open sessions, or export the volumes of VMs that are off. Each copy has its volumes then, or a problem."""
         off = [copy for copy in copies if copy.is_off]
         if off:
-            self._exports.open(off)
+            self.exports.open(off)
         self.hooks.surround([copy for copy in copies if copy not in off], self._open)
 
     def _open(self, copies: Sequence[VmCopy]) -> None:
@@ -147,13 +147,13 @@ class Sessions:
 
     def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
         """Return the VMs that were not started since their exports began. Raise VirtinfraError."""
-        return self._exports.list_unchanged(copies)
+        return self.exports.list_unchanged(copies)
 
     def end(self, copies: Sequence[VmCopy]) -> Problems:
         """End the sessions and exports of VMs, and return what remains of each that did not end."""
         self.hooks.call_after(copies)
         marked = [copy for copy in copies if copy.is_marked]
-        remains = self._exports.end(marked)
+        remains = self.exports.end(marked)
         return {**remains, **self._end([copy for copy in copies if not copy.is_marked])}
 
     def _end(self, copies: Sequence[VmCopy]) -> Problems:
@@ -175,7 +175,7 @@ class Sessions:
     def end_left(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:
         """End what earlier runs left of VMs, and return of each that had something why it did not end, or None."""
         left = self.hooks.end_left(vms)
-        ended = {**left, **self._exports.end_left(vms), **self.end_open(vms, tasks)}
+        ended = {**left, **self.exports.end_left(vms), **self.end_open(vms, tasks)}
         return {uuid: left.get(uuid) or ended[uuid] for uuid in ended}
 
     def end_open(self, vms: Sequence[Record], tasks: Sequence[Record]) -> Problems:

@@ -7,7 +7,7 @@ end there is one report of all. What a step returned on a host is a variable of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
@@ -152,17 +152,19 @@ class _Share:
         else:
             self.entries += Copying(self._site, settings, self._sessions, self._run, copies).run()
 
-    def _predict(self, copies: Iterable[VmCopy]) -> None:
-        space = self._sessions.read_space()
+    def _predict(self, copies: Sequence[VmCopy]) -> None:
+        space, hooks = self._sessions.read_space(), self._sessions.hooks
+        errors: dict[str, str | None] = {}
+        errors |= self._sessions.exports.predict(planned.vm for planned in copies if planned.is_off)
         for planned in copies:
-            # A VM waits until others have given their space back, so each must have room alone.
-            error = None
             if not planned.is_off:
-                error = replace(space, taken=Counter()).take(planned.vm) or self._sessions.hooks.predict(planned.vm)
-            if error:
+                # A VM waits until others have given their space back, so each must have room alone.
+                error = replace(space, taken=Counter()).take(planned.vm) or hooks.predict(planned.vm)
+                errors[planned.uuid] = error
+            if error := errors.get(planned.uuid):
                 self._close(planned.vm, error=error)
             else:
-                notes = [] if planned.is_off else self._sessions.hooks.describe()
+                notes = [] if planned.is_off else hooks.describe()
                 self._close(planned.vm, outcome=planned.outcome, why=planned.choice.why, notes=notes)
 
     def fail(self, reason: str) -> None:

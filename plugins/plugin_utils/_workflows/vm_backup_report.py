@@ -23,7 +23,6 @@ from .._vm_backups.overview import (
     group_points,
     list_left_out,
     list_leftovers,
-    list_outside,
     list_removed,
 )
 from .._vm_backups.plan import check_repository
@@ -105,13 +104,22 @@ def build_overview(
 ) -> Record:
     """Return what the page shows."""
     points, names = group_points(results), {vm["uuid"]: vm["name"] for vm in every}
-    vms = [describe_vm(vm, points.get(vm["uuid"], []), settings, bool(unread), now) for vm in chosen]
-    outside = sorted(list_outside(every, chosen, points), key=split_numbers)
+    selected = {vm["uuid"] for vm in chosen}
+    outside = [vm for vm in every if vm["uuid"] not in selected]
+    uncovered = sorted((vm["name"] for vm in outside if vm["uuid"] not in points), key=split_numbers)
+    vms, covered = (
+        [describe_vm(vm, points.get(vm["uuid"], []), settings, bool(unread), now) for vm in group]
+        for group in (chosen, [vm for vm in outside if vm["uuid"] in points])
+    )
     return {
         "vms": sorted(vms, key=lambda vm: (-OUTCOMES[vm["outcome"]], vm["created"] or "", split_numbers(vm["vm"]))),
         "counts": count_outcomes(vms),
         "volumes": [each for vm in chosen for each in list_left_out(vm, points.get(vm["uuid"], []))],
-        "outside": {"count": len(outside), "vms": outside if settings.names else []},
+        "outside": {
+            "count": len(uncovered),
+            "vms": uncovered if settings.names else [],
+            "covered": sorted(covered, key=lambda vm: (vm["created"] or "", split_numbers(vm["vm"]))),
+        },
         "removed": list_removed(points, names, find_movers(results), now - timedelta(days=settings.removed_days)),
         "leftovers": list_leftovers(results, names),
         "repositories": [describe_repository(each, settings.repository, now) for each in results if each.get("space")],

@@ -11,6 +11,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.move
     PATIENCE,
     run_long,
 )
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.progress import LATEST, SOONEST
 
 DONE = {"changed": True, "volumes": []}
 UNREACHABLE = {"failed": True, "unreachable": True, "msg": "no route"}
@@ -91,11 +92,13 @@ def test_a_mover_that_cannot_be_reached_any_more() -> None:
     assert mover() == DONE
     mover = Mover(10_000, UNREACHABLE)
     assert mover() == UNREACHABLE
-    assert PATIENCE < mover.now < PATIENCE + 10
+    assert PATIENCE < mover.now < PATIENCE + 20
 
 
 def test_a_module_that_ends_without_a_result() -> None:
     mover = Mover(10_000, {"running": []})
     assert mover() == LOST
-    assert LONGEST_UNKNOWN < mover.now < LONGEST_UNKNOWN + 10
+    assert LONGEST_UNKNOWN < mover.now < LONGEST_UNKNOWN + LATEST
+    # Each look runs two modules on the mover.
+    assert (mover.pauses[:10], mover.pauses[-1], len(mover.pauses) < 100) == ([SOONEST] * 10, LATEST, True)
     assert set(mover.lines) == {"db-1: no volume at the moment"}

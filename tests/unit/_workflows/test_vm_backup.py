@@ -585,6 +585,25 @@ def test_a_stopped_vm_is_copied_through_exports(service: Simulator, back_up: Bac
     assert back_up(check=True, vms=["vm-1"]).outcomes == [COMPARED]
 
 
+def test_check_mode_of_a_stopped_vm_predicts_each_point(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover
+) -> None:
+    """Each run makes one, also of a VM that has not changed, but none of a VM that a restore has marked."""
+    uuid = stop_vm(service)
+    ask(mover, uuid)
+    for outcome in (FULL, COMPARED, COMPARED):
+        predicted, ran = back_up(check=True, vms=["vm-1"]), back_up(vms=["vm-1"])
+        assert [(run.outcomes, run.is_changed) for run in (predicted, ran)] == [([outcome], True)] * 2
+        (point,) = [entry["point"] for entry in ran.last.report]
+        mover.points.append(make_point(uuid, point))
+    given = {"resourceType": "VmInstanceVO", "resourceUuid": uuid}
+    tag = {**given, "tag": "virtinfra.manager vm_backup_restore 20261127t021500z stopped writing"}
+    assert ModuleRunner(service)("api", {"operation": "CreateUserTag", "params": tag}).changed
+    predicted, ran = back_up(check=True, vms=["vm-1"]), back_up(vms=["vm-1"])
+    assert "A restore writes into the VM, or was interrupted" in str(ran.errors[0])
+    assert (predicted.errors, predicted.outcomes, predicted.is_changed) == (ran.errors, ["failed"], False)
+
+
 @pytest.mark.parametrize("is_short", [True, False])
 def test_a_stopped_vm_that_is_started_meanwhile(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, is_short: bool

@@ -137,7 +137,12 @@ def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
         ("vm-1", "quorum", "it is shareable")
     ]
     # vm-3 is outside the query, and has a point.
-    assert overview["outside"] == {"count": 1, "vms": []}
+    outside = overview["outside"]
+    assert (outside["count"], outside["vms"]) == (1, [])
+    (covered,) = outside["covered"]
+    assert (covered["vm"], covered["created"], covered["points"]) == ("vm-3", points[1]["created"], 1)
+    section = read_page(ran).partition('id="outside"')[2].partition("</section>")[0]
+    assert all(text in section for text in ("vm-3", "3 days old", "older than 2 days"))
     assert [(each["vm"], each["points"], each["total_bytes"]) for each in overview["removed"]] == [
         ("vm-4", 2, 2 * GIB),
         ("vm-9", 1, GIB),
@@ -147,6 +152,19 @@ def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
     assert read_overview(named)["outside"]["vms"] == ["vm-2"]
     for text in ("quorum", "it is shareable", "that no point covers: 1", "vm-9", ".partial"):
         assert text in read_page(ran)
+
+
+def test_vms_outside_the_query_that_have_points(role: Role) -> None:
+    """A VM that has left the query is on the page, the one with the oldest newest point first, and fails nothing."""
+    points = make_point(2, 5), make_point(3, 30), make_point(3, 40), make_point(4, 0.5)
+    ran = role(make_mover(*points, make_point(1, 0.5)), query=["name=vm-1"], fail=True)
+    overview = read_overview(ran)
+    assert [vm["vm"] for vm in overview["outside"]["covered"]] == ["vm-3", "vm-2", "vm-4"]
+    assert (overview["outside"]["count"], ran.result["failed_count"]) == (0, 0)
+    section = read_page(ran).partition('id="outside"')[2].partition("</section>")[0]
+    assert re.findall(r"(\d+ days old|today)", section) == ["30 days old", "5 days old", "today"]
+    # The card counts all points, which take the space of the repository.
+    assert "5.0 GiB" in read_page(ran)
 
 
 def test_points_of_removed_vms_expire_without_the_newest_ones_and_their_bases(role: Role) -> None:
@@ -173,7 +191,7 @@ def test_a_policy_by_tags(role: Role, sim: Simulator) -> None:
         assert not ModuleRunner(sim)("vm", tag).failed
     overview = read_overview(role(make_mover(), query=["__userTag__=backup:gold"], names=True))
     assert [vm["vm"] for vm in overview["vms"]] == ["vm-1"]
-    assert overview["outside"] == {"count": 3, "vms": ["vm-2", "vm-3", "vm-4"]}
+    assert overview["outside"] == {"count": 3, "vms": ["vm-2", "vm-3", "vm-4"], "covered": []}
 
 
 def test_proofs_and_ends_of_points(role: Role) -> None:
