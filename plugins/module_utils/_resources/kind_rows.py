@@ -476,6 +476,7 @@ KINDS = (
         uses=(
             Use("cluster", "QueryCluster", "zoneUuid"),
             Use("host", "QueryHost", "zoneUuid"),
+            Use("vm", "QueryVmInstance", "zoneUuid"),
             Use("primary_storage", "QueryPrimaryStorage", "zoneUuid"),
             Use("l2_network", "QueryL2Network", "zoneUuid"),
         ),

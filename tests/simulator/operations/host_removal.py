@@ -19,15 +19,21 @@ def delete_host(call: Call) -> Steps:
         store.change("host", uuid, state="Disabled")
     yield 0.0
     if store["host"].find(uuid):
-        _stop_vms(call, uuid)
-        _drop_local_volumes(call, uuid)
-        store["host"].remove(uuid)
-        nics = {nic["uuid"] for nic in store["hostnic"].all() if nic["hostUuid"] == uuid}
-        for interface, vlan in [pair for pair in store.services if pair[0] in nics]:
-            store.services.pop((interface, vlan))
-        for kind in ("hostnic", "bonding"):
-            store[kind].remove_where(lambda record: bool(record["hostUuid"] == uuid))
+        remove_host(call, uuid)
     return {}
+
+
+def remove_host(call: Call, uuid: str) -> None:
+    """Remove a host with its interfaces. Its VMs are stopped; those whose root volume lies on it are destroyed."""
+    store = call.store
+    _stop_vms(call, uuid)
+    _drop_local_volumes(call, uuid)
+    store["host"].remove(uuid)
+    nics = {nic["uuid"] for nic in store["hostnic"].all() if nic["hostUuid"] == uuid}
+    for interface, vlan in [pair for pair in store.services if pair[0] in nics]:
+        store.services.pop((interface, vlan))
+    for kind in ("hostnic", "bonding"):
+        store[kind].remove_where(lambda record: bool(record["hostUuid"] == uuid))
 
 
 def _stop_vms(call: Call, host: str) -> None:

@@ -14,6 +14,8 @@ from ..state.deletion import find_to_delete
 from ..state.schema import FIELDS, TAGGED_TYPES
 from ..state.store import Record, Store
 from . import creation
+from .host_removal import remove_host
+from .vm_removal import remove_vms_of_zone
 from .volumes import detach_volume
 
 Complete = Callable[[Call, dict[str, Any]], Mapping[str, Any]]
@@ -205,18 +207,23 @@ def _state_changer(kind: Kind) -> Handler:
 def _deleter(kind: Kind) -> Handler:
     def delete(call: Call) -> Reply:
         if find_to_delete(call.store, kind.table, call["uuid"]):
-            remove(call.store, kind, call["uuid"])
+            remove(call, kind, call["uuid"])
         return {}
 
     return delete
 
 
-def remove(store: Store, kind: Kind, uuid: str) -> None:
+def remove(call: Call, kind: Kind, uuid: str) -> None:
     """Remove an object, and all that exists only with it."""
+    store = call.store
+    if kind.table == "zone":
+        remove_vms_of_zone(store, uuid)
     for table, member in kind.cascade:
         for record in store[table].all():
-            if record[member] == uuid:
-                remove(store, BY_TABLE.get(table, Kind(table, table)), record["uuid"])
+            if record[member] == uuid and table == "host":
+                remove_host(call, record["uuid"])
+            elif record[member] == uuid:
+                remove(call, BY_TABLE.get(table, Kind(table, table)), record["uuid"])
     if kind.table == "l3network":
         _detach_nics(store, uuid)
     for table in ("nicinsecuritygroup", "quota", "accountresourceref"):
@@ -285,7 +292,7 @@ def delete_account(call: Call) -> Reply:
     if call["uuid"] == ADMIN:
         raise operation_refused("the account of the administrator cannot be deleted")
     if find_to_delete(call.store, "account", call["uuid"]):
-        remove(call.store, BY_TABLE["account"], call["uuid"])
+        remove(call, BY_TABLE["account"], call["uuid"])
     return {}
 
 

@@ -6,7 +6,7 @@ from ..errors import OperationError, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, operation
 from ..state.backup_sessions import forget_session, list_vms, lose_checkpoints
 from ..state.deletion import find_to_delete, remove_vm
-from ..state.store import Record
+from ..state.store import Record, Store
 from .nics import release_addresses
 from .volumes import delete_volume, free_volume
 
@@ -31,14 +31,29 @@ def destroy(call: Call, vm: Record) -> None:
             freed = free_volume(store, volume)
             if call.switches.delete_data_volumes:
                 delete_volume(call, freed)
-    lose_checkpoints(store, vm)
-    for task in store["cbttask"].remove_where(lambda task: uuid in list_vms(task)):
-        forget_session(store, task)
+    _forget_backups(store, vm)
     if call.switches.deletion_policy == "Direct":
         remove_vm(store, uuid)
         return
     host = vm["hostUuid"] or vm["lastHostUuid"]
     store.change("vm", uuid, state="Destroyed", hostUuid=None, lastHostUuid=host, vmNics=release_addresses(vm))
+
+
+def remove_vms_of_zone(store: Store, zone: str) -> None:
+    """Remove the VMs of a zone that is deleted, whatever their state. Their volumes stay, attached to no VM."""
+    for vm in store["vm"].all():
+        if vm["zoneUuid"] == zone:
+            for volume in vm["allVolumes"]:
+                free_volume(store, volume)
+            _forget_backups(store, vm)
+            remove_vm(store, vm["uuid"])
+
+
+def _forget_backups(store: Store, vm: Record) -> None:
+    """Remove the checkpoints and the CBT task of a VM, whose scratch volumes stay."""
+    lose_checkpoints(store, vm)
+    for task in store["cbttask"].remove_where(lambda task: vm["uuid"] in list_vms(task)):
+        forget_session(store, task)
 
 
 def _get_destroyed(call: Call, action: str) -> Record:

@@ -105,6 +105,32 @@ def test_object_is_created_found_changed_and_removed(api: Api, kind: Any, creati
     assert [record["status"] for record in left] == (["Deleted"] if kind.name == "Image" else [])
 
 
+def test_removed_cluster_stops_the_vms_of_its_hosts(api: Api) -> None:
+    hosts = [host["uuid"] for host in api.sim.records("host") if host["clusterUuid"] == CLUSTER]
+    on_them = [vm["uuid"] for vm in api.sim.records("vm") if vm["hostUuid"] in hosts]
+    assert on_them
+    api.sim.configure(failing_stops=on_them[:1])
+    assert api.refusal("DeleteCluster", uuid=CLUSTER) == "SYS.1004"
+    api.sim.configure(failing_stops=[])
+    api.do("DeleteCluster", uuid=CLUSTER)
+    vms = [vm for vm in api.sim.records("vm") if vm["uuid"] in on_them]
+    assert [(vm["state"], vm.get("hostUuid")) for vm in vms] == [("Stopped", None)] * len(on_them)
+    assert not {nic["hostUuid"] for nic in api.sim.records("hostnic")} & set(hosts)
+
+
+def test_removed_zone_removes_its_vms_and_keeps_their_volumes(api: Api) -> None:
+    """Those on local storages go with their hosts."""
+    shared = {each["uuid"] for each in api.sim.records("primarystorage") if each["type"] != "LocalStorage"}
+    volumes = {volume["uuid"] for volume in api.read("QueryVolume") if volume["primaryStorageUuid"] in shared}
+    task = api.do("CreateCbtTask", name="nightly", taskType="Volume", resourceUuids=[VM])["inventory"]["uuid"]
+    api.do("DeleteZone", uuid=ZONE)
+    assert api.read("QueryVmInstance") == api.read("QueryHost") == api.read("QueryCluster") == []
+    kept = api.read("QueryVolume")
+    assert {volume["uuid"] for volume in kept} == volumes
+    assert [volume for volume in kept if volume.get("vmInstanceUuid")] == []
+    assert task not in {each["uuid"] for each in api.read("QueryCbtTask")}
+
+
 def test_address_outside_of_the_network_is_refused(api: Api) -> None:
     (network,) = api.read("QueryL3Network", f"uuid={NETWORK}")
     start = network["ipRanges"][0]["startIp"]
