@@ -14,7 +14,7 @@ from typing import Any
 
 from simulator.launch import Simulator
 from support.kvm_host import MIB, run
-from support.playbook_runner import PlaybookRunner
+from support.playbook_runner import PlaybookRunner, Run
 from support.repositories import make_repository
 
 SIZE = 4 * MIB
@@ -49,6 +49,12 @@ class RoleSite:
             [{**self._runner.build_play(ignore_errors=False), **play}], arguments, self.environment
         )
         return played.code, played.output
+
+    def run_playbook(self, name: str, **variables: Any) -> Run:
+        """Run a playbook of the collection, which takes the connection from the environment, with extra variables."""
+        connection = {"BASE_URL": self.sim.url, "SESSION_ID": self.sim.session}
+        environment = {f"VIRTINFRA_{name}": value for name, value in connection.items()}
+        return self._runner.playbook(name, ["--extra-vars", json.dumps(variables)], environment)
 
     def start_role(self, role: str, **variables: Any) -> subprocess.Popen[bytes]:
         """Start ansible-playbook with a role, in a process group of its own. Its output is in ``output``."""

@@ -70,6 +70,19 @@ def test_a_chain_of_many_vms(site: RoleSite) -> None:
     assert [each for each in site.sim.records("volume") if each["name"].startswith("Cbt-")] == []
 
 
+def test_the_report_says_how_much_was_read_for_what(site: RoleSite) -> None:
+    vm = site.sim.records("vm")[0]
+    site.write(vm["rootVolumeUuid"], 0, 2 * MIB)
+    given = {"query": [], "vms": "vm-1"}
+    full = site.back_up(**given)["vm-1"]
+    assert (full["bytes_read"], full["bytes_verified"]) == (2 * MIB, 2 * MIB)
+    for verify, read in (("written", 65536), ("all", 2 * MIB), ("none", 0)):
+        site.write(vm["rootVolumeUuid"], MIB, 65536)
+        entry = site.back_up(**given, verify=verify)["vm-1"]
+        assert (entry["outcome"], entry["verified"]) == ("incremental", verify != "none")
+        assert (entry["bytes_read"], entry["bytes_verified"]) == (65536, read)
+
+
 def test_the_bookkeeping_of_a_run_is_no_change(site: RoleSite) -> None:
     """Of VMs of which nothing is copied."""
     site.sim.change("vm", site.sim.records("vm")[0]["uuid"], state="Paused")
@@ -111,7 +124,12 @@ def test_what_a_point_has_not_is_said(site: RoleSite) -> None:
     assert [volume["encrypted"] for volume in manifest["volumes"]] == [True]
     assert [volume["reason"] for volume in manifest["left_out"]] == ["it is shareable"]
     site.sim.change("volume", data["uuid"], isShareable=False)
-    for exclude, expected in (([data["name"]], "it is excluded"), ([], None)):
+    for exclude, expected in (
+        ([data["name"]], "it is excluded"),
+        ([data["uuid"]], "it is excluded"),
+        (["data-of-*"], "it is excluded"),
+        ([], None),
+    ):
         code, output, (entry,) = site.run_role("vm_backup", **given, exclude_volumes=exclude)
         assert code == 0, output
         assert [expected in note for note in entry["notes"][:-1]] == ([True] if expected else [])
@@ -256,6 +274,71 @@ def test_the_guide_freezes_a_guest_with_a_playbook(site: RoleSite, tmp_path: Pat
     assert [task["status"] for task in site.sim.records("cbttask")] == ["Stopped"]
 
 
+def test_the_policies_of_the_guide(site: RoleSite) -> None:
+    """Each run copies the VMs with its tag, also none. A VM that gets another tag keeps its chain."""
+    guide = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
+    section = guide.partition("A policy for each VM\n")[2].partition("\nSee what is protected")[0]
+    shared, *policies = (
+        yaml.safe_load(dedent(block).replace("/srv/backups", str(site.repository)))
+        for block in re.findall(r"code-block:: yaml\n\n((?: {4}.*\n)+)", section)
+    )
+
+    def run_policies() -> list[dict[str, str]]:
+        runs = [
+            site.run_playbook("virtinfra.manager.back_up_vms", **shared, **policy, vm_backup_min_free_percent=0)
+            for policy in policies
+        ]
+        assert [run.code for run in runs] == [0, 0, 0], runs[-1].output
+        return [{entry["vm"]: entry["outcome"] for entry in run.get_fact("vm_backup_report")} for run in runs]
+
+    def set_policy(vm: str, policy: str) -> None:
+        assert ModuleRunner(site.sim)("vm", {"name": vm, "tags": [f"backup:{policy}"]})["changed"]
+
+    set_policy("vm-1", "gold")
+    set_policy("vm-2", "silver")
+    assert run_policies() == [{"vm-1": "full"}, {"vm-2": "full"}, {}]
+    set_policy("vm-2", "gold")
+    set_policy("vm-3", "bronze")
+    assert run_policies() == [{"vm-1": "incremental", "vm-2": "incremental"}, {}, {"vm-3": "full"}]
+
+
+def test_points_of_a_removed_vm_expire_with_the_task_of_the_readme(site: RoleSite, tmp_path: Path) -> None:
+    """The role deletes none, and the task all that are old enough, but not the newest. The page can be mailed."""
+    readme = (ROOT / "roles" / "vm_backup_report" / "README.md").read_text(encoding="utf-8")
+    readme = readme.replace("/srv/backups", str(site.repository))
+    dummy, expire, mail = (yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", readme, re.S))
+    options = mail[0].pop("community.general.mail")
+    mail[0]["ansible.builtin.copy"] = {"content": "{{ mail | to_json }}", "dest": str(tmp_path / "mail")}
+    for wanted in ("vm-1", "vm-1", "vm-2"):
+        site.back_up(query=[], vms=wanted, full_every=1)
+    vm = site.sim.records("vm")[0]
+    removal = {"uuid": vm["uuid"], "state": "absent", "data_volumes": "delete", "expunge": True}
+    assert ModuleRunner(site.sim)("vm", removal)["changed"]
+    folder = site.repository / vm["uuid"]
+    play = {
+        "roles": ["virtinfra.manager.vm_backup_report"],
+        "vars": {
+            "vm_backup_report_path": str(tmp_path / "backups.html"),
+            "vm_backup_report_repository": str(site.repository),
+            "mail": options,
+        },
+    }
+    code, output = site.play({**play, "tasks": expire})
+    assert (code, len(list(folder.glob("*/manifest.json")))) == (0, 2), output
+    old = ["20240101T020000Z", "20240102T020000Z"]
+    for path, name in zip(sorted(folder.glob("*Z")), old, strict=True):
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        (path / "manifest.json").write_text(json.dumps({**manifest, "point": name}), encoding="utf-8")
+        path.rename(folder / name)
+    code, output = site.play({**play, "tasks": [*expire, *mail]})
+    assert code == 0, output
+    assert [path.parent.name for path in folder.glob("*/manifest.json")] == old[1:]
+    assert len(list(site.repository.glob("*/*/manifest.json"))) == 2
+    sent = json.loads((tmp_path / "mail").read_text(encoding="utf-8"))
+    assert sent["subject"] == "Backups: 1 of 2 VMs are protected"
+    assert sent["body"] == (tmp_path / "backups.html").read_text(encoding="utf-8").rstrip("\n")
+
+
 def test_a_restore_and_its_guards(site: RoleSite) -> None:
     """The last guard refuses before anything is written; then the volumes have the content of the point."""
     vm = site.sim.records("vm")[0]
@@ -326,6 +409,29 @@ def test_a_removed_vm_comes_back(site: RoleSite) -> None:
     assert re.search(r"localhost +: ok=\d+ +changed=0 ", output), output
     # The restored VM can be backed up like any other one.
     assert site.back_up(query=[], vms="vm-1")["vm-1"]["outcome"] == "full"
+
+
+def test_a_vm_without_a_network_is_made_beside_the_first_one(site: RoleSite) -> None:
+    """It has the content of the point, while the first VM runs on, with what it has written since."""
+    vm = site.sim.records("vm")[0]
+    root, data = (volume["uuid"] for volume in vm["allVolumes"])
+    site.write(root, 0, MIB)
+    site.write(data, 2 * MIB, 5000)
+    site.back_up(query=[], vms="vm-1")
+    moments = [bytes(site.truth[volume]) for volume in (root, data)]
+    site.write(root, 0, 2 * MIB)
+    wanted = {"vm": "vm-1", "state": "created", "name": "vm-1-of-yesterday", "nics": "none"}
+    code, output, report = site.run_role("vm_backup_restore", **wanted)
+    assert (code, [entry["outcome"] for entry in report]) == (0, ["changed"] * 2), output
+    (made,) = (each for each in site.sim.records("vm") if each["name"] == "vm-1-of-yesterday")
+    assert (made["state"], made["vmNics"], made["uuid"] != vm["uuid"]) == ("Stopped", [], True)
+    raw = site.disks / "content"
+    for entry, moment in zip(report, moments, strict=True):
+        run("qemu-img", "convert", "-U", "-f", "qcow2", "-O", "raw", site.disks / f"{entry['target']}.qcow2", raw)
+        assert raw.read_bytes() == moment
+    (first,) = (each for each in site.sim.records("vm") if each["name"] == "vm-1")
+    assert first == vm
+    assert "StopVmInstance" not in {each["operation"] for each in site.requests}
 
 
 def test_one_volume_of_a_point_is_attached_as_a_disk(site: RoleSite) -> None:
