@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from .. import params
 from ..description import Parameter
-from ..errors import RequestRejected
+from ..errors import RequestRejected, not_found
 from ..registry import TAG_NAMES, Call, Operation
 from ..service import Service
 
@@ -79,7 +79,22 @@ def _name_variables(operation: Operation, found: Mapping[str, str]) -> dict[str,
 def create_call(service: Service, operation: Operation, parsed: ParsedRequest) -> Call:
     """Return the call of a request; raise OperationError for an invalid parameter."""
     validated = params.validate(operation.params, parsed.params, service.switches.version)
+    _require_objects(service, operation, validated)
     return Call({**validated, **parsed.path}, parsed.path, parsed.tags, parsed.query, service)
+
+
+def _require_objects(service: Service, operation: Operation, values: Mapping[str, Any]) -> None:
+    """Raise OperationError if a parameter of a change names an object that does not exist.
+
+    Not an object in the path, because deletions succeed without it, nor in a query, which finds nothing for it.
+    """
+    if not operation.is_write:
+        return
+    for name, kind in operation.description.node.get("x-refers-to", {}).items():
+        table, value = kind.replace("_", ""), values.get(name, [])
+        for uuid in value if isinstance(value, list) else [value]:
+            if service.store.find(table, uuid) is None:
+                raise not_found(table, uuid)
 
 
 def _tags(tag: Parameter, members: dict[str, Any]) -> list[str]:

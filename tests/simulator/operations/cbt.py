@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import OperationError, invalid_argument, not_found, operation_refused
+from ..errors import OperationError, invalid_argument, operation_refused
 from ..params import is_known
 from ..registry import Call, Reply, Steps, operation
 from ..state import backup_sessions
@@ -135,10 +135,7 @@ def export_nbd_volumes(call: Call) -> Reply:
     """Export volumes, writable. The VM must not be running; servers do not check that the volumes are its own."""
     store = call.store
     vm = store["vm"].get(call["vmInstanceUuid"])
-    volumes = {uuid: store.find("volume", uuid) for uuid in call["volumeUuids"]}
-    for uuid, volume in volumes.items():
-        if volume is None:
-            raise not_found("volume", uuid)
+    volumes = {uuid: volume for uuid in call["volumeUuids"] if (volume := store.find("volume", uuid))}
     if vm["state"] == "Running":
         raise operation_refused(f"vm[uuid: {vm['uuid']}] is running")
     already_exported = set().union(*store.exported.values()) & volumes.keys()
@@ -146,7 +143,7 @@ def export_nbd_volumes(call: Call) -> Reply:
         raise operation_refused(f"volumes {sorted(already_exported)} are exported already")
     _end_exports(store, volumes.keys())
     store.exported.setdefault(vm["uuid"], set()).update(volumes)
-    infos = [_export_info(call, vm, volume) for volume in volumes.values() if volume]
+    infos = [_export_info(call, vm, volume) for volume in volumes.values()]
     return {"volumeInfos": infos} if call.switches.extra_members else {}
 
 

@@ -12,7 +12,7 @@ from ..state.store import Record
 from . import creation
 from .kinds import require_quota
 from .nics import new_nic, require_usable
-from .vms import check_name, choose_default_network, place_vm, require_references
+from .vms import check_name, choose_default_network, place_vm
 
 ROOT_TEMPLATE, ISO = "RootVolumeTemplate", "ISO"
 NEEDED_WITHOUT_IMAGE = ("platform", "guestOsType", "architecture")
@@ -22,7 +22,6 @@ NEEDED_WITHOUT_IMAGE = ("platform", "guestOsType", "architecture")
 def create_vm(call: Call) -> Reply:
     """Create a VM, running unless the strategy says otherwise."""
     store = call.store
-    require_references(call)
     require_quota(store, "vm.totalNum", "vm")
     image = _choose_image(call)
     size, root_size = _choose_size(call), _choose_root_size(call, image)
@@ -160,7 +159,6 @@ def create_vm_from_template(call: Call) -> Reply:
 
 def _create_like(call: Call, source: Record) -> Reply:
     """Create a VM for each name; one that cannot be created has an error in place of its record."""
-    require_references(call)
     require_quota(call.store, "vm.totalNum", "vm")
     results: list[dict[str, Any]] = []
     for name in call["names"]:

@@ -11,15 +11,6 @@ from ..state.store import Record, Store
 from . import creation
 from .nics import new_nic, require_usable
 
-REFERENCES = {
-    "instanceOfferingUuid": "instanceoffering",
-    "zoneUuid": "zone",
-    "clusterUuid": "cluster",
-    "hostUuid": "host",
-    "primaryStorageUuidForRootVolume": "primarystorage",
-    "defaultL3NetworkUuid": "l3network",
-}
-
 
 @operation("CreateVmInstanceFromVolumeSnapshotGroup")
 def create_vm_from_snapshot_group(call: Call) -> Reply:
@@ -27,7 +18,6 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
     store = call.store
     group = store["snapshotgroup"].get(call["volumeSnapshotGroupUuid"])
     source = store["vm"].get(group["vmInstanceUuid"])
-    require_references(call)
     networks = [store["l3network"].get(uuid) for uuid in call.get("l3NetworkUuids", [])]
     for network in networks:
         require_usable(network)
@@ -55,13 +45,6 @@ def create_vm_from_snapshot_group(call: Call) -> Reply:
         vm = store["vm"].change(uuid, vmNics=[*vm["vmNics"], new_nic(store, uuid, network, device)])
     creation.tag(call, vm)
     return {"inventory": vm}
-
-
-def require_references(call: Call) -> None:
-    """Raise OperationError if a parameter refers to an object that does not exist."""
-    for name, kind in REFERENCES.items():
-        if name in call.params:
-            call.store[kind].get(call[name])
 
 
 def choose_default_network(call: Call, networks: list[Record]) -> str | None:

@@ -56,7 +56,7 @@ def spellings(text: str) -> st.SearchStrategy[str]:
 
 
 new_uuid = st.uuids(version=4).flatmap(lambda each: spellings(each.hex))
-some_uuids = st.lists(new_uuid, max_size=2)
+tag_patterns = st.lists(st.just(seeded_uuid("tagpattern", 1)), max_size=2)
 json_values = st.recursive(
     st.one_of(truth, letters, st.integers()),
     lambda inner: st.lists(inner) | st.dictionaries(letters, inner),
@@ -72,7 +72,7 @@ macs = st.integers(0, 2**16 - 1).map(lambda number: f"fa:16:3e:00:{number >> 8:0
 TAGS: Values = {"system_tags": some_words, "user_tags": some_words}
 SYSTEM_TAGS: Values = {"system_tags": some_words}
 NEW_TAGS: Values = {**SYSTEM_TAGS, "tags": st.lists(words, max_size=3, unique_by=fold_tag)}
-NEW: Values = {"resource_uuid": new_uuid, "tag_patterns": some_uuids}
+NEW: Values = {"resource_uuid": new_uuid, "tag_patterns": tag_patterns}
 
 # Options that identify an object, as references do, so that an empty string is refused.
 NAMING = ("name", "url", "ip", "mac", "address", "user_id", "username")
@@ -782,7 +782,7 @@ EXISTING: dict[str, ExistingObject] = {
             **SYSTEM_TAGS,
             "description": words,
             "task_type": words,
-            "tag_patterns": some_uuids,
+            "tag_patterns": tag_patterns,
             "bitmap_name": words,
             "force": truth,
         },
@@ -797,7 +797,7 @@ EXISTING: dict[str, ExistingObject] = {
             "description": words,
             "at_person_user_ids": ids,
             "at_person_list": st.dictionaries(words.map(str.strip), words, max_size=2),
-            "tag_patterns": some_uuids,
+            "tag_patterns": tag_patterns,
         },
         update="UpdateSNSApplicationEndpoint",
         recorded={"at_person_list": "atPersonUserIds"},
@@ -880,7 +880,7 @@ EXISTING: dict[str, ExistingObject] = {
             "username": words,
             "password": words,
             "ssh_port": st.integers(1, 65535),
-            "tag_patterns": some_uuids,
+            "tag_patterns": tag_patterns,
         },
         "UpdateHost",
         uncompared=("username", "ssh_port"),

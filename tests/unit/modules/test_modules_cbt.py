@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
+from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRun, ModuleRunner, run_module
 
 
@@ -95,10 +96,10 @@ def test_create_with_an_empty_reply(run: ModuleRunner, sim: Simulator, vm: str) 
 
 
 def test_chosen_uuid(run: ModuleRunner, sim: Simulator, vm: str) -> None:
-    chosen = "0123456789ab4def8123456789abcdef"
-    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tag_patterns": [chosen]})
+    chosen, pattern = "0123456789ab4def8123456789abcdef", seeded_uuid("tagpattern", 1)
+    ran = run.twice("cbt_task", {**by_machine(vm), "resource_uuid": chosen, "tag_patterns": [pattern]})
     assert ran["cbt_task"]["uuid"] == chosen
-    assert sim.state()["tags"][chosen]["tagUuids"] == [chosen]
+    assert sim.state()["tags"][chosen]["tagUuids"] == [pattern]
     run.idle("cbt_task", {"uuid": chosen})
 
 

@@ -188,13 +188,20 @@ def test_management_network_cannot_be_added(
 
 
 def test_missing_interface(run: ModuleRunner, plain: list[str]) -> None:
-    """The service sets one interface after the other, so the first one is changed although the call fails."""
-    ran = run("host_nic_service", {"interfaces": [NOWHERE], "service_types": TYPES})
-    assert "no network interface with uuid" in ran.message
-    assert not ran.changed
-    ran = run("host_nic_service", {"interfaces": [plain[0], NOWHERE], "service_types": TYPES})
-    assert ran.failed
-    assert ran.changed
+    """The service looks for all interfaces before it sets one."""
+    for interfaces in ([NOWHERE], [plain[0], NOWHERE]):
+        ran = run("host_nic_service", {"interfaces": interfaces, "service_types": TYPES})
+        assert "no network interface with uuid" in ran.message
+        assert not ran.changed
+
+
+def test_call_that_fails_after_it_has_changed_interfaces(run: ModuleRunner, sim: Simulator, plain: list[str]) -> None:
+    """The service sets one interface after the other."""
+    error = {"code": "HOST.1001", "details": "no answer"}
+    sim.fault("fail", "SetServiceTypeOnHostNetworkInterface", taken=True, error=error)
+    ran = run("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
+    assert (ran.failed, ran.changed) == (True, True)
+    sim.clear_faults()
     run.idle("host_nic_service", {"interfaces": plain[:1], "service_types": TYPES})
 
 

@@ -697,6 +697,38 @@ def test_what_is_forbidden_is_refused(sim: Simulator, caller: Caller, subtests: 
             assert sim.state() == before
 
 
+OWN_CODES = {"DeleteCbtTask": "SYS.1006", "GetNicQos": "SYS.1007"}
+"""Operations with another error for an object that does not exist."""
+SUCCEEDS_WITHOUT = {"ExpungeDataVolume"}
+"""Operations other than deletions that succeed if their object does not exist."""
+NEEDS_OBJECT = {"UnsubscribeSNSTopic", "DeleteNicQos", "DetachL3NetworkFromVm", "DetachDataVolumeFromVm"}
+"""Deletions that do not."""
+
+
+def list_references() -> Iterator[tuple[str, str, str | None]]:
+    """Yield each operation and parameter that refers to an object, and the error if that does not exist.
+
+    Most deletions succeed without the object in their path, and filters of lists match nothing.
+    """
+    for name, operation in operations().items():
+        for key in operation.node.get("x-refers-to", {}):
+            in_path = operation.parameters[key].where == "path"
+            is_deletion = operation.method == "DELETE" and name not in NEEDS_OBJECT
+            may_lack = in_path and (is_deletion or name in SUCCEEDS_WITHOUT)
+            is_filter = operation.method == "GET" and not operation.parameters[key].required
+            succeeds = name not in OWN_CODES and (may_lack or is_filter)
+            yield name, key, None if succeeds else OWN_CODES.get(name, "SYS.1003")
+
+
+@pytest.mark.parametrize(("name", "key", "code"), [*list_references()])
+def test_object_that_does_not_exist(sim: Simulator, caller: Caller, name: str, key: str, code: str | None) -> None:
+    sim.configure(**switches_of(name))
+    absent = seeded(98)
+    value = [absent] if operations()[name].parameters[key].type == "list" else absent
+    status, reply = caller.result(name, **{**params_of(name, caller), key: value})
+    assert (status, reply.get("error", {}).get("code")) == ((503, code) if code else (200, None)), reply
+
+
 ANSWERED_BY_OTHERS = {
     "GetNicQos",
     "UnexportNbdVolumes",

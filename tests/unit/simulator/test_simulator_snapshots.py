@@ -55,7 +55,8 @@ def test_group_has_a_snapshot_of_each_volume(api: HttpClient) -> None:
 
 
 def test_creation_needs_a_root_volume_that_is_ready(api: HttpClient) -> None:
-    assert creation_error(api, rootVolumeUuid=DATA) == creation_error(api, rootVolumeUuid=ABSENT) == "SYS.1007"
+    assert creation_error(api, rootVolumeUuid=ABSENT) == "SYS.1003"
+    assert creation_error(api, rootVolumeUuid=DATA) == "SYS.1007"
     api.sim.change("vm", VM, state="Stopped")
     assert creation_error(api, withMemory=True) == "SYS.1007"
     api.sim.change("volume", DATA, status="NotInstantiated")
