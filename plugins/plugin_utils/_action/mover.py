@@ -16,7 +16,7 @@ from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.run import describe_failure
 from .._run.owner import describe_owner
 from .._vm_backups.mover_work import run_long
-from .._vm_backups.plan import SILENCE, find_other_run, list_ended
+from .._vm_backups.plan import LONG_SILENCE, find_other_run, list_ended
 from .label import name_task
 from .mover_runner import MoverRunner
 from .terminal import show_progress
@@ -61,10 +61,10 @@ class MoverAction(ActionBase):
     def _run_alone(self, options: Mapping[str, Any], vm: Mapping[str, Any]) -> dict[str, Any]:
         """Take the VM, run the task, and give it back."""
         first = {"initialize": options["initialize"]} if "initialize" in options else {}
-        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE), **first)
+        taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(LONG_SILENCE), **first)
         warnings = taken.get("warnings") or []
         if ended := list_ended(taken):
-            taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(SILENCE), ended=ended)
+            taken = self._take(options, vm_uuids=[vm["uuid"]], owner=describe_owner(LONG_SILENCE), ended=ended)
         try:
             if taken.get("failed"):
                 return taken

@@ -120,7 +120,7 @@ class Copying:
         if not asking:
             return False
         try:
-            unchanged, reason = self._sessions.list_unchanged(asking), STARTED
+            unchanged, reason = self._sessions.exports.list_unchanged(asking), STARTED
         except VirtinfraError as failure:
             unchanged, reason = set(), f"It could not be read whether the VM was started meanwhile: {failure}"
         for copy in asking:

@@ -74,7 +74,7 @@ class Exports:
     def _read_again(self, copies: Sequence[VmCopy]) -> None:
         """Read VMs after their export: a change that the export has made does not mean that the VM was started."""
         try:
-            current = self._read(copies)
+            current = read_current(self._site, copies)
         except VirtinfraError as failure:
             for copy in copies:
                 copy.problem = copy.problem or str(failure)
@@ -104,16 +104,9 @@ class Exports:
         lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
         return f"The service has not exported the volumes {lacking} of the VM." if lacking else None
 
-    def _read(self, copies: Sequence[VmCopy]) -> dict[str, Record]:
-        """Return the VMs as they are, by their uuids. Raise VirtinfraError."""
-        if not copies:
-            return {}
-        found = self._site.select_vms([f"uuid?={','.join(copy.uuid for copy in copies)}"], []).objects
-        return {vm["uuid"]: vm for vm in found}
-
     def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
         """Return the VMs that were not started, or changed, since their exports began. Raise VirtinfraError."""
-        current = self._read(copies)
+        current = read_current(self._site, copies)
         return {
             copy.uuid
             for copy in copies
@@ -153,6 +146,12 @@ class Exports:
             volume["uuid"] for volume in list_copied(vm) if not is_excluded(volume, self._settings.exclude_volumes)
         ]
         return {"vm": vm["uuid"], "volumes": volumes}
+
+
+def read_current(site: Site, copies: Sequence[VmCopy]) -> dict[str, Record]:
+    """Return the VMs as they are, by their uuids, without those that are gone. Raise VirtinfraError."""
+    query = [f"uuid?={','.join(copy.uuid for copy in copies)}"]
+    return {vm["uuid"]: vm for vm in site.select_vms(query, []).objects} if copies else {}
 
 
 def _find_restores(marks: Iterable[Mark], uuids: Collection[str]) -> dict[str, str]:

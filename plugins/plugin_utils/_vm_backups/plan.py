@@ -17,8 +17,8 @@ STOPPED = "Stopped"
 
 AUTO, FULL, INCREMENTAL, COMPARED = "auto", "full", "incremental", "compared"
 
-# For how many seconds a run on another machine may be silent, beside what it waits for, until it counts as ended.
-SILENCE = 900
+# For how many seconds a run on another machine may be silent until it counts as ended, if it does not say how long.
+LONG_SILENCE = 900
 
 # The types of volumes that a backup session contains.
 COPIED_TYPES = ("Root", "Data")
@@ -146,16 +146,19 @@ def check_repository(path: str, variable: str) -> None:
 
 def list_ended(taking: Record) -> list[str]:
     """Return the other runs in a result of backup_run that have ended, or of which nothing was heard for long."""
-    ended = []
-    for other in taking.get("others") or ():
-        known = has_ended(other["owner"]) and not is_ending(other["owner"])
-        if known or (has_ended(other["owner"]) is None and other["silent_seconds"] > _get_patience(other["owner"])):
-            ended.append(str(other["run"]))
-    return ended
+    return [str(other["run"]) for other in taking.get("others") or () if _is_over(other)]
+
+
+def _is_over(other: Record) -> bool:
+    owner = other["owner"]
+    is_gone = has_ended(owner)
+    if is_gone is None:
+        return bool(other["silent_seconds"] > _get_patience(owner))
+    return is_gone and not is_ending(owner)
 
 
 def _get_patience(owner: Record) -> int:
-    return int(owner.get("patience", SILENCE))
+    return int(owner.get("patience", LONG_SILENCE))
 
 
 def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
@@ -166,7 +169,7 @@ def find_other_run(others: Iterable[Record], vm_uuid: str) -> str | None:
             return (
                 f"Another run copies or restores the VM: process {owner.get('process')} on {owner.get('host')}, which"
                 f" was heard of {other['silent_seconds']} s ago. Wait until it has ended. If it was killed, it counts"
-                f" as ended after {owner.get('patience', SILENCE)} s, or when backup_run gets its uuid,"
+                f" as ended after {_get_patience(owner)} s, or when backup_run gets its uuid,"
                 f" {other['run']}, in ended."
             )
     return None

@@ -25,7 +25,6 @@ class RepositoryRun:
         self._site, self._repository, self.name, self.uuid = site, repository, name, uuid or run
         # Later, the parent of this worker can be another process, because that of the run has ended.
         self._owner = describe_worker(SILENCE, run)
-        self._beaten = site.get_time()
         # The VMs of runs that have ended without giving them back.
         self.left_vms: set[str] = set()
         site.require_run()

@@ -8,14 +8,11 @@ from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.report import name_some
 from .._site.site import Site
-from .exports import Exports
+from .exports import Exports, read_current
 from .hooks import Hooks
 from .plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
-from .scratch import SCRATCH_FOR, remove_left
+from .scratch import list_known, remove_left
 from .settings import Settings
-
-# How the service names scratch volumes.
-SCRATCH_NAMES = "Cbt-volume-of-%"
 
 # How many seconds ending a session may take.
 END_TIMEOUT = 1800
@@ -81,11 +78,10 @@ class Sessions:
 
     def _read_again(self, copies: Sequence[VmCopy]) -> list[Record]:
         """Read the VMs with their current states, and return those that are not gone. Raise VirtinfraError."""
-        found = self._site.select_vms([f"uuid?={','.join(copy.uuid for copy in copies)}"], []).objects
-        current = {vm["uuid"]: vm for vm in found}
+        current = read_current(self._site, copies)
         for copy in copies:
             copy.vm = current.get(copy.uuid, copy.vm)
-        return list(found)
+        return list(current.values())
 
     def _replace_tasks(self, copies: Sequence[VmCopy], tasks: Iterable[Record]) -> dict[str, str]:
         """Delete the CBT tasks without a session that name another repository: a description cannot be changed.
@@ -145,10 +141,6 @@ class Sessions:
         lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
         return f"The backup session lacks the volumes {lacking} of the VM. Run the role again." if lacking else None
 
-    def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
-        """Return the VMs that were not started since their exports began. Raise VirtinfraError."""
-        return self.exports.list_unchanged(copies)
-
     def end(self, copies: Sequence[VmCopy]) -> Problems:
         """End the sessions and exports of VMs, and return what remains of each that did not end."""
         self.hooks.call_after(copies)
@@ -166,8 +158,7 @@ class Sessions:
             tasks = self.read_tasks()
             remains |= self._find_unended(tasks, [copy.uuid for copy in copies if not remains.get(copy.uuid)])
             # A task goes with its VM, and its scratch volumes stay.
-            known = {uuid for task in tasks for uuid in task.get("scratch_volumes") or ()}
-            return {**remains, **remove_left(self._site, copies, known)}
+            return {**remains, **remove_left(self._site, copies, list_known(tasks))}
         except VirtinfraError as failure:
             unknown = f"It is not known whether the backup session was ended: {failure} Run the role again."
             return {copy.uuid: unknown for copy in copies}
@@ -203,27 +194,6 @@ class Sessions:
             for uuid, task in found.items()
             if task and settings.may_end(task) and has_session(task, is_running=False)
         }
-
-    def name_leaked(self, vms: Sequence[Record]) -> None:
-        """Warn of scratch volumes of these VMs that belong to no CBT task. Nothing but a person removes them."""
-        used = {uuid for task in self.read_tasks() for uuid in task.get("scratch_volumes") or ()}
-        query = [f"name~={SCRATCH_NAMES}"]
-        try:
-            volumes = self._site.read("resource_info", resource_type="volume", query=query)["resources"]
-        except VirtinfraError as failure:
-            self._site.warn(f"Scratch volumes that remained could not be looked for: {failure}")
-            return
-        ours = {f"{SCRATCH_FOR}{volume['uuid']}" for vm in vms for volume in vm.get("all_volumes") or ()}
-        leaked = [
-            f"{volume.get('name')} ({volume['uuid']})"
-            for volume in volumes
-            if volume.get("description") in ours and volume["uuid"] not in used
-        ]
-        if leaked:
-            self._site.warn(
-                f"These scratch volumes belong to no CBT task, and nothing removes them: {', '.join(leaked)}. Delete"
-                " them in the service, if no other backup product uses them."
-            )
 
 
 def describe_remains(task: Mapping[str, object], reason: str) -> str:

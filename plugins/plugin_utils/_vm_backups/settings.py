@@ -57,7 +57,7 @@ class Settings(VmBackupSettings):
 
     def _check_numbers(self) -> None:
         """Raise InvalidOptions for numbers that are too small or too large."""
-        numbers = {name: getattr(self, name) for name in (*_POSITIVE, "full_every", "compare_every", "rate_limit")}
+        numbers = {name: getattr(self, name) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
         kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
         for name, number in {**numbers, **kept}.items():
             least = 1 if name in _POSITIVE else 0

@@ -18,7 +18,7 @@ class RestoreRun(RepositoryRun):
 
     def __init__(self, site: Site, repository: str, name: str, rate_limit: int) -> None:
         super().__init__(site, repository, name, str(uuid4()))
-        self._rate_limit, self._folder = rate_limit, ""
+        self._rate_limit, self._folder, self._beaten = rate_limit, "", site.get_time()
 
     def take(self, uuids: Sequence[str], **given: object) -> Record:
         """Take VMs, and return what the module backup_run returns."""

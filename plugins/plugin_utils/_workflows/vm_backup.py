@@ -20,6 +20,7 @@ from .._site.wish import Wish
 from .._vm_backups.copying import Copying, MoverRun
 from .._vm_backups.plan import Mover, VmCopy, choose_share, find_other_run, find_reason
 from .._vm_backups.report import build_members, build_report
+from .._vm_backups.scratch import list_known, warn_of_leaked
 from .._vm_backups.sessions import Sessions
 from .._vm_backups.settings import Settings
 from .._vm_restores.vm_from_point import is_temporary
@@ -118,7 +119,7 @@ class _Share:
             if ended.get(vm["uuid"]):
                 self._close(vm, error=ended[vm["uuid"]])
         if self._settings.state == "ended":
-            self._sessions.name_leaked(self._vms)
+            warn_of_leaked(self._site, self._vms, list_known(self._sessions.read_tasks()))
             for vm in list(self._vms):
                 self._close(vm, outcome="ended" if vm["uuid"] in ended else "unchanged")
             return

@@ -1224,6 +1224,7 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: Ba
         ("give vm_backup_repository", {"repository": None}),
         ("vm_backup_concurrency must be at least 1", {"concurrency": 0}),
         ("vm_backup_full_every must be at least 0", {"full_every": -1}),
+        ("vm_backup_compare_spread must be at least 0", {"compare_spread": -1}),
         ("vm_backup_keep.daily must be at least 0, not -1", {"keep": {"last": 3, "daily": -1}}),
         ("vm_backup_min_free_percent must be from 0 to 99", {"min_free_percent": 100}),
         ("must not be empty", {"task_prefix": ""}),
