@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -219,7 +218,7 @@ class Nights:
             if "points" in listed:
                 listed |= self.mover.run("backup_point_info", {"repository": str(self.site.repository)})
             ran = self._work("vm_backup_report", variables, step="calculate", given={"points": [listed]})
-        files = {Path(each["path"]).suffix: write_file(each) for each in ran.result["next"]["files"]}
+        files = {path.suffix: path.read_text(encoding="utf-8") for path in self._folder.glob("backups.*")}
         overview: Record = ran.result["next"]["overview"]
         assert json.loads(files[".json"]) == {**overview, "as_of": now.strftime(TIME)}
         assert f"As of <time>{now:%Y-%m-%d %H:%M} UTC</time>" in files[".html"]
@@ -301,14 +300,6 @@ class Nights:
         yield
         self.site.repository.rmdir()
         away.rename(self.site.repository)
-
-
-def write_file(planned: Record) -> str:
-    """Write a file of the page as the tasks of the role do, and return its content."""
-    content = b64decode(planned["content"]).decode()
-    path, time = Path(planned["path"]), planned["time"]
-    path.write_text(re.sub(r'(<time>|^ "as_of": ")[^<"]*', rf"\g<1>{time}", content, flags=re.MULTILINE), "utf-8")
-    return path.read_text(encoding="utf-8")
 
 
 def compare_entry(entry: Record, made: Made) -> None:

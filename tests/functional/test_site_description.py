@@ -73,7 +73,9 @@ def site(sim: Simulator, playbook_runner: PlaybookRunner, tmp_path: Path) -> Sit
 def test_description_has_no_drift(site: Site) -> None:
     predicted = site.describe("--check")
     assert not site.folder.exists()
-    assert "Write the files" in {played.task.rpartition(": ")[2] for played in predicted if played.result["changed"]}
+    assert "Describe the objects of the service in files" in {
+        played.task.rpartition(": ")[2] for played in predicted if played.result["changed"]
+    }
     site.describe()
     files = site.read()
     assert {stat.S_IMODE((site.folder / name).stat().st_mode) for name in FILES} == {0o600}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -63,8 +62,8 @@ class WorkflowRun:
 
 
 def read_page(ran: WorkflowRun) -> str:
-    """Return the page that a workflow passes to the tasks of its role."""
-    return b64decode(ran.result["next"]["file"]["content"]).decode()
+    """Return the page that a workflow has written."""
+    return Path(ran.result["next"]["path"]).read_text(encoding="utf-8")
 
 
 def create_play(hostvars: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -298,6 +298,9 @@ def _choose_run(
         given=arguments,
     )
     reading = (task_vars, action._templar.template, action._loader.load_from_file)
-    runs = {"batch": batch, "workflow": partial(run_workflow, *reading, batch, mover=mover)}
+    runs = {
+        "batch": batch,
+        "workflow": partial(run_workflow, *reading, batch, mover=mover, shows_diff=action._task.diff),
+    }
     run = runs.get(name.rpartition(".")[2])
     return replace(spec, run=run) if run else spec

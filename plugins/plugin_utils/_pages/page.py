@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
+from .._site.written_file import WrittenFile
 from .page_style import STYLE
 
 UNREAD = '<p class="unread">This part could not be read. The last task of the role says why.</p>'
@@ -100,31 +100,26 @@ def build_page(title: str, introduction: str, cards: Sequence[str], sections: It
 
 
 def complete_path(path: str) -> str:
-    """Return the full path of a page. The module that writes it knows the home folder."""
-    return path if path.startswith(("/", "~")) else str(Path.cwd() / path)
+    """Return the full path of a page."""
+    return str(Path.cwd() / Path(path).expanduser())
 
 
-def plan_file(page: str | None, path: str, mode: str) -> Record | None:
-    """Return what the tasks of a role write, in Base64 as the templates in it are texts; None without a page.
-
-    The content has the time of the file that exists, so that a run in which only the time differs changes nothing.
-    The role sets the time afterwards.
-    """
-    if page is None:
-        return None
-    (time,) = _TIME.findall(page)
-    kept = _read_time(Path(path).expanduser()) or time
-    content = _TIME.sub(f"<time>{kept}</time>", page, count=1)
-    return {"path": path, "mode": mode, "content": b64encode(content.encode()).decode("ascii"), "time": time}
+def plan_file(page: str, path: str, mode: str) -> WrittenFile:
+    """Return the file of a page. A run in which only the time differs changes nothing."""
+    kept = _read_time(Path(path))
+    compared = _TIME.sub(f"<time>{kept}</time>", page, count=1) if kept else page
+    return WrittenFile(Path(path), page, mode, compared)
 
 
-def plan_data(data: Record, page: str, mode: str, now: datetime) -> Record:
-    """Return what the tasks of a role write into a file beside a page, whose name ends with .json, as `plan_file`."""
-    path, time = str(Path(page).with_suffix(".json")), now.strftime(DATA_TIME)
-    kept = _read_data_time(Path(path).expanduser()) or time
-    # The task that sets the time looks for the element of the page, too, which a name must not have.
-    content = json.dumps({"as_of": kept, **data}, indent=1).replace("<", "\\u003c") + "\n"
-    return {"path": path, "mode": mode, "content": b64encode(content.encode()).decode("ascii"), "time": time}
+def plan_data(data: Record, page: str, mode: str, now: datetime) -> WrittenFile:
+    """Return the file with the data of a page, beside it with a name that ends with .json, as `plan_file` does."""
+    path, time = Path(page).with_suffix(".json"), now.strftime(DATA_TIME)
+    compared = _format_data(_read_data_time(path) or time, data)
+    return WrittenFile(path, _format_data(time, data), mode, compared)
+
+
+def _format_data(time: str, data: Record) -> str:
+    return json.dumps({"as_of": time, **data}, indent=1) + "\n"
 
 
 def _read_data_time(path: Path) -> str | None:
@@ -138,7 +133,7 @@ def _read_data_time(path: Path) -> str | None:
 
 
 def _read_time(path: Path) -> str | None:
-    """Return the time of an earlier page, None if there is none. The task that writes the file says what is wrong."""
+    """Return the time of an earlier page, None if there is none. Writing it says what is wrong."""
     try:
         found = _TIME.search(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

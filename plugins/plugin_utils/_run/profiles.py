@@ -18,7 +18,6 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
-from ...module_utils._modules.hints import describe_unknown
 from ...module_utils._modules.options import CONNECTION, prefer_given_options
 from .commands import read_secret
 
@@ -175,6 +174,9 @@ class Profile:
             raise InvalidOptions(f"{self.label} must be a mapping of connection options")
         known = (*OPTION_KEYS, *COMMAND_KEYS)
         if unknown := [str(key) for key in self.values if key not in known]:
+            # Only failures need hints, and each start of Ansible would compile them.
+            from ...module_utils._modules.hints import describe_unknown
+
             hints = describe_unknown(unknown, known, "connection", beginning="unknown key")
             raise InvalidOptions(f"{self.label}: {hints}")
         for key in self.values:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from ansible.utils.display import Display
 
 from ...module_utils._modules.process import OWN_SESSION
-from ...module_utils._modules.hints import find_option
 from ...module_utils._modules.options import GROUP_OPTIONS
 
 START = "VIRTINFRA_"
@@ -29,5 +28,8 @@ def _suggest(name: str) -> str:
     option = name.removeprefix(START).lower()
     if option in GROUP_OPTIONS:
         return f" {option} is an option of tasks: set it in the task, or in module_defaults."
+    # Only a failure or a warning needs hints, and each start of Ansible would compile them.
+    from ...module_utils._modules.hints import find_option
+
     meant = find_option(option, OF_VARIABLES, "connection").upper().replace(" OR ", f" or {START}")
     return f" Did you mean {START}{meant}?" if meant else ""

@@ -30,6 +30,7 @@ from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
 from .variables import Play
 from .window import Window
 from .wish import Wish
+from .written_file import WrittenFile
 
 # The failure of an object that a batch has not begun with.
 UNDONE = "Nothing was done for it. Run the role again."
@@ -105,13 +106,14 @@ class Site:
         run_objects: RunObjects,
         play: Play | None = None,
         mover: MoverHost | None = None,
+        shows_diff: bool = False,
     ) -> None:
         hooks = context.client.hooks
         self._context, self.check_mode, self._run_objects = context, context.check_mode, run_objects
         self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []
         self.wishes: list[Wish] = []
-        self._mover = mover
+        self._mover, self._shows_diff = mover, shows_diff
         self.meanwhile: Callable[[], None] = do_nothing
         self._hooks = replace(hooks, new_store=lru_cache(maxsize=None)(hooks.new_store))
 
@@ -249,6 +251,15 @@ class Site:
         rules = {"on_failure": "continue", "on_invalid": "continue", "wait": True}
         return replace(self._context, params={**self._context.params, **options, **rules}, changed=False)
 
+    def write(self, file: WrittenFile) -> bool:
+        """Write a file of the controller, and return whether that changes it. Raise VirtinfraError."""
+        change = file.find_change()
+        if change and self._shows_diff:
+            self._diffs.append(change)
+        if not self.check_mode:
+            file.write()
+        return change is not None
+
     def build_diff(self) -> list[Record]:
         """Return the differences of the first objects that have changed, and how many others have."""
         others = len(self._diffs) - MAX_DIFFS
@@ -262,13 +273,6 @@ class Site:
         records = extract_records(reply, row.name, *row.result)
         require_members(records, row.name, "hostUuid", "interfaceUuid")
         return records
-
-    def find_own_addresses(self) -> set[str]:
-        """Return the IP addresses of the service, by which its own VM can be found; none if they are not known."""
-        host = urlsplit(self._context.client.connection.base_url).hostname
-        with suppress(OSError):
-            return {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
-        return set()
 
     def read_user_tags(self, *conditions: str) -> list[Record]:
         """Return the records of the user tags that meet the conditions, with the names of the API.
@@ -288,6 +292,13 @@ class Site:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
         vms = [vm for vm in self.read("vm_info", query=query)["vms"] if vm["state"] not in GONE]
         return select(vms, references)
+
+
+def find_addresses(url: str) -> set[str]:
+    """Return the IP addresses of a service, by which its own VM can be found; none if they are not known."""
+    with suppress(OSError):
+        return {str(info[4][0]) for info in socket.getaddrinfo(urlsplit(url).hostname, None)}
+    return set()
 
 
 def _read_numbers(value: Any) -> None:

@@ -19,7 +19,6 @@ from jinja2.exceptions import UndefinedError
 from ...module_utils._api.errors import InvalidOptions, count_slips, describe_unknown_names
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
-from ...module_utils._modules.hints import find_option
 from ...module_utils._modules.options import Options
 from ...module_utils._modules.sizes import unify_sizes
 from .._run.encrypted import decrypt_values
@@ -89,6 +88,9 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
     ends = {option.removeprefix(prefix): rules for option, rules in options.items()}
 
     def suggest(name: str) -> str:
+        # Only failures need hints, and each start of Ansible would compile them.
+        from ...module_utils._modules.hints import find_option
+
         meant = find_option(name.removeprefix(prefix), ends, role).replace(" or ", f" or {prefix}")
         hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else "")
         return hint or f" Its variables are {', '.join(options)}."

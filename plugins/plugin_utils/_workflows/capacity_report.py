@@ -1,4 +1,4 @@
-"""Calculate a page about the capacity of storages and hosts. The role reads restore points between the two steps."""
+"""Write a page about the capacity of storages and hosts. The role reads restore points between the two steps."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
 
 
 def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """Read the service, and return the totals and the contents of the page.
+    """Read the service, write the page unless nothing could be read, and return the totals.
 
     ``points`` are the results of the movers.
     """
@@ -82,14 +82,16 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     totals = build_totals(parts, rows)
     overdue = totals["backups"]["vms"] if settings.backup_fail and totals["backups"] else []
     path, page = complete_path(settings.path), build_page(parts, rows, totals, settings, now)
+    is_written = page is not None and site.write(plan_file(page, path, settings.file_mode))
     return Report(
         "parts",
         [build_entry(name, part, overdue if name == "backups" else ()) for name, part in parts.items()],
         next={
             "totals": {**totals, "path": path, "failed": list_unread(parts)},
             "numbers": {label: totals[part][key] for label, part, key in NUMBERS if totals[part]},
-            "file": plan_file(page, path, settings.file_mode),
+            "path": "" if page is None else path,
         },
+        has_changed=is_written,
         summary=summarize(parts, overdue, settings.backup_days),
         is_explained=not list_unread(parts),
     )

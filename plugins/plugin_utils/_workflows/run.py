@@ -72,18 +72,20 @@ def run_workflow(
     batch: RunObjects,
     context: ModuleContext,
     mover: MoverHost | None = None,
+    shows_diff: bool = False,
 ) -> Record:
     """Run the workflow of the option ``role``, and return the result of the task. Objects that fail do not fail it.
 
     ``variables`` are those of the task, which ``template`` evaluates, ``load`` reads a YAML file, ``batch`` runs a
-    module for many objects, and ``mover`` runs modules on the host of the task. Raise InvalidOptions for invalid
-    variables, and VirtinfraError if the workflow cannot know what to do, for example because a list cannot be read.
+    module for many objects, ``mover`` runs modules on the host of the task, and ``shows_diff`` asks for the differences
+    of files. Raise InvalidOptions for invalid variables, and VirtinfraError if the workflow cannot know what to do, for
+    example because a list cannot be read.
     """
     role, given = context.params["role"], context.params["given"] or {}
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.
     values = given.get("variables") or _read(role, variables, template, masker)
-    site = Site(context, batch, Play(variables, template, masker, load), mover)
+    site = Site(context, batch, Play(variables, template, masker, load), mover, shows_diff)
     workflow = load_workflow(role, context.params["step"], given)
     result = hold(workflow(site, values), site.wishes, site.check_mode).build_result()
     # An object that failed, or that no entry is about yet, may have been changed.

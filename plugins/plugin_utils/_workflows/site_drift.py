@@ -16,6 +16,7 @@ from .._site.report import Entry, Outcome, Report
 from .._site.settings import SiteDriftSettings
 from .._site.site import Site
 from .._site.site_objects import read_objects
+from .._site.written_file import WrittenFile
 from .site_description import build_problem
 
 # The module that checks the objects of each kind.
@@ -51,15 +52,17 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         *({**build_problem(failure), **UNEXPLAINED} for failure in objects["failure"] or ()),
     ]
     entries = [Entry(judge(row, settings.fail), f"{row['kind']} {row['name']}", row) for row in rows]
+    page = plan_page(rows, repair, settings, site.get_date())
     return Report(
         "objects",
         entries,
-        next={"file": write_page(rows, repair, settings, site.get_date())},
+        next={"path": "" if page is None else str(page.path)},
+        has_changed=page is not None and site.write(page),
         summary=summarize(rows, settings.fail),
     )
 
 
-def write_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSettings, now: datetime) -> Record | None:
+def plan_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSettings, now: datetime) -> WrittenFile | None:
     """Return the file of the page, None if it has no path, or nothing could be read."""
     if not settings.path or all(row["outcome"] == "failed" for row in rows):
         return None

@@ -17,7 +17,7 @@ from .._site.marks import HOST, VM, Mark, Marks
 from .._site.power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import SiteShutdownSettings
-from .._site.site import GONE, Site
+from .._site.site import GONE, Site, find_addresses
 from .._site.wish import Wish, index
 
 REMAINING = "all others"
@@ -164,7 +164,7 @@ def is_off(host: Record) -> bool:
 
 def _exclude_service(site: Site, vms: Iterable[Record], settings: Settings) -> Settings:
     """Return settings that exclude the VM of the service itself, which could not start itself, nor any other VM."""
-    addresses = site.find_own_addresses()
+    addresses = find_addresses(site.service_url)
     own = [vm for vm in vms if any(nic["ip"] in addresses for nic in vm["vm_nics"] if nic["ip"])]
     for vm in own:
         if not _is_named(vm, set(settings.exclude_vms)):

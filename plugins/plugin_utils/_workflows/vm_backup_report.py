@@ -1,4 +1,4 @@
-"""Calculate a page about the backups of VMs. The role reads restore points between the two steps."""
+"""Write a page about the backups of VMs. The role reads restore points between the two steps."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def select(dummy_site: Site, options: Mapping[str, Any], dummy: Record) -> Repor
 
 
 def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
-    """Read the VMs, and return the overview and the contents of the page.
+    """Read the VMs, write the page and the data beside it, and return the overview.
 
     ``points`` are the results of the movers. Raise VirtinfraError if the VMs cannot be read: without them, nobody knows
     what is to be protected.
@@ -64,14 +64,13 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     path = complete_path(settings.path)
     overview = {**build_overview(every, chosen, given["points"], unread, settings, now), "path": path}
     page = BackupPage(overview, settings.days, has_keep=any(settings.keep.values())).build(now)
+    mode = settings.file_mode
+    written = [site.write(file) for file in (plan_file(page, path, mode), plan_data(overview, path, mode, now))]
     return Report(
         "VMs",
         [*(_build_entry(vm, settings.fail) for vm in overview["vms"]), *(_build_unread(each) for each in unread)],
-        next={
-            "overview": overview,
-            "numbers": list_numbers(overview),
-            "files": [plan_file(page, path, settings.file_mode), plan_data(overview, path, settings.file_mode, now)],
-        },
+        next={"overview": overview, "numbers": list_numbers(overview)},
+        has_changed=any(written),
         summary=summarize(overview, settings),
         is_explained=not unread,
     )

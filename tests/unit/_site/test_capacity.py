@@ -117,9 +117,16 @@ def test_tasks_by_status() -> None:
     assert count_tasks(tasks, 4) == {"count": 4, "open": 1, "statuses": statuses}
 
 
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the pages into a folder of the test, which is also the home folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
 def run(work: WorkflowRunner, points: list[dict[str, Any]], **variables: Any) -> WorkflowRun:
     """Calculate a page."""
-    given = {f"capacity_report_{name}": value for name, value in {"path": "/page.html", **variables}.items()}
+    given = {f"capacity_report_{name}": value for name, value in {"path": "page.html", **variables}.items()}
     return work("capacity_report", given, step="calculate", given={"points": points})
 
 
@@ -133,19 +140,18 @@ def test_a_part_that_cannot_be_read(sim: Simulator, work: WorkflowRunner) -> Non
     ]
     totals = ran.result["next"]["totals"]
     assert (totals["storages"], totals["backups"], totals["failed"][0]["part"]) == (None, None, "storages")
-    assert (totals["hosts"]["count"], totals["path"]) == (len(sim.records("host")), "/page.html")
+    assert (totals["hosts"]["count"], totals["path"]) == (len(sim.records("host")), str(Path.cwd() / "page.html"))
     incomplete = "The capacity report is not complete: 1 of its 3 parts could not be read"
     assert ran.message.startswith(f"{incomplete}: storages: QueryPrimaryStorage failed")
-    assert (ran.result["failed_count"], ran.calls, ran.result["changed"]) == (1, [], False)
+    assert (ran.result["failed_count"], ran.calls, ran.result["changed"]) == (1, [], True)
 
 
-def test_what_the_page_shows(sim: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_page_shows(sim: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
     """Beside the totals: the storages and hosts, and the CBT tasks that need attention, in the order of their names."""
     sim.reset(cbt_tasks=3)
     tasks = sim.records("cbttask")
     for task, name in zip(tasks, ("job-10", "job-9", "job-2"), strict=True):
         sim.change("cbttask", task["uuid"], name=name, status="Failed" if name == "job-2" else "Running")
-    monkeypatch.setattr(Path, "cwd", lambda: Path("/playbooks"))
     given = {"warn_percent": 11, "bad_percent": 22, "path": "page.html", "file_mode": "0600"}
     ran = run(work, [], **given)
     after, page = ran.result["next"], read_page(ran)
@@ -154,16 +160,29 @@ def test_what_the_page_shows(sim: Simulator, work: WorkflowRunner, monkeypatch: 
     assert ("11 %</b> or more" in page, "22 %</b> or more" in page, 'id="backups"' in page) == (True, True, False)
     for kind in ("primarystorage", "host"):
         assert {record["name"] for record in sim.records(kind)} <= {*shown}
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", after["file"]["time"])
-    assert (after["file"]["mode"], after["file"]["path"]) == ("0600", "/playbooks/page.html")
-    assert (after["totals"]["path"], after["totals"]["failed"]) == ("/playbooks/page.html", [])
+    assert re.search(r"<time>\d{4}-\d\d-\d\d \d\d:\d\d UTC</time>", page)
+    path = tmp_path / "page.html"
+    assert (path.stat().st_mode & 0o777, after["path"]) == (0o600, str(path))
+    assert (after["totals"]["path"], after["totals"]["failed"]) == (str(path), [])
     totals = after["totals"]["cbt_tasks"]
     assert (totals["count"], totals["open"], totals["statuses"]) == (3, 2, {"Running": 2, "Failed": 1})
     assert after["totals"]["hosts"]["hardware_errors"] == 0
     numbers = {"hosts": len(sim.records("host")), "storages": len(sim.records("primarystorage"))}
     assert {**numbers, "CBT tasks": 3, "open backup sessions": 2}.items() <= after["numbers"].items()
     assert not any("VMs" in label for label in after["numbers"])
-    assert run(work, [], path="~/page.html").result["next"]["totals"]["path"].startswith(("~", "/"))
+    assert run(work, [], path="~/home.html").result["next"]["totals"]["path"] == str(tmp_path / "home.html")
+    assert (tmp_path / "home.html").is_file()
+
+
+def test_only_a_change_beside_the_time_is_one(sim: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert run(work, []).result["changed"]
+    path.write_text(re.sub("<time>.*?</time>", "<time>2020-02-20 20:20 UTC</time>", path.read_text()))
+    assert not run(work, []).result["changed"]
+    assert "2020-02-20" not in path.read_text()
+    sim.change("host", sim.records("host")[0]["uuid"], name="renamed")
+    assert run(work, []).result["changed"]
+    assert "renamed" in path.read_text()
 
 
 def test_backups_on_the_page(sim: Simulator, work: WorkflowRunner) -> None:
@@ -191,8 +210,10 @@ def test_nothing_can_be_read(sim: Simulator, work: WorkflowRunner) -> None:
     """Then an existing page is kept."""
     for operation in ("QueryPrimaryStorage", "QueryHost", "QueryCbtTask"):
         sim.fault("fail", operation=operation, error={"code": "SYS.1006", "details": "no"}, count=None)
+    Path("page.html").write_text("earlier")
     ran = run(work, [])
-    assert (ran.result["next"]["file"], ran.result["failed_count"]) == (None, 3)
+    assert (ran.result["next"]["path"], ran.result["failed_count"], ran.result["changed"]) == ("", 3, False)
+    assert Path("page.html").read_text() == "earlier"
 
 
 def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunner) -> None:

@@ -1,0 +1,118 @@
+"""Files that workflows write on the controller, as the user who runs the playbook."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import Record
+
+# The permissions on which a symbolic mode such as g+w acts if the file does not exist.
+NEW_FILE = 0o644
+
+PRIVATE_FOLDER = 0o700
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A file to write: its full path, its content, and its permissions, octal or symbolic.
+
+    A file with the content ``compared`` is unchanged, although it is written: a page has the time of each run, and the
+    compared one that of the page that exists. ``has_own_folder`` says that a folder that is missing is created, for the
+    user only.
+    """
+
+    path: Path
+    content: str
+    mode: str
+    compared: str | None = None
+    has_own_folder: bool = False
+
+    def find_change(self) -> Record | None:
+        """Return the difference that writing makes, None if it makes none. Raise VirtinfraError if it would fail."""
+        if not self.has_own_folder and not self.path.parent.is_dir():
+            raise InvalidOptions(f"Cannot write {self.path}: the folder {self.path.parent} does not exist. Create it.")
+        if self.path.exists() and not self.path.is_file():
+            raise InvalidOptions(f"Cannot write {self.path}: it is not a file. Name a file in it, or another one.")
+        try:
+            before = self.path.read_bytes() if self.path.exists() else None
+        except OSError as error:
+            raise self._describe(error) from None
+        after = self.content if self.compared is None else self.compared
+        mode = self._read_mode()
+        if before == after.encode() and self._choose_mode() == mode:
+            return None
+        return {
+            "before": "" if before is None else before.decode(errors="replace"),
+            "after": after,
+            "before_header": f"{self.path}{'' if mode is None else f' ({mode:04o})'}",
+            "after_header": f"{self.path} ({self._choose_mode():04o})",
+        }
+
+    def write(self) -> None:
+        """Replace the file at once, so that no reader sees half of it. Raise VirtinfraError."""
+        try:
+            if self.has_own_folder:
+                _create_folder(self.path.parent)
+            self._replace()
+        except OSError as error:
+            raise self._describe(error) from None
+
+    def _replace(self) -> None:
+        mode = self._choose_mode()
+        with tempfile.NamedTemporaryFile(dir=self.path.parent, prefix=f".{self.path.name}.", delete=False) as file:
+            new = Path(file.name)
+            try:
+                file.write(self.content.encode())
+                file.flush()
+                if self.path.exists():
+                    _keep_attributes(self.path, new)
+                new.chmod(mode)
+                new.replace(self.path)
+            except BaseException:
+                new.unlink()
+                raise
+
+    def _read_mode(self) -> int | None:
+        """Return the permissions of the file that exists."""
+        return stat.S_IMODE(self.path.stat().st_mode) if self.path.exists() else None
+
+    def _choose_mode(self) -> int:
+        """Return the permissions that the file gets. Raise InvalidOptions."""
+        try:
+            return int(self.mode, 8)
+        except ValueError:
+            now = self._read_mode()
+        try:
+            status = SimpleNamespace(st_mode=stat.S_IFREG | (NEW_FILE if now is None else now))
+            return int(AnsibleModule._symbolic_mode_to_octal(status, self.mode))
+        except ValueError:
+            raise InvalidOptions(
+                f"Cannot write {self.path}: {self.mode!r} is no mode. Write permissions such as '0640' or u=rw,g=r,o=."
+            ) from None
+
+    def _describe(self, error: OSError) -> VirtinfraError:
+        return VirtinfraError(f"Cannot write {self.path}: {error.strerror}. Check the path and its permissions.")
+
+
+def _keep_attributes(old: Path, new: Path) -> None:
+    """Give a new file the owner, the labels and the access list of the one that it replaces, as far as possible."""
+    status = old.stat()
+    with suppress(PermissionError):
+        os.chown(new, status.st_uid, status.st_gid)
+    shutil.copystat(old, new)
+    os.utime(new)
+
+
+def _create_folder(folder: Path) -> None:
+    for missing in (each for each in (*reversed(folder.parents), folder) if not each.is_dir()):
+        missing.mkdir(PRIVATE_FOLDER)

@@ -1,0 +1,75 @@
+"""Files that workflows write: at once, with their permissions, and only where they can be written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.written_file import WrittenFile
+
+
+def read_mode(path: Path) -> int:
+    return path.stat().st_mode & 0o7777
+
+
+@pytest.mark.parametrize(
+    ("now", "mode", "expected"),
+    [
+        (None, "0640", 0o640),
+        (None, "u=rw,g=r,o=", 0o640),
+        (None, "g+w", 0o664),
+        (0o600, "g+r", 0o640),
+        (0o644, "0600", 0o600),
+    ],
+)
+def test_a_file_gets_its_permissions(tmp_path: Path, now: int | None, mode: str, expected: int) -> None:
+    path = tmp_path / "file"
+    if now is not None:
+        path.write_text("content")
+        path.chmod(now)
+    file = WrittenFile(path, "content", mode)
+    assert file.find_change()
+    file.write()
+    assert (path.read_text(), read_mode(path), file.find_change()) == ("content", expected, None)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_difference_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old\xff")
+    path.chmod(0o644)
+    change = WrittenFile(path, "new, at 2", "0600", "new, at 1").find_change()
+    headers = {"before_header": f"{path} (0644)", "after_header": f"{path} (0600)"}
+    assert change == {"before": "old\ufffd", "after": "new, at 1", **headers}
+
+
+def test_a_link_is_replaced_and_its_target_kept(tmp_path: Path) -> None:
+    target, path = tmp_path / "target", tmp_path / "file"
+    target.write_text("other")
+    path.symlink_to(target)
+    WrittenFile(path, "content", "0644").write()
+    assert (path.is_symlink(), path.read_text(), target.read_text()) == (False, "content", "other")
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prediction fails like the run, as far as it can know; what existed is kept, and nothing else remains."""
+    path = tmp_path / "file"
+    for wrong, mode, reason in (
+        (tmp_path / "none" / "file", "0644", f"the folder {tmp_path}/none does not exist. Create it."),
+        (tmp_path, "0644", "it is not a file."),
+        (path, "rw", "'rw' is no mode. Write permissions such as '0640' or u=rw,g=r,o=."),
+    ):
+        with pytest.raises(VirtinfraError) as failure:
+            WrittenFile(wrong, "content", mode).find_change()
+        assert str(failure.value).startswith(f"Cannot write {wrong}: {reason}")
+
+    def refuse(*dummy: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    path.write_text("earlier")
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(VirtinfraError) as failure:
+        WrittenFile(path, "content", "0644").write()
+    assert str(failure.value).startswith(f"Cannot write {path}: No space left on device.")
+    assert (path.read_text(), list(tmp_path.iterdir())) == ("earlier", [path])
