@@ -357,7 +357,7 @@ def test_facts_with_the_subset_of_the_guide_do_not_contain_the_environment(
     tmp_path: Path, subset_of_the_guide: bool
 ) -> None:
     """Core stores the environment in the facts of localhost, and in a fact cache, unless the subset excludes it."""
-    guide = (GUIDES / "guide_authentication.rst").read_text(encoding="utf-8")
+    guide = (GUIDES / "guide_credentials.rst").read_text(encoding="utf-8")
     section = guide.partition("Facts of the controller")[2].partition("code-block:: yaml+jinja")[2]
     (play,) = yaml.safe_load(dedent(section.partition("\nWithout")[0]))
     assert play["gather_facts"] is True

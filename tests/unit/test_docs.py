@@ -97,6 +97,18 @@ def test_each_guide_is_in_the_site_and_five_are_in_the_readme() -> None:
     linked = re.findall(r"^\d\. \[.+\]\(docs/docsite/rst/(guide_\w+)\.rst\)$", text, re.MULTILINE)
     assert len(linked) == 5
     assert {*linked} <= {*listed}
+    assert sections[0]["toctree"] == linked
+
+
+def test_the_five_guides_of_the_first_week_are_short() -> None:
+    """At 200 words a minute, code and all, with the minutes of their commands, they take twenty minutes."""
+    sections = yaml.safe_load(read("docs", "docsite", "extra-docs.yml"))["sections"]
+    words = 0
+    for guide in sections[0]["toctree"]:
+        text = re.sub(r":\w+:`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", read("docs", "docsite", "rst", f"{guide}.rst"))
+        shown = [line for line in text.splitlines() if not re.match(r"\s*(?:\.\. |:[\w-]+:)", line)]
+        words += len(re.findall(r"\S*\w\S*", " ".join(shown)))
+    assert words <= 17 * 200
 
 
 def test_ci_runs_what_the_readme_says() -> None:

@@ -1,4 +1,4 @@
-"""Attach user tags through tag patterns, on services that cannot add a user tag. See the guide Idempotence."""
+"""Attach user tags through tag patterns, on services that cannot add a user tag. See guide_comparison."""
 
 from __future__ import annotations
 

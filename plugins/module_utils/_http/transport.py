@@ -275,7 +275,9 @@ class Transport:
             looks_at_names = is_for_other_name(cause) and not self._proxy
             names = self._options.list_certificate_names() if looks_at_names else ()
             return build_connect_error(self._peer, label, cause, reason, names)
-        may_be_tls_port = self._is_plain and not has_answered and is_end_without_response(cause)
+        # Some servers with TLS answer plain HTTP with a reset.
+        is_end = isinstance(cause, ConnectionResetError) or is_end_without_response(cause)
+        may_be_tls_port = self._is_plain and not has_answered and is_end
         is_tls_port = may_be_tls_port and self._options.is_tls_port()
         return read_error(self._peer, label, cause, reason, method, seconds, is_tls_port)
 

@@ -495,7 +495,7 @@ EXAMPLES: Mapping[str, str] = {
     **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600"),
     "groups": "{web: virtinfra_name is match('web')}",
     "keyed_groups": "[{key: virtinfra_state, prefix: state}]",
-    "jobs": "['{{ started.job }}']",
+    "jobs": "['{{ started.job }}'], or of a loop '{{ started.results }}'",
     "networks": "[{l3_network: l3-1}]",
     "objects": "[{name: vm-2}, {name: vm-4}]",
     "query": "['name=web-1', 'state=Running']",

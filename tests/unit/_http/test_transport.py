@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import socket
+import ssl
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -691,6 +694,29 @@ def test_plain_http_to_a_secure_port(secure: tuple[Simulator, str]) -> None:
     assert str(failure) == f"QueryHost: {url} expects TLS: use https in base_url"
     assert isinstance(failure, TransportError)
     assert failure.transient is False
+
+
+def test_reset_of_a_port_with_tls() -> None:
+    """A reset, by which some servers answer plain HTTP, makes the client ask whether the port has TLS."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+
+    def serve(listener: socket.socket) -> None:
+        plain = listener.accept()[0]
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        plain.recv(1)
+        plain.close()
+        with listener.accept()[0] as second, context.wrap_socket(second, server_side=True) as connection:
+            connection.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        with secure_client(url, request_retries=0) as client:
+            failure = failure_of(client)
+        thread.join(10)
+    assert str(failure) == f"QueryHost: {url} expects TLS: use https in base_url"
 
 
 SPEAKS_TLS = [

@@ -12,7 +12,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.records imp
 from ansible_collections.virtinfra.manager.plugins.module_utils._engine.spec import ResourceSpec
 
 ROOT = Path(__file__).parents[3]
-GUIDE = (ROOT / "docs" / "docsite" / "rst" / "guide_idempotence.rst").read_text()
+GUIDE = (ROOT / "docs" / "docsite" / "rst" / "guide_comparison.rst").read_text()
 
 # Options of these modules that are compared with other records than that of the object, or whose object is warned of.
 COMPARED = {
