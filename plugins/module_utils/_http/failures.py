@@ -157,6 +157,11 @@ def is_end_without_response(cause: BaseException) -> bool:
     return isinstance(cause, http.client.RemoteDisconnected) or "\x15\x03" in str(cause)
 
 
+def may_be_of_tls(cause: BaseException) -> bool:
+    """Return whether a port with TLS may have caused this; some servers answer plain HTTP with a reset."""
+    return isinstance(cause, ConnectionResetError) or is_end_without_response(cause)
+
+
 def build_rejection_error(peer: Peer, label: str, response: Response, method: str) -> TransportError:
     """Return the error of a redirect, which is not followed, of a server that requires TLS, or of a gateway's demand.
 

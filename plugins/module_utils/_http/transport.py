@@ -268,16 +268,14 @@ class Transport:
         ``has_answered`` says whether the service has answered an earlier request over this connection.
         """
         # A module process without an error does not load the code that explains errors.
-        from .failures import build_connect_error, is_end_without_response, is_for_other_name, read_error
+        from .failures import build_connect_error, is_for_other_name, may_be_of_tls, read_error
 
         cause, reason = failure.cause, self._describe_cause(failure.cause)
         if isinstance(failure, ConnectFailed):
             looks_at_names = is_for_other_name(cause) and not self._proxy
             names = self._options.list_certificate_names() if looks_at_names else ()
             return build_connect_error(self._peer, label, cause, reason, names)
-        # Some servers with TLS answer plain HTTP with a reset.
-        is_end = isinstance(cause, ConnectionResetError) or is_end_without_response(cause)
-        may_be_tls_port = self._is_plain and not has_answered and is_end
+        may_be_tls_port = self._is_plain and not has_answered and may_be_of_tls(cause)
         is_tls_port = may_be_tls_port and self._options.is_tls_port()
         return read_error(self._peer, label, cause, reason, method, seconds, is_tls_port)
 
