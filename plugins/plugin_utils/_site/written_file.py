@@ -39,23 +39,25 @@ class WrittenFile:
 
     def find_change(self) -> Record | None:
         """Return the difference that writing makes, None if it makes none. Raise VirtinfraError if it would fail."""
-        if not self.has_own_folder and not self.path.parent.is_dir():
-            raise InvalidOptions(f"Cannot write {self.path}: the folder {self.path.parent} does not exist. Create it.")
-        if self.path.exists() and not self.path.is_file():
-            raise InvalidOptions(f"Cannot write {self.path}: it is not a file. Name a file in it, or another one.")
         try:
+            if not self.has_own_folder and not self.path.parent.is_dir():
+                raise InvalidOptions(
+                    f"Cannot write {self.path}: the folder {self.path.parent} does not exist. Create it."
+                )
+            if self.path.exists() and not self.path.is_file():
+                raise InvalidOptions(f"Cannot write {self.path}: it is not a file. Name a file in it, or another one.")
             before = self.path.read_bytes() if self.path.exists() else None
+            now, mode = self._read_mode(), self._choose_mode()
         except OSError as error:
             raise self._describe(error) from None
         after = self.content if self.compared is None else self.compared
-        mode = self._read_mode()
-        if before == after.encode() and self._choose_mode() == mode:
+        if before == after.encode() and now == mode:
             return None
         return {
             "before": "" if before is None else before.decode(errors="replace"),
             "after": after,
-            "before_header": f"{self.path}{'' if mode is None else f' ({mode:04o})'}",
-            "after_header": f"{self.path} ({self._choose_mode():04o})",
+            "before_header": f"{self.path}{'' if now is None else f' ({now:04o})'}",
+            "after_header": f"{self.path} ({mode:04o})",
         }
 
     def write(self) -> None:

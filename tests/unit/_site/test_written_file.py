@@ -64,6 +64,10 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
             WrittenFile(wrong, "content", mode).find_change()
         assert str(failure.value).startswith(f"Cannot write {wrong}: {reason}")
 
+    with pytest.raises(VirtinfraError) as failure:
+        WrittenFile(tmp_path / ("x" * 300), "content", "0644").find_change()
+    assert str(failure.value).endswith(": File name too long. Check the path and its permissions.")
+
     def refuse(*dummy: object) -> None:
         raise OSError(28, "No space left on device")
 
