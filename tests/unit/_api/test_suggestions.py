@@ -69,7 +69,7 @@ def test_condition_for_an_option_that_a_module_lacks(name: str, record_type: str
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("stateEvnt", ". Did you mean stateEvent?"), ("colour", "; it has uuid, stateEvent")],
+    [("stateEvnt", ". Did you mean stateEvent?"), ("colour", ". Its parameters are uuid, stateEvent.")],
 )
 def test_parameter_that_an_operation_lacks(name: str, hint: str) -> None:
     with pytest.raises(InvalidOptions, match="ChangeHostState has no parameter") as refused:
