@@ -20,7 +20,7 @@ from .._api.records import (
     to_camel_case,
     to_snake_case,
 )
-from .._api.references import forget_predictions, normalize_references
+from .._api.references import forget_predictions, is_name, normalize_references
 from .._http.connection import CREDENTIAL_OPTIONS
 
 Options = Mapping[str, dict[str, Any]]
@@ -241,7 +241,10 @@ class TaskOptions:
         known_params = {name: params.get(name) for name in self.argument_spec}
         if not check_mode:
             known_params = forget_predictions(known_params)
-        options = {**params, **normalize_references(known_params, self.parameters, self.named_options)}
+        may_be_names = (*self.named_options, "uuid")
+        options = {**params, **normalize_references(known_params, self.parameters, may_be_names)}
+        if is_name(options.get("uuid")):
+            self._refuse_name(options["uuid"])
         for name, value in options.items():
             if isinstance(value, NullReference) and name not in self.options:
                 options[name] = None
@@ -268,6 +271,13 @@ class TaskOptions:
         for names in self.constraints.get("required_one_of", ()):
             if all(params.get(name) is None for name in names):
                 raise InvalidOptions(f"one of the following is required: {', '.join(names)}")
+
+    def _refuse_name(self, name: str) -> None:
+        """Raise InvalidOptions for a name in the option ``uuid``, with the options that select the object by others."""
+        keys = next((names for names in self.constraints.get("required_one_of", ()) if "uuid" in names), ())
+        others = ["name"] if "name" in self.options else [key for key in keys if key != "uuid"]
+        remedy = f" Give {' or '.join(others)} in place of uuid." if others else ""
+        raise InvalidOptions(f"uuid must be a uuid (32 hexadecimal digits), not {name!r}.{remedy}")
 
     def _refuse_null_references(self, options: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for a null reference that cannot be omitted, unless an earlier task has predicted it."""

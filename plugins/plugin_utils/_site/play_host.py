@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
-from ...module_utils._api.references import unify_uuid
+from ...module_utils._api.references import normalize_references, unify_uuid
 from ...module_utils._masking.terminal import escape_controls
 from .site import Site
 from .variables import load_role_options
@@ -15,6 +15,22 @@ from .variables import load_role_options
 # The variables of the inventory plugin hosts.
 UUID = "virtinfra_uuid"
 SERVICE_URL = "virtinfra_service_url"
+
+
+def require_uuid(role: str, uuid: str | None, failure: str) -> str:
+    """Return the uuid of the host from the variable of a role. Raise InvalidOptions if it is empty or a name.
+
+    ``failure`` is the sentence on what did not happen.
+    """
+    variable = f"{role}_uuid"
+    remedy = "Set it to the uuid of the host, or use the inventory plugin virtinfra.manager.hosts."
+    if not uuid:
+        raise InvalidOptions(f"{failure} {variable} is empty. {remedy}")
+    try:
+        normalize_references({variable: uuid})
+    except InvalidOptions as mistake:
+        raise InvalidOptions(f"{failure} {mistake}. {remedy}") from None
+    return uuid
 
 
 def read_host(site: Site, uuid: str) -> Record | None:

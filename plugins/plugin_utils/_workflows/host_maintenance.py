@@ -15,7 +15,7 @@ from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.run import describe_failure
 from .._site.maintenance_marks import MaintenanceMarks
 from .._site.marked_vms import HALF_WRITTEN, find_half_written
-from .._site.play_host import UUID, find_host, find_lack, name_variables, read_available, read_host
+from .._site.play_host import UUID, find_host, find_lack, name_variables, read_available, read_host, require_uuid
 from .._site.power import PAUSED, RUNNING
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostMaintenanceSettings
@@ -138,7 +138,7 @@ class Entrance:
         window = Window(self._site.get_time, ROLE, settings.not_after)
         if not window.is_open():
             raise VirtinfraError(f"host {work.name} was not put into maintenance. {window.reason}")
-        uuid = require_uuid(settings, work.name, "put into")
+        uuid = require_uuid(ROLE, settings.uuid, f"{work.name} was not put into maintenance.")
         tasks = find_tasks(self._site.play, str(settings.tasks))
         host = read_existing(self._site, uuid, work)
         self._marks = MaintenanceMarks(self._site, ROLE, work.uuid, settings.timeout)
@@ -283,16 +283,6 @@ class Entrance:
         return join(failure, describe_down(work.name, starts))
 
 
-def require_uuid(settings: Settings, name: str, action: str) -> str:
-    """Return the uuid of the host. Raise InvalidOptions if it is empty."""
-    if settings.uuid:
-        return settings.uuid
-    raise InvalidOptions(
-        f"{name} was not {action} maintenance. host_maintenance_uuid is empty. Set it, or use the inventory plugin"
-        " virtinfra.manager.hosts."
-    )
-
-
 def find_tasks(play: Play, tasks: str) -> str:
     """Return the path of the file with the tasks, which may be relative. Raise InvalidOptions if it cannot be used."""
     path = play.folder / tasks
@@ -408,7 +398,7 @@ class Exit:
         A host in maintenance without a mark is that of a person, and stays as it is.
         """
         work, settings = self.work, self._settings
-        uuid = require_uuid(settings, work.name, "taken out of")
+        uuid = require_uuid(ROLE, settings.uuid, f"{work.name} was not taken out of maintenance.")
         read_existing(self._site, uuid, work)
         if self.marks.host is None and work.state == MAINTENANCE:
             work.skip("It is in maintenance, and has no mark of the role: somebody else has put it there.")

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
-from .._site.play_host import find_host, find_lack, name_variables, read_available, read_host
+from .._site.play_host import find_host, find_lack, name_variables, read_available, read_host, require_uuid
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostRemovalSettings
 from .._site.site import Site
@@ -69,12 +69,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def _remove(site: Site, removal: Removal, settings: HostRemovalSettings) -> None:
     """Remove the host, unless it is gone. Raise VirtinfraError."""
-    if not settings.uuid:
-        raise InvalidOptions(
-            f"{removal.name} was not removed. host_removal_uuid is empty. Set it, or use the inventory plugin"
-            " virtinfra.manager.hosts."
-        )
-    host = find_host(site, settings.uuid)
+    host = find_host(site, require_uuid(ROLE, settings.uuid, f"{removal.name} was not removed."))
     if host is None:
         return
     removal.name, removal.previous_state = host["name"], host["state"]

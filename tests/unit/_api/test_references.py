@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -261,6 +262,7 @@ def test_invalid_uuid_is_refused_before_anything_is_sent(run: ModuleRunner, name
     if "uuid" in options:
         assert "uuid must be a uuid (32 hexadecimal digits), not '../../hosts'" in ran.message
         assert (ran["error"]["code"], ran.log) == ("INVALID", [])
+        assert re.search(r"\. Give (name|vm|user_id) in place of uuid\.$", ran.message)
     else:
         assert " has the name '../../hosts'. Check the name" in ran.message
         assert (ran["error"]["code"], ran.calls) == ("NOT_FOUND", [])

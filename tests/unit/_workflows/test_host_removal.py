@@ -151,11 +151,18 @@ def test_a_disconnected_host(service: Simulator, work: WorkflowRunner) -> None:
     assert [vm["name"] for vm in ran.report[0]["stopped_vms"]] == ["vm-1", "vm-7"]
 
 
-@pytest.mark.parametrize("uuid", ["", None])
-def test_a_host_without_a_uuid(work: WorkflowRunner, uuid: str | None) -> None:
+@pytest.mark.parametrize(
+    ("uuid", "reason"),
+    [
+        ("", "is empty"),
+        (None, "is empty"),
+        ("host-1", "must be a uuid (32 hexadecimal digits), not 'host-1'"),
+    ],
+)
+def test_a_host_without_a_uuid(work: WorkflowRunner, uuid: str | None, reason: str) -> None:
     """The default is that of the role. Without it, the template is no uuid."""
     ran = run(work, uuid=uuid)
-    assert error_of(ran).startswith("host-1 was not removed. host_removal_uuid is empty. Set it")
+    assert error_of(ran).startswith(f"host-1 was not removed. host_removal_uuid {reason}. Set it to the uuid")
     assert (ran.calls, ran.reads) == ([], [])
 
 
