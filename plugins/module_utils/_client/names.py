@@ -53,7 +53,7 @@ _MISTAKEN: Mapping[str, tuple[str, ...]] = {
     "host": ("cluster", "vm"),
     "image": ("vm",),
     "instance_offering": ("disk_offering", "image"),
-    "l3_network": ("cluster",),
+    "l3_network": ("cluster", "l2_network"),
     "platform": ("endpoint",),
     "primary_storage": ("cluster", "host"),
     "snapshot_group": ("vm",),
@@ -61,6 +61,12 @@ _MISTAKEN: Mapping[str, tuple[str, ...]] = {
     "vm": ("image", "host"),
     "volume": ("vm",),
     "zone": ("cluster",),
+}
+
+# The types in `_MISTAKEN`, with one whose query the table of operations lacks.
+_TYPES: Mapping[str, ResourceType] = {
+    **RESOURCE_TYPES,
+    "l2_network": ResourceType("l2_network", "L2 network", "GET l2-networks"),
 }
 
 # How many names of existing objects the failure of a lookup lists.
@@ -148,10 +154,11 @@ def explain_unknown_name(
     It is an object of another type, which is the only one that has the name, or one of a similar name. ``options`` are
     those of the task, by the types of the objects that they take. Only failures make the reads.
     """
-    for other in (RESOURCE_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
+    for other in (_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
         with suppress(VirtinfraError):
             if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):
-                article = "an" if other.noun[0] in "aeiou" else "a"
+                # Capitals begin abbreviations: an L2 network, a VM.
+                article = "an" if other.noun[0] in "aeiouL" else "a"
                 give = f", which the option {options[other.name]} takes" if other.name in options else ""
                 return f" {name} is the name of {article} {other.noun}{give}."
     return describe_existing_names(client, resource_type, name)

@@ -9,6 +9,7 @@ from .._api.errors import (
     InvalidOptions,
     NotFound,
     OtherObject,
+    Unchangeable,
     Unsupported,
     VirtinfraError,
 )
@@ -101,6 +102,10 @@ class Planner:
                 raise Unsupported(
                     f"cannot check whether the object exists: {current.reason.reason}", "Give uuid."
                 ) from None
+            raise
+        except Unchangeable as failure:
+            if any(call.operation == reader.resource.create for call in self.done):
+                failure.add_sentence(" The task has just created the object, and leaves it as it is.")
             raise
         for call in calls:
             null = list(filter(holds_unknown_reference, call.params.values()))

@@ -22,7 +22,7 @@ from ansible.module_utils.common.validation import (
 from .._api.errors import InvalidOptions
 from .._masking.masker import has_any_members
 from .sizes import explain_size
-from .words import EXAMPLES
+from .words import find_example
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -149,8 +149,8 @@ def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, 
 
 def _show_example(name: str, spec: Mapping[str, Any]) -> str:
     """Return the example for an option with its introduction, or an empty string."""
-    if name in EXAMPLES:
-        return f", such as {EXAMPLES[name]}"
+    if example := find_example(name, spec):
+        return f", such as {example}"
     parts = spec.get("options") or {}
     needed = [part for part, rules in parts.items() if rules.get("required")] or list(parts)[:2]
     mapping = ", ".join(f"{part}: ..." for part in needed)

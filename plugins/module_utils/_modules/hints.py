@@ -24,6 +24,7 @@ from .words import (
     OPTIONS_OF_NOUNS,
     REMARKS,
     VALUES,
+    find_example,
     find_meaning,
     suggest_kind,
 )
@@ -97,8 +98,8 @@ def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
     spec = specs.get(meant) or {}
     if meant == "state" and spec.get("choices"):
         return f" Its values are {', '.join(spec['choices'])}."
-    has_example = meant in EXAMPLES and spec.get("type") != "bool"
-    return f" For example: {meant}: {EXAMPLES[meant]}" if has_example else ""
+    example = find_example(meant, spec)
+    return f" For example: {meant}: {example}" if example else ""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ The well-known collections for VMware, oVirt, Proxmox, OpenStack and libvirt hav
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .._api.errors import suggest_name
 
@@ -486,9 +486,12 @@ OTHER_KINDS: Mapping[str, str] = {
 
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
+    "at_person_list": "{user-1: on call}",
     "common": "{state: running}",
     "properties": "{description: Made by Ansible}",
     "compose": "{ansible_host: virtinfra_management_ip}",
+    "data_volume_system_tags": "{a0000008000040008000000000000001: ['env::prod']}",
+    "decisions": "{a0000004000040008000000000000001: true}",
     "disks": "[{size: 20G}]",
     "vm_backup_rate_limit": "50, in MiB per second",
     "filters": "['name=web-1']",
@@ -498,12 +501,31 @@ EXAMPLES: Mapping[str, str] = {
     "jobs": "['{{ started.job }}'], or of a loop '{{ started.results }}'",
     "networks": "[{l3_network: l3-1}]",
     "objects": "[{name: vm-2}, {name: vm-4}]",
+    "owner": "{host: controller-1}",
+    "params": "{name: web-1}",
     "query": "['name=web-1', 'state=Running']",
     "services": "[{base_url: https://manager.example.com}]",
     "tags": "['env::prod']",
     "user_tags": "['env::prod']",
+    **dict.fromkeys(
+        (f"{role}_host_address" for role in ("vm_backup", "vm_backup_drill", "vm_backup_restore")),
+        "{192.0.2.11: 198.51.100.11}",
+    ),
+    "vm": "{uuid: ..., name: web-1}, as vm_info returns it",
+    "vm_backup_restore_map": "{a0000007000040008000000000000001: a0000007000040008000000000000009}",
+    "volume_snapshot_encryptions": "[{uuid: ..., encrypted: true}]",
+    "volumes": (
+        "[{volume: {volume_uuid: ...}, nbd_server: ..., nbd_port: ...}], as cbt_task and cbt_volume_export return them"
+    ),
     "wait_for": "{field: state, values: [Running]}",
 }
+
+
+def find_example(name: str, spec: Mapping[str, Any]) -> str:
+    """Return the example for an option. It is empty without one, or if the options of the module have another form."""
+    example = EXAMPLES.get(name, "")
+    form = {"{": "dict", "[": "list"}.get(example[:1])
+    return example if form in (None, spec.get("type", form)) else ""
 
 
 def find_meaning(word: str, names: Collection[str], kind: str = "") -> str:

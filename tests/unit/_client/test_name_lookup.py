@@ -234,6 +234,11 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
             "l3_network: no L3 network has the name 'ab-12'. Check the name. The names are l3-1, l3-2, l3-3.",
         ),
         (
+            "vm_nic",
+            {"vm": "vm-1", "l3_network": "l2-1"},
+            "l3_network: no L3 network has the name 'l2-1'. Check the name. l2-1 is the name of an L2 network.",
+        ),
+        (
             "host_network_info",
             {"hosts": ["host-1", "host-9"]},
             "hosts: no host has the name 'host-9'. Check the name. The names are host-1, host-2, host-3.",

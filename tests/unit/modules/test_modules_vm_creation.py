@@ -10,6 +10,8 @@ import pytest
 
 from simulator.kinds import ADMIN
 from simulator.launch import Simulator
+from simulator.operations import vm_creation
+from simulator.operations.nics import new_nic
 from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRun, ModuleRunner
 from support.predictions import is_possible
@@ -145,6 +147,28 @@ def test_clone_that_failed_although_its_job_succeeded_fails_the_task(sim: Simula
         sim.change("host", host["uuid"], state="Disabled")
     ran = run("vm", {"name": "copy", "state": "running", "clone_from": "vm-2"})
     assert "the VM was not created: SYS.1090" in ran.message
+
+
+def test_a_service_that_creates_a_vm_without_its_nic(
+    sim: Simulator, run: ModuleRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says that the VM is new, and how it gets the NIC."""
+
+    def put_elsewhere(*details: Any) -> dict[str, Any]:
+        return {**new_nic(*details), "l3NetworkUuid": OTHER_NETWORK}
+
+    monkeypatch.setattr(vm_creation, "new_nic", put_elsewhere)
+    ran = run("vm", {**WEB, "networks": [{"l3_network": "l3-1"}]})
+    assert ran.failed
+    assert ran.changed
+    assert ran.message == (
+        "vm web: networks: the VM has no NIC on l3-1. Attach or change it with the module vm_nic. The task has just"
+        " created the object, and leaves it as it is."
+    )
+    assert len(vms_named(sim, "web")) == 1
+    again = run("vm", {**WEB, "networks": [{"l3_network": "l3-1"}]})
+    assert (again.calls, again.changed) == ([], False)
+    assert "just created" not in again.message
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""Messages on options of another form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_form
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import list_roles, load_role_options
+
+from support.collection import ROOT
+
+# The module of the roles themselves, which no user calls.
+INTERNAL = "workflow"
+
+NAMES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("*.py") if path.stem != INTERNAL)
+
+
+def load_options(name: str) -> dict[str, Any]:
+    """Return the options of a module, those of data movers included, or the variables of a role."""
+    if name in list_roles():
+        return dict(load_role_options(name))
+    module = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
+    options: dict[str, Any] = getattr(module, "argument_spec", None) or module.options
+    return options
+
+
+def list_mappings(options: dict[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the options that are mappings or lists of them, also those in them."""
+    for name, spec in options.items():
+        if spec.get("type") == "dict" or spec.get("elements") == "dict":
+            yield f"{place}{name}", spec
+        yield from list_mappings(spec.get("options") or {}, f"{place}{name}.")
+
+
+@pytest.mark.parametrize("name", [*NAMES, *sorted(list_roles())])
+def test_a_string_in_place_of_a_mapping_is_refused_with_an_example(name: str) -> None:
+    for label, spec in list_mappings(load_options(name)):
+        with pytest.raises(InvalidOptions, match=r"must be a mapping, such as \[?\{\w[\w.-]*: .*\}"):
+            check_form(label, spec, ["text"] if spec["type"] == "list" else "text")
