@@ -16,13 +16,11 @@ GUIDE = (ROOT / "docs" / "docsite" / "rst" / "guide_comparison.rst").read_text()
 
 # Options of these modules that are compared with other records than that of the object, or whose object is warned of.
 COMPARED = {
-    "cbt_task": {"task_type", "vm", "vms"},
+    "cbt_task": {"vm", "vms"},
     "sns_endpoint": {"at_person_list"},
-    "sns_teamchat_person": {"user_tags"},
     "vm": {"root_disk_size", "primary_storage"},
-    "vm_nic": {"user_tags"},
 }
-COMMON = {"resource_uuid", "system_tags", "tag_patterns"}
+COMMON = {"resource_uuid", "system_tags", "tag_patterns", "user_tags"}
 
 
 def list_silent_options(module: str) -> set[str]:
