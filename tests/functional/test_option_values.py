@@ -353,7 +353,7 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "backup_point",
         {"name": "a", "rate": 3},
-        "name. Did you mean vm? There is no option rate. Did you mean rate_limit?",
+        "as vm_info returns it. There is no option rate. Did you mean rate_limit?",
     ),
     ("backup_point", {"vm": "vm-1", "repository": "/tmp"}, "vm must be a mapping, such as {uuid: ..., name: web-1}"),
     (
