@@ -95,7 +95,8 @@ class ModuleRun:
 def drop_other_remedy(ran: ModuleRun) -> str:
     """Return the message of a failure without the remedy that differs in check mode."""
     is_missing = ran["error"]["code"] == "NOT_FOUND"
-    return ran.message.rstrip(".").rpartition(". ")[0] if is_missing else ran.message
+    message = ran.message.partition(" The names are ")[0]
+    return message.rstrip(".").rpartition(". ")[0] if is_missing else message
 
 
 class ModuleRunner:

@@ -5,20 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from urllib.parse import parse_qs
 
-from .catalogue import describe_use, find_action, find_reference, find_uuid_segments, list_paths
+from .catalogue import describe_use, find_action, find_reference, find_uuid_segments, list_body_keys, list_paths
 from .errors import InvalidOptions, suggest_name
 from .operation import Operation
 from .operations import OPERATIONS, choose_operation
 from .references import is_name, unify_uuid
 from .resource_types import LISTED_TYPES
-from .unlisted import parse_unlisted
+from .unlisted import UnlistedOperation, parse_unlisted
 
 
 def choose_by_path(
-    method: str, path: str, body_key: str | None = None, is_trusted: bool = False, check_mode: bool = False
+    method: str,
+    path: str,
+    body_key: str | None = None,
+    is_trusted: bool = False,
+    check_mode: bool = False,
+    is_listing: bool = False,
 ) -> Operation:
     """Return the operation with this method and path, and with this member of the body for its parameters.
+
+    ``is_listing`` says that the module has the option ``query`` in place of ``params``.
 
     Raise InvalidOptions for a path that is not valid, for an operation that handles sessions, for an action without
     the name of its member, for a request that `check_request` refuses, and for a name in place of a uuid.
@@ -29,6 +37,8 @@ def choose_by_path(
     prefix, separator, rest = path.strip("/").partition("v1/")
     if prefix.endswith("/") and separator:
         raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
+    if "?" in relative:
+        raise InvalidOptions(f"path must be without query string. {_convert_query_string(relative, is_listing)}")
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
     known = find_action(method, relative, operation.body_key)
     is_known_public = known is not None and known.credential == "none"
@@ -40,7 +50,39 @@ def choose_by_path(
     check_request(method, relative, f"{method} {path}", is_trusted and not (check_mode and method == "GET"))
     if not is_trusted:
         _require_uuids(relative, known)
+        _check_spelling(operation)
     return choose_operation(replace(operation, is_write=known.is_write, order=known.order)) if known else operation
+
+
+def _convert_query_string(path: str, is_listing: bool) -> str:
+    """Return a sentence with the options to give in place of the query string of a path."""
+    path, dummy, text = path.partition("?")
+    given = {name: values if name == "q" else values[0] for name, values in parse_qs(text).items()}
+    options = ", ".join(f"{'query' if is_listing and name == 'q' else name}: {given[name]}" for name in given)
+    others = f", and {options if is_listing else f'params: {{{options}}}'}" if given else ""
+    return f"Give path: v1/{path}{others}"
+
+
+def _check_spelling(operation: UnlistedOperation) -> None:
+    """Raise InvalidOptions for a body_key that differs in small and capital letters only from that of a server."""
+    keys = list_body_keys(operation.method, operation.path)
+    meant = next((key for key in keys if key.casefold() == operation.key.casefold()), operation.key)
+    if operation.key not in keys and meant != operation.key:
+        raise InvalidOptions(f"body_key must be {meant}, not {operation.key}. If your service has it, set trust_path")
+
+
+def suggest_request(method: str, path: str, body_key: str | None) -> str:
+    """Return a sentence, and a space before it, with what was probably meant by a request that a service refused.
+
+    It is a path at which servers have an operation with this method, or a member of the body.
+    """
+    relative = path.strip("/").removeprefix("v1/")
+    if keys := list_body_keys(method, relative) if method != "GET" else []:
+        hint = suggest_name(body_key or "", keys, is_misspelling=True)
+        return hint and f" Did you mean body_key {hint.removeprefix(' Did you mean ')}"
+    collection, slash, rest = relative.partition("/")
+    meant = f"{_find_collection(collection)}{slash}{rest}"
+    return f" Did you mean v1/{meant}?" if meant != relative and describe_use(method, meant).has else ""
 
 
 def _require_uuids(path: str, known: Operation | None) -> None:
@@ -82,12 +124,23 @@ def _explain(method: str, path: str, has: tuple[str, ...], others: Mapping[str, 
 
 def _suggest_path(path: str) -> str:
     """Return a sentence, and a space before it, with the collection that was probably meant; empty if none is."""
-    word = path.partition("/")[0].replace("-", "").replace("_", "").casefold()
-    listed = LISTED_TYPES.get(word) or LISTED_TYPES.get(word.removesuffix("s"))
-    if listed:
-        return f" Did you mean v1/{OPERATIONS[listed.query].path}?"
+    if collection := _find_collection(path.partition("/")[0]):
+        return f" Did you mean v1/{collection}?"
     paths = [f"v1/{known}" for known in list_paths()]
     return suggest_name(f"v1/{path}", paths, is_misspelling=True)
+
+
+def _find_collection(name: str) -> str:
+    """Return the path of the collection that is written in another way, or called by its type; empty if none is."""
+    word = _spell_alike(name)
+    listed = LISTED_TYPES.get(word) or LISTED_TYPES.get(word.removesuffix("s"))
+    if listed:
+        return OPERATIONS[listed.query].path
+    return next((path for path in list_paths() if _spell_alike(path) in (word, f"{word}s")), "")
+
+
+def _spell_alike(text: str) -> str:
+    return text.replace("-", "").replace("_", "").casefold()
 
 
 def _is_in_table(method: str, path: str, is_literal: bool) -> bool:

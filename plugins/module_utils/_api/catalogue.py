@@ -330,6 +330,12 @@ def find_action(method: str, path: str, body_key: str) -> CataloguedOperation | 
     return find_catalogued(names.pop()) if len(names) == 1 else None
 
 
+def list_body_keys(method: str, path: str) -> list[str]:
+    """Return the members of the body with parameters that the operations of servers with a method at a path have."""
+    rows = [row for server in SERVERS for dummy, found in find_routes(server, path) for row in found]
+    return sorted({_split_key(row)[0] for row in rows if row.method == method})
+
+
 class PathUse(NamedTuple):
     """What servers do with a method at a path: which have it, and which run another operation, with its name."""
 

@@ -152,7 +152,12 @@ class NotFound(VirtinfraError):
 
     def __init__(self, reason: str, remedy: str, check_mode_remedy: str = PREDICTED_EARLIER) -> None:
         super().__init__(f"{reason}. {remedy}")
+        self.reason = reason
         self._message_in_check_mode = f"{reason}. {check_mode_remedy}"
+
+    def replace_remedy(self, remedy: str) -> None:
+        """Give the message another remedy, also that of check mode."""
+        self.message = self._message_in_check_mode = f"{self.reason}. {remedy}"
 
     def add_sentence(self, sentence: str) -> None:
         """Add a sentence to the message, also to that of check mode."""

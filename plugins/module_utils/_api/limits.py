@@ -112,10 +112,9 @@ def _check_size(label: str, value: int, least: int) -> None:
 
 def _check_mac(label: str, value: str) -> None:
     if not _MAC.fullmatch(value.strip()):
-        raise InvalidOptions(
-            f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. Put it in quotes, because YAML reads"
-            " some addresses as numbers"
-        )
+        is_word = value.strip().casefold() in _CHOSEN
+        remedy = "Omit it to get one" if is_word else "Put it in quotes, because YAML reads some addresses as numbers"
+        raise InvalidOptions(f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. {remedy}")
     if int(value.strip()[:2], 16) & 1 or not value.strip("0: "):
         raise InvalidOptions(
             f"{label} must be the address of one NIC, such as 52:54:00:12:34:56, not {value!r}: it is zero, or the"

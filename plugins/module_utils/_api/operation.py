@@ -40,7 +40,9 @@ _TYPES = {
 # Words for parameters, and the parameters that they may mean. A uuid may be the name of the object.
 _MEANT = {
     **dict.fromkeys(("condition", "conditions", "filter", "query"), ("q",)),
-    **dict.fromkeys(("name", "id"), ("uuid",)),
+    "id": ("uuid",),
+    # A query reads the objects of a name with a condition.
+    "name": ("q", "uuid"),
 }
 
 
@@ -395,7 +397,8 @@ def _refuse_unknown(operation: Operation, names: Iterable[str]) -> None:
 
     def suggest(name: str) -> str:
         meant = next((each for each in _MEANT.get(name, ()) if each in known), "")
-        hint = f" Did you mean {meant}?" if meant else suggest_name(name, known, is_misspelling=True)
+        form = ": ['name=...']" if (name, meant) == ("name", "q") else ""
+        hint = f" Did you mean {meant}{form}?" if meant else suggest_name(name, known, is_misspelling=True)
         return hint or f" Its parameters are {', '.join(known) or 'none'}."
 
     if unknown := [name for name in names if name not in TAG_PARAMS and name not in known]:

@@ -52,6 +52,7 @@ _MISTAKEN: Mapping[str, tuple[str, ...]] = {
     "endpoint": ("platform", "topic"),
     "host": ("cluster", "vm"),
     "image": ("vm",),
+    "ip_range": ("l3_network",),
     "instance_offering": ("disk_offering", "image"),
     "l3_network": ("cluster", "l2_network"),
     "platform": ("endpoint",),
@@ -69,8 +70,14 @@ _TYPES: Mapping[str, ResourceType] = {
     "l2_network": ResourceType("l2_network", "L2 network", "GET l2-networks"),
 }
 
+# The types without a known query, by the name of which a query of the catalogue lists the objects.
+_LISTED_AS = {"tag_pattern": "tag"}
+
 # How many names of existing objects the failure of a lookup lists.
 _LISTED_NAMES = 5
+
+# The same for objects that nobody can create.
+_FIXED_NAMES = 40
 
 # The key of the number of pages in place of a list that has too many. No object has an empty name.
 _PAGES = ""
@@ -164,7 +171,12 @@ def explain_unknown_name(
     return describe_existing_names(client, resource_type, name)
 
 
-def describe_existing_names(client: Client, resource_type: ResourceType, name: str) -> str:
+def describe_all_names(client: Client, resource_type: ResourceType, name: str) -> str:
+    """Return what `describe_existing_names` does, for objects of which the service makes a fixed number."""
+    return describe_existing_names(client, resource_type, name, _FIXED_NAMES)
+
+
+def describe_existing_names(client: Client, resource_type: ResourceType, name: str, listed: int = _LISTED_NAMES) -> str:
     """Return a sentence, and a space before it, with the objects that a name may mean that none has.
 
     All names are listed if they are few, or else the one that is similar. The read costs one request, so only failures
@@ -181,7 +193,7 @@ def describe_existing_names(client: Client, resource_type: ResourceType, name: s
         return ""
     field = resource_type.name_field
     names = sorted({str(record[field]) for record in filter(resource_type.is_usable, records) if record.get(field)})
-    if names and len(names) <= _LISTED_NAMES and total in (None, len(records)):
+    if names and len(names) <= listed and total in (None, len(records)):
         return f" The names are {', '.join(names)}."
     return suggest_name(name, names, is_misspelling=True)
 
@@ -314,7 +326,9 @@ def find_uuid(client: Client, resource_type: ResourceType, name: str, owner: Rec
     try:
         records = _read_candidates(client, resource_type, name, owner)
     except Unsupported as reason:
-        raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", "Give the uuid.") from None
+        listed = _LISTED_AS.get(resource_type.name)
+        source = f", which virtinfra.manager.resource_info returns for resource_type {listed}" if listed else ""
+        raise Unsupported(f"cannot look up the name {name!r}: {reason.reason}", f"Give the uuid{source}.") from None
     candidates = _select_owned(records, owner)
     named = [record for record in candidates if is_same_value(name, record.get(resource_type.name_field))]
     usable = list(filter(resource_type.is_usable, named))

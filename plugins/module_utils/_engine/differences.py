@@ -79,7 +79,10 @@ def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[s
         reason += ", and names are no patterns: virtinfra.manager.batch runs the module for many objects"
     option = format_option_name(key) if key else "options"
     if resource.create is None:
-        return NotFound(f"{reason}, and the API cannot create one", f"Check the {option}.")
+        if resource.creation:
+            return NotFound(reason, f"Check the {option}, or {resource.creation}.")
+        remedy = f"The API cannot create one, so check the {option}."
+        return NotFound(reason, remedy, remedy)
     # The names of operations begin with a verb, such as AddKVMHost.
     verb = to_snake_case(resource.create).partition("_")[0]
     if missing:

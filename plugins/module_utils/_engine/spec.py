@@ -121,9 +121,10 @@ class ResourceSpec:
     later reads of an object that shall be absent need from the first record; it is added to the options.
     ``complete_options`` returns parameters of the creation that follow from the options but have to be read.
 
-    Which calls change it: ``create``, ``update`` and ``delete`` are operations, ``transitions`` lead to values of the
-    option ``state``. ``plan`` replaces `build_default_plan`. ``tagged_type`` is the type of the object in user tags,
-    empty if the module does not compare them.
+    Which calls change it: ``create``, ``update`` and ``delete`` are operations. Without ``create``, ``creation`` says
+    in a failure how to create one, if the API can. ``transitions`` lead to values of the option ``state``. ``plan``
+    replaces `build_default_plan`. ``tagged_type`` is the type of the object in user tags, empty if the module does not
+    compare them.
 
     What it ignores: ``find_ignored`` returns the options that the object contradicts, although nothing can be wrong
     with it: they act only when it is created. It gets the options and the record at the end of the task.
@@ -145,6 +146,7 @@ class ResourceSpec:
     remember: Callable[[Record], Record] = remember_uuid
     complete_options: Callable[[Any, Record], Record] | None = None
     create: str | None = None
+    creation: str = ""
     update: str | None = None
     delete: str | None = None
     transitions: Mapping[str, StateTransition] = field(default_factory=dict)

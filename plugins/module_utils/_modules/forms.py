@@ -44,6 +44,9 @@ def check_forms(
     ``specs`` is an argument spec, ``values`` are options by their names or aliases. ``place`` precedes the names of
     suboptions in messages. ``record_type`` is the type of the records that the ``module`` lists.
     """
+    # The kind decides which other options there are.
+    if isinstance(values.get("kind"), str) and specs.get("kind", {}).get("choices"):
+        check_form(f"{place}kind", specs["kind"], values["kind"], module=module)
     check_names(specs, values, place, record_type, module)
     if "query" in specs and isinstance(names := values.get("name"), (list, tuple)):
         condition = f"name?={','.join(map(str, names))}"
@@ -91,7 +94,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
         identifies = "parameter" in spec or label in ("name", "uuid")
         hint = ". virtinfra.manager.batch runs the module for many objects" if identifies else ""
-        raise InvalidOptions(f"{label} must be one string{shown}{hint}")
+        raise InvalidOptions(f"{label} must be one string{_show_example(name, spec)}{shown}{hint}")
     if kind in _CONVERTED:
         convert, meaning = _CONVERTED[kind]
         try:
@@ -119,6 +122,8 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
     """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
     if isinstance(value, Mapping):
         raise InvalidOptions(f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}")
+    if spec.get("choices") and value in ("", [""]):
+        raise InvalidOptions(f"{label} must not be an empty string. Its values are {', '.join(spec['choices'])}.")
     # Ansible makes a list of a string at its commas.
     items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
     for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):

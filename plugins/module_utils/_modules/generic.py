@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from .._api.by_path import check_request, choose_by_path
+from .._api.by_path import check_request, choose_by_path, suggest_request
 from .._api.catalogue import (
     CataloguedOperation,
     find_catalogued,
@@ -28,7 +28,7 @@ from .._api.records import (
     mask_webhooks,
 )
 from .._api.references import is_name, mark_nulls, normalize_references
-from .._api.resource_types import LISTED_TYPES, RESOURCE_TYPES, ResourceType, find_changed_types
+from .._api.resource_types import LISTED_TYPES, ResourceType, find_changed_types
 from .._client.client import Client
 from .._client.names import explain_unknown_name
 from .._engine.context import ModuleContext
@@ -55,7 +55,7 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
             try:
                 return _call(context, row, params, label, is_predicted=bool(null))
             except Unsupported as lack:
-                lack.add_sentence(_name_only_server(row))
+                lack.add_sentence(_explain_lack(row, context.desired))
                 raise
 
     def check(desired: Record, check_mode: bool) -> None:
@@ -92,6 +92,9 @@ def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:
         raise InvalidOptions(
             f"operation must not be {row.name}, which handles a session. Use virtinfra.manager.session"
         )
+    key, members = desired.get("bodyKey", "params"), desired["params"]
+    if list(members) == [key] and isinstance(members[key], Mapping) and "operation" not in desired:
+        raise InvalidOptions(f"params must contain the members of {key} themselves: {', '.join(members[key])}")
     given = mark_nulls(rename_variables(row, desired["params"]))
     may_be_names = [name for name in given if find_reference(row, name)]
     tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
@@ -163,8 +166,10 @@ def suggest_operation(name: str, known: Iterable[str]) -> str:
     return suggest_name(name, names.values(), is_misspelling=True)
 
 
-def _name_only_server(row: Operation) -> str:
-    """Return a sentence with the only server that has an operation, empty if several have it."""
+def _explain_lack(row: Operation, desired: Record) -> str:
+    """Return a sentence with the only server that has an operation, or with the request that was probably meant."""
+    if "operation" not in desired and not isinstance(row, CataloguedOperation):
+        return suggest_request(desired["method"], desired["path"], desired.get("bodyKey"))
     server = row.only_server if isinstance(row, CataloguedOperation) else ""
     return f" Of the known servers, only {server} has it." if server else ""
 
@@ -180,7 +185,7 @@ def _resolve_names(client: Client, row: Operation, params: Record, is_trusted: b
         try:
             return look_up(client, resource_type, value, is_trusted)
         except VirtinfraError as failure:
-            if isinstance(failure, NotFound) and resource_type.name in RESOURCE_TYPES:
+            if isinstance(failure, NotFound):
                 failure.add_sentence(explain_unknown_name(client, resource_type, value))
             raise failure.with_label(parameter) from None
 
@@ -195,7 +200,7 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
     if desired["pageSize"] < 1:
         raise InvalidOptions("page_size must be at least 1")
     if not requested:
-        row = choose_by_path("GET", desired.pop("path"), None, is_trusted, context.check_mode)
+        row = choose_by_path("GET", desired.pop("path"), None, is_trusted, context.check_mode, True)
         return list_module(row.name, returns="resources").run(replace(context, desired=desired))
     resource_type = LISTED_TYPES.get(requested.replace("_", "")) or find_listed_type(requested)
     if resource_type is None:

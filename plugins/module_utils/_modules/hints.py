@@ -12,8 +12,8 @@ from .._api.conditions import suggest_condition
 from .._api.errors import count_slips, describe_unknown_names, suggest_name
 from .._api.records import to_snake_case
 from .._resources.kind_properties import list_properties, name_property
-from .._resources.kind_rows import Kind
-from .._resources.kinds import get_row, list_kinds
+from .._resources.kind_rows import Attachment, Kind, Row
+from .._resources.kinds import get_row, list_kinds, map_ends
 from .options import CONNECTION, TAGS, WAIT
 from .words import (
     EXAMPLES,
@@ -114,12 +114,13 @@ class _Search:
     @cached_property
     def own(self) -> list[str]:
         """The options of the module itself. Profiles also have commands for the secrets of the connection."""
-        return [option for option in self.specs if option.removesuffix("_command") not in _SHARED]
+        foreign = map_ends().keys() - (getattr(self.any_row, "ends", None) or ()) if self.any_row else ()
+        return [each for each in self.specs if each.removesuffix("_command") not in _SHARED and each not in foreign]
 
     @cached_property
     def shared(self) -> list[str]:
         """The options that other modules have, too."""
-        return [option for option in self.specs if option not in self.own]
+        return [option for option in self.specs if option.removesuffix("_command") in _SHARED]
 
     @cached_property
     def properties(self) -> list[str]:
@@ -129,8 +130,13 @@ class _Search:
     @cached_property
     def row(self) -> Kind | None:
         """The kind that the task gives, None without one, and for an attachment."""
-        row = get_row(self.kind) if self.kind in list_kinds() else None
+        row = self.any_row
         return row if isinstance(row, Kind) else None
+
+    @cached_property
+    def any_row(self) -> Row | None:
+        """The kind, the attachment or the setting that the task gives, None without one."""
+        return get_row(self.kind) if self.kind in list_kinds() else None
 
     @property
     def noun(self) -> str:
@@ -151,7 +157,7 @@ class _Search:
         for each in (word, word.removesuffix("s")) if "query" in self.own else ():
             if each not in self.specs and (condition := suggest_condition(each, self.record_type)):
                 yield f"query: ['{condition}']"
-        yield "parent" if self.row and NOUNS.get(word, word) == name_property(self.row.parent) else ""
+        yield "parent" if self._means_parent(word) else ""
         yield self._find_value(word)
         yield f"properties: {{{word}: ...}}" if word in self.properties else ""
         yield self._find_meaning(word, self.own)
@@ -166,6 +172,13 @@ class _Search:
         yield self._find_misspelt(word, slips=1)
         yield self._find_by_end(word)
         yield self._find_misspelt(word, slips=len(word))
+
+    def _means_parent(self, word: str) -> bool:
+        """Return whether a word, as network_name, refers to the object within which one of the kind is."""
+        parent = name_property(self.row.parent) if self.row and self.row.parent else ""
+        referred, dummy, ending = word.rpartition("_")
+        word = referred if ending in _IDENTIFYING and referred else word
+        return bool(parent) and (NOUNS.get(word, word) == parent or bool(find_meaning(word, [parent], self.kind or "")))
 
     def _find_value(self, word: str) -> str:
         """Return the option that has the word as a value."""
@@ -255,12 +268,23 @@ class _Search:
 
     def describe_options(self, word: str) -> str:
         """Return a sentence with all options but those of the connection, and where else the word may belong."""
+        if self.any_row:
+            return _describe_row(self.any_row)
         listed = [*self.own, *(option for option in self.shared if option not in CONNECTION)] or self.shared
         others = ", and those of the connection" if len(listed) < len(self.specs) else ""
         place, what = _PLACES.get(self.scope, ("", ""))
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+
+
+def _describe_row(row: Row) -> str:
+    """Return a sentence, and a space before it, with the options and the properties of a kind."""
+    parent = ["parent"] if isinstance(row, Kind) and row.parent else []
+    options = ["name", "uuid", *parent] if isinstance(row, Kind) else list(row.ends)
+    properties = [] if isinstance(row, Attachment) else list(list_properties(row))
+    given = f", and as properties {', '.join(properties)}" if properties else ""
+    return f" Kind {row.name} has the options {', '.join(options)}{given}."
 
 
 def suggest_value(name: str, choices: Sequence[str], value: str, module: str = "") -> str:

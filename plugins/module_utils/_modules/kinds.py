@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
 from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
-from .._api.resource_types import RESOURCE_TYPES, ResourceType
-from .._client.names import add_given_names, explain_unknown_name, is_predicted, name_objects
+from .._api.resource_types import ResourceType
+from .._client.names import add_given_names, describe_all_names, explain_unknown_name, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
@@ -49,6 +50,8 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         try:
             result = Reconciler(build_spec(row, desired), context, dict(desired)).run()
         except VirtinfraError as failure:
+            if isinstance(failure, NotFound) and isinstance(row, Kind) and not row.create and "name" in given:
+                failure.add_sentence(describe_all_names(context.client, find_query_type(row.query), given["name"]))
             for part in ("label", "message"):
                 setattr(failure, part, _name_options(row, name_objects(getattr(failure, part), given, desired)))
             raise
@@ -144,7 +147,18 @@ def _check_options(kind: Kind, desired: Record) -> None:
 def _refuse_foreign(row: Row, names: list[str]) -> None:
     if names:
         shown = ", ".join("parent" if name == PARENT else name for name in names)
-        raise InvalidOptions(f"{shown} cannot be used with kind {row.name}")
+        raise InvalidOptions(f"{shown} cannot be used with kind {row.name}{_suggest_place(row, names[0])}")
+
+
+def _suggest_place(row: Row, name: str) -> str:
+    """Return what to give in place of an option that a kind does not have, after a period; empty if nothing is sure."""
+    if not isinstance(row, Kind):
+        return ""
+    if remark := REMARKS.get(f"{row.name}.{name}"):
+        return f". {remark}"
+    if row.parent and name == name_property(row.parent):
+        return ". Give it as the option parent"
+    return f". Give it as properties: {{{name}: ...}}" if name in list_properties(row) else ""
 
 
 # Properties
@@ -317,8 +331,7 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
             if is_predicted(context.client, resource_type.name, value):
                 return PredictedReference(option)
             if not is_absent:
-                if resource_type.name in RESOURCE_TYPES:
-                    failure.add_sentence(explain_unknown_name(context.client, resource_type, value))
+                failure.add_sentence(explain_unknown_name(context.client, resource_type, value))
                 raise failure.with_label(option) from None
             noun = resource_type.noun
             context.warnings.append(f"{option}: no {noun} has the name {value!r}, so nothing of it is removed.")

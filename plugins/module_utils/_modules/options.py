@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -194,6 +194,7 @@ class TaskOptions:
     only_absent: tuple[str, ...]
     never_absent: tuple[str, ...]
     named_options: tuple[str, ...]
+    refuse_foreign: Callable[[Record], None] | None
 
     @cached_property
     def all_options(self) -> Options:
@@ -325,7 +326,11 @@ class TaskOptions:
             if value is not None:
                 # Ansible converts an empty string to a list with an empty string.
                 desired[parameters[name]] = [] if value == [""] else value
-                _check_value(name, parameters[name], self.all_options[name], desired[parameters[name]])
+        if self.refuse_foreign:
+            self.refuse_foreign(desired)
+        for name, parameter in parameters.items():
+            if parameter in desired:
+                _check_value(name, parameter, self.all_options[name], desired[parameter])
         if OBJECT_TAGS in self.shared_options:
             _normalize_tags(desired)
         return desired

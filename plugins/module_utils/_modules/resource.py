@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
-from .._api.errors import InvalidOptions
+from .._api.errors import InvalidOptions, NotFound, VirtinfraError
 from .._api.operation import TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, to_camel_case
@@ -17,6 +18,9 @@ from .._engine.reconciler import Reconciler
 from .._engine.spec import ResourceSpec
 from .options import OBJECT_TAGS, TAGS, WAIT, Options
 from .spec import ModuleSpec
+
+# The parameters that all new objects have.
+_OF_NEW_OBJECTS = ("resourceUuid", "tagUuids")
 
 
 def resource_module(
@@ -44,9 +48,19 @@ def resource_module(
         if isinstance(resource, ResourceSpec):
             return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))
-        others = {name: value for name, value in desired.items() if name not in permissions}
+        try:
+            return Reconciler(resource[kind], context, desired).run()
+        except NotFound as failure:
+            if by != "state" and failure.reason.startswith(f"no {resource[kind].noun} with"):
+                _name_other_type(failure, resource, context, desired, str(by))
+            raise
+
+    def refuse_foreign(desired: Record) -> None:
+        if isinstance(resource, ResourceSpec):
+            return
+        kind = desired[str(by)]
+        others = {name: value for name, value in desired.items() if name not in (*permissions, by)}
         _reject_foreign_options(resource[kind], others, planned.get(kind, ()), f"{by} {kind}")
-        return Reconciler(resource[kind], context, desired).run()
 
     tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
     keys = {format_option_name(key): None for kind in kinds for key in kind.keys} if by != "state" else {}
@@ -60,7 +74,19 @@ def resource_module(
         never_absent=never_absent,
         keys=tuple(keys),
         own_types=frozenset().union(*(kind.types for kind in kinds)),
+        refuse_foreign=refuse_foreign,
     )
+
+
+def _name_other_type(
+    failure: NotFound, specs: Mapping[str, ResourceSpec], context: ModuleContext, desired: Record, by: str
+) -> None:
+    """Say in a failure which other type an object has that the options would select with it: no second one is meant."""
+    for name, spec in specs.items():
+        with suppress(VirtinfraError):
+            if spec.find(context.client, desired):
+                failure.replace_remedy(f"It exists with another type. Give {by}: {name}.")
+                return
 
 
 def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
@@ -77,4 +103,6 @@ def _reject_foreign_options(resource: ResourceSpec, desired: Record, planned: It
     known.update((*resource.keys, *planned))
     known.update((*TAG_PARAMS, "tags", "tagsMode", "state"))
     if others := [format_option_name(name) for name in desired if name not in known]:
-        raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}")
+        given = [*get_operation(resource.create).parameters, *planned] if resource.create else []
+        own = ", ".join(format_option_name(name) for name in dict.fromkeys(given) if name not in _OF_NEW_OBJECTS)
+        raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}{f', which has {own}' if own else ''}")

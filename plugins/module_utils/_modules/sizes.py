@@ -14,8 +14,11 @@ from .._api.errors import InvalidOptions
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTPE])iB?\s*", re.IGNORECASE)
 
 
-def unify_sizes(specs: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of options, by names or aliases, with sizes such as 4GiB in Ansible's form, also in lists."""
+def unify_values(specs: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options, by names or aliases, in the form that Ansible knows, also in lists.
+
+    These are sizes such as 4GiB, and lists of choices, as a string too, with blanks around a choice.
+    """
     rules = {each: spec for name, spec in specs.items() for each in (name, *spec.get("aliases", ()))}
     return {name: _unify(rules.get(name, {}), value) for name, value in values.items()}
 
@@ -23,8 +26,11 @@ def unify_sizes(specs: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
 def _unify(spec: Mapping[str, Any], value: Any) -> Any:
     if spec.get("type") == "bytes" and isinstance(value, str) and (matched := _WITH_UNIT.fullmatch(value)):
         return "".join(matched.groups())
+    if spec.get("type") == "list" and spec.get("choices") and isinstance(value, (str, list)):
+        items = value.split(",") if isinstance(value, str) else value
+        return [item.strip() if isinstance(item, str) else item for item in items]
     if isinstance(value, list) and "options" in spec:
-        return [unify_sizes(spec["options"], item) if isinstance(item, Mapping) else item for item in value]
+        return [unify_values(spec["options"], item) if isinstance(item, Mapping) else item for item in value]
     return value
 
 

@@ -28,7 +28,8 @@ class ModuleSpec(TaskOptions):
     type. ``check`` raises InvalidOptions for options that the module would refuse before it sends anything; it gets
     them by the API's names, and whether the task is in check mode. ``hidden_results`` are members that are not masked
     if the task has C(no_log), with which Ansible shows nothing. ``named_options`` are references that may be names, and
-    that the module itself resolves, because their types are not in the table.
+    that the module itself resolves, because their types are not in the table. ``refuse_foreign`` raises InvalidOptions
+    for options, by the API's names, that other types of objects have, before their values are checked.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -46,6 +47,7 @@ class ModuleSpec(TaskOptions):
     check: Callable[[Record, bool], None] | None = None
     hidden_results: tuple[str, ...] = ()
     named_options: tuple[str, ...] = ()
+    refuse_foreign: Callable[[Record], None] | None = None
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object with its validated value, None if no single option does."""

@@ -129,6 +129,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("request_retry max_retries", "request_retries"),
     # Waiting
     ("timeout state_change_timeout", [("wait_timeout", "request_timeout"), "request_timeout"]),
+    ("max_wait max_wait_time wait_max wait_time", "wait_timeout"),
     ("wait_timeout", "wait_for.timeout"),
     ("wait_interval", "wait_for.interval"),
     ("wait", "wait_for"),
@@ -145,6 +146,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("displayname display_name title label_name", "name"),
     ("label labels tag metadata meta customvalues custom_attributes", ["tags", "user_tags"]),
     ("user_tags", "tags"),
+    ("tags", "user_tags"),
     ("power power_state running status action command ensure desired_state", "state"),
     ("reboot restart", ["state: restarted", "power: reset"]),
     ("enabled", "state"),
@@ -219,6 +221,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("pubkey", "public_key"),
     ("scheduler_trigger.interval scheduler_trigger.period", "scheduler_interval"),
     ("vip.address vip.ip vip.ip_address", "required_ip"),
+    ("l3_network.network l3_network.net l3_network.vlan l3_network.bridge", "l2_network"),
     ("port_forwarding.port port_forwarding.ports", [("vip_port_start", "private_port_start")]),
     ("port_forwarding.protocol", "protocol_type"),
     ("load_balancer_listener.port load_balancer_listener.ports", [("load_balancer_port", "instance_port")]),
@@ -229,6 +232,8 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     # Hosts
     ("kvm_host.esxi_hostname kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
     ("kvm_host.power_state", "power"),
+    ("kvm_host.shutdown kvm_host.poweroff kvm_host.power_off", "power: off"),
+    ("kvm_host.poweron kvm_host.power_on", "power: on"),
     ("kvm_host.port", [("ssh_port", "ipmi_port")]),
     ("port", "snmp_port"),
     ("bmc bmc_address bmc_host bmc_ip idrac idrac_ip ilo ilo_ip ipmi ipmi_host ipmi_ip", "ipmi_address"),
@@ -254,7 +259,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ),
     ("webhook hook", ["url", "webhook_url"]),
     ("lang language", "locale"),
-    ("sns_endpoint.host sns_endpoint.address sns_endpoint.snmp_address", "platform"),
+    ("sns_endpoint.host sns_endpoint.address", "platform"),
     ("at_users mention mentions users", "at_person_user_ids"),
     ("sns_snmp_platform.server", "snmp_address"),
     ("sns_snmp_test.address sns_snmp_test.host sns_snmp_test.ip sns_snmp_test.snmp_address", "platform"),
@@ -341,7 +346,21 @@ REMARKS: Mapping[str, str] = {
     ),
     "volume.unit": "Write the unit in size, such as 20G.",
     "volume.device": "The service chooses the device in the guest.",
-    **dict.fromkeys(("vm_nic.name", "vm_nic_qos.name"), "A NIC is selected by vm and l3_network, or by uuid."),
+    **dict.fromkeys(
+        tuple(f"{module}.{word}" for module in ("vm_nic", "vm_nic_qos") for word in ("interface", "label", "name")),
+        "A NIC is selected by vm and l3_network, or by uuid.",
+    ),
+    "vm_nic.tag": "The VLAN of a NIC is that of the L2 network. User tags of a new NIC are user_tags.",
+    **dict.fromkeys(
+        ("sns_endpoint.port", "sns_endpoint.snmp_address", "sns_endpoint.snmp_port"),
+        "The address and the port are those of the platform, which virtinfra.manager.sns_snmp_platform manages.",
+    ),
+    **dict.fromkeys(
+        ("sns_endpoint.key", "sns_endpoint.secret", "sns_endpoint.token"),
+        "The key of a chat room is a part of its url.",
+    ),
+    "host_nic_service.absent": "An empty list of service_types removes all of them.",
+    **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
     "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type.",
     **dict.fromkeys(
         ("cbt_task.cron", "cbt_task.schedule"),
@@ -368,7 +387,8 @@ REMARKS: Mapping[str, str] = {
         " runs it by host."
     ),
     **dict.fromkeys(
-        ("folder", "resource_pool"), "There are no folders and pools. Objects are in clusters, and tags group them."
+        ("folder", "resource_pool", "vm.pool", "vm_from_snapshot_group.pool"),
+        "There are no folders and pools. Objects are in clusters, and tags group them.",
     ),
     **dict.fromkeys(
         ("guest_id", "guest_os", "operating_system", "os_type", "ostype"),
@@ -436,6 +456,11 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("acpi soft graceful", "grace"),
     ("vm.recovered volume.recovered resource.recovered", "recover: true"),
     ("kvm_host.cycled kvm_host.rebooted kvm_host.reset kvm_host.restarted", "power: reset"),
+    (
+        "kvm_host.off kvm_host.stopped kvm_host.stop kvm_host.shutdown kvm_host.poweredoff kvm_host.powered_off",
+        "power: off",
+    ),
+    ("kvm_host.poweredon kvm_host.powered-on kvm_host.powered_on kvm_host.poweron", "power: on"),
     ("vm_nic.connected vm_nic.up", "enabled"),
     ("vm_nic.disconnected vm_nic.down", "disabled"),
     ("vm_snapshot_group.all vm_snapshot_group.children vm_snapshot_group.tree", "chain"),
@@ -486,7 +511,7 @@ OTHER_KINDS: Mapping[str, str] = {
 
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
-    "at_person_list": "{user-1: on call}",
+    "at_person_list": "{user-1: on call}, and at_person_user_ids is a list without remarks",
     "common": "{state: running}",
     "properties": "{description: Made by Ansible}",
     "compose": "{ansible_host: virtinfra_management_ip}",
@@ -495,7 +520,7 @@ EXAMPLES: Mapping[str, str] = {
     "disks": "[{size: 20G}]",
     "vm_backup_rate_limit": "50, in MiB per second",
     "filters": "['name=web-1']",
-    **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600"),
+    **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600, without a unit"),
     "groups": "{web: virtinfra_name is match('web')}",
     "keyed_groups": "[{key: virtinfra_state, prefix: state}]",
     "jobs": "['{{ started.job }}'], or of a loop '{{ started.results }}'",
@@ -506,6 +531,7 @@ EXAMPLES: Mapping[str, str] = {
     "query": "['name=web-1', 'state=Running']",
     "services": "[{base_url: https://manager.example.com}]",
     "tags": "['env::prod']",
+    "user_data": '"#cloud-config\\nhostname: web-1", or lines after |',
     "user_tags": "['env::prod']",
     **dict.fromkeys(
         (f"{role}_host_address" for role in ("vm_backup", "vm_backup_drill", "vm_backup_restore")),

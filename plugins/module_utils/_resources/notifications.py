@@ -113,7 +113,11 @@ def describe_endpoints(operation: str) -> dict[str, Any]:
 
     ``operation`` enables and disables an endpoint.
     """
-    return {"transitions": build_transitions(operation), "find_refusal": find_endpoint_refusal}
+    return {
+        "transitions": build_transitions(operation),
+        "find_refusal": find_endpoint_refusal,
+        "creation": "give type workchat or snmp, and its options, to create it",
+    }
 
 
 def is_snmp_platform(platform: Record) -> bool:

@@ -36,7 +36,7 @@ from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import GROUP_OPTIONS, keep_other_tags
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
-from ...module_utils._modules.sizes import unify_sizes
+from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.encrypted import decrypt_values
@@ -112,7 +112,7 @@ class ActionModule(ActionBase):
             if spec.only_in_controller:
                 refuse_repeated_run(self._task, task_vars or {})
             require_one_service(self._task, (GROUP, full_name), self._templar, task_vars or {})
-            arguments = unify_sizes(spec.all_options, self._complete_options(full_name, spec, variables))
+            arguments = unify_values(spec.all_options, self._complete_options(full_name, spec, variables))
             with patch_environ(variables):
                 check_forms(spec.all_options, arguments, record_type=spec.record_type, module=name)
             spec.refuse_contradictions(arguments)

@@ -42,7 +42,7 @@ from ...module_utils._modules.options import (
     prefer_given_options,
 )
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
-from ...module_utils._modules.sizes import unify_sizes
+from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.predictions import list_created
 from .._run.profiles import Profiles
@@ -308,7 +308,7 @@ def _validate(
 ) -> dict[str, Any]:
     """Return the validated options of an object, and mask their secrets from now on. Raise InvalidOptions."""
     hooks.masker.add(*collect_secrets(spec.argument_spec, arguments))
-    arguments = unify_sizes(spec.all_options, arguments)
+    arguments = unify_values(spec.all_options, arguments)
     check_forms(spec.all_options, arguments, module=name.rpartition(".")[2])
     validation = validator.validate(dict(arguments))
     params: dict[str, Any] = validation.validated_parameters

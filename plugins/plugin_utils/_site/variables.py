@@ -20,7 +20,7 @@ from ...module_utils._api.errors import InvalidOptions, count_slips, describe_un
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options
-from ...module_utils._modules.sizes import unify_sizes
+from ...module_utils._modules.sizes import unify_values
 from .._run.encrypted import decrypt_values
 
 ROLES = Path(__file__).parents[3] / "roles"
@@ -68,7 +68,7 @@ def _convert(
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
-    given = unify_sizes(options, given)
+    given = unify_values(options, given)
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:

@@ -404,7 +404,8 @@ def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> 
     ran = run("vm_from_snapshot_group", options, api_token=None)
     assert ran.message == (
         "tag_patterns: cannot look up the name 'small': no query is known for the resource type tagpattern;"
-        " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid."
+        " CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). Give the uuid, which"
+        " virtinfra.manager.resource_info returns for resource_type tag."
     )
 
 

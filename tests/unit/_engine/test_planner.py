@@ -364,7 +364,7 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
         {"uuid": UUID, "l3NetworkUuid": "l"},
         None,
         NotFound,
-        f"no nic with uuid '{UUID}', and the API cannot create one. Check the uuid.",
+        f"no nic with uuid '{UUID}'. The API cannot create one, so check the uuid.",
     ),
     "another object than the one to delete": (
         CBT_TASK,
@@ -410,7 +410,7 @@ REFUSED: dict[str, tuple[ResourceSpec, str, Record, Record | None, type[Virtinfr
         {"l3NetworkUuid": "l"},
         None,
         NotFound,
-        "no such nic, and the API cannot create one. Check the options.",
+        "no such nic. The API cannot create one, so check the options.",
     ),
 }
 

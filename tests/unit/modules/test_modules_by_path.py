@@ -99,7 +99,27 @@ def test_known_operation_by_its_path(run: ModuleRunner, sim: Simulator) -> None:
         ),
         ({"method": "PUT", "path": f"v1/volumes/{HOST}/actions"}, "PUT needs body_key"),
         ({"method": "PUT", "path": "v1/accounts/login", "body_key": "logInByAccount"}, "Use virtinfra.manager.session"),
-        ({"method": "POST", "path": "v1/volumes?x=1"}, "a path such as v1/volumes/data, without query string"),
+        (
+            {"method": "POST", "path": "v1/volumes?x=1"},
+            "path must be without query string. Give path: v1/volumes, and params: {x: 1}",
+        ),
+        (
+            {"method": "GET", "path": "v1/hosts?q=name=host-1&q=state=Enabled&limit=5"},
+            "Give path: v1/hosts, and params: {q: ['name=host-1', 'state=Enabled'], limit: 5}",
+        ),
+        (
+            {"method": "PUT", "path": f"v1/hosts/{HOST}/actions", "body_key": "ChangeHostState"},
+            "body_key must be changeHostState, not ChangeHostState. If your service has it, set trust_path",
+        ),
+        (
+            {
+                "method": "PUT",
+                "path": f"v1/hosts/{HOST}/actions",
+                "body_key": "changeHostState",
+                "params": {"changeHostState": {"stateEvent": "enable"}},
+            },
+            "params must contain the members of changeHostState themselves: stateEvent",
+        ),
         ({"method": "POST", "path": "v1/../volumes"}, "a path such as"),
         ({"method": "POST", "path": "v1/a b"}, "a path such as"),
         ({"method": "POST", "path": "v1//volumes"}, "a path such as"),
@@ -133,6 +153,25 @@ def test_name_in_a_path_that_is_trusted_or_unknown_is_sent(run: ModuleRunner, si
         {"method": "PUT", "path": "v1/global-configurations/vm/numa/actions", "body_key": "updateGlobalConfig"},
     ):
         assert run("api", options).log[0]["method"] == options["method"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "meant"),
+    [
+        ({"method": "DELETE", "path": f"v1/vm-instance/{HOST}"}, f" Did you mean v1/vm-instances/{HOST}?"),
+        ({"method": "DELETE", "path": f"v1/l2network/{HOST}"}, f" Did you mean v1/l2-networks/{HOST}?"),
+        ({"method": "DELETE", "path": f"v1/tapes/{HOST}"}, "edition of the service."),
+        (
+            {"method": "PUT", "path": f"v1/hosts/{HOST}/actions", "body_key": "changeHostStat"},
+            " Did you mean body_key changeHostState?",
+        ),
+    ],
+)
+def test_request_that_was_meant(run: ModuleRunner, request_: dict[str, str], meant: str) -> None:
+    """The service lacks the operation, so nothing was performed."""
+    ran = run("api", request_)
+    assert ran["error"]["code"] == "UNSUPPORTED"
+    assert ran.message.endswith(meant)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])

@@ -527,6 +527,15 @@ def test_image_that_cannot_be_downloaded_is_not_there(run: ModuleRunner, sim: Si
     assert not ran["changed"]
 
 
+def test_names_of_quotas_are_said(run: ModuleRunner) -> None:
+    """Nobody can create a quota, so no earlier task would have done so."""
+    prepare(run, "quota")
+    for check in (True, False):
+        ran = run("resource", {**KIND_TASKS["quota"].creates, "name": "cores"}, check)
+        assert "no quota with name 'cores'. The API cannot create one, so check the name. The names are " in ran.message
+        assert "vm.num" in ran.message
+
+
 def test_quota_that_is_reached_is_said(run: ModuleRunner, sim: Simulator) -> None:
     admin = sim.records("account")[0]["uuid"]
     run("api", {"operation": "UpdateQuota", "params": {"identityUuid": admin, "name": "image.num", "value": 1}})

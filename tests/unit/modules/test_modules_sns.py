@@ -243,8 +243,20 @@ def test_endpoint_of_another_type_is_not_selected(run: ModuleRunner, sim: Simula
     snmp = run.twice("sns_endpoint", SNMP)["endpoint"]["uuid"]
     assert chat != snmp
     assert len(endpoints(sim, "monitoring")) == 2
-    assert "no endpoint with uuid" in run.refused("sns_endpoint", {"type": "snmp", "uuid": chat})
+    elsewhere = f"no endpoint with uuid {chat!r}. It exists with another type. Give type: workchat."
+    assert elsewhere in run.refused("sns_endpoint", {"type": "snmp", "uuid": chat})
     assert "no endpoint with uuid" in run.refused("sns_endpoint", {"type": "workchat", "uuid": snmp})
+
+
+def test_name_of_an_endpoint_of_another_type_is_said(run: ModuleRunner) -> None:
+    """A second endpoint of the name is not proposed, and the absence of this one is reached."""
+    run("sns_endpoint", SNMP)
+    options = {"type": "workchat", "name": "monitoring", "state": "disabled"}
+    message = run.refused("sns_endpoint", options)
+    assert "no endpoint with name 'monitoring'. It exists with another type. Give type: snmp." in message
+    assert run.idle("sns_endpoint", {**options, "state": "absent"})
+    other = run.refused("sns_endpoint", {"type": "any", "name": "nowhere"})
+    assert "Check the name, or give type workchat or snmp, and its options, to create it." in other
 
 
 TEAMCHAT = seeded_uuid("endpoint", 2)
@@ -270,7 +282,11 @@ def test_endpoint_of_any_type_must_exist(run: ModuleRunner) -> None:
 
 def test_options_of_the_other_type_are_refused(run: ModuleRunner) -> None:
     options = {**SNMP, "url": CHAT["url"], "at_all": True}
-    assert run.refused("sns_endpoint", options) == "url, at_all cannot be used with type snmp"
+    assert run.refused("sns_endpoint", options) == (
+        "url, at_all cannot be used with type snmp, which has name, description, platform, topics"
+    )
+    # No value of url fits to this type, so its form does not matter.
+    assert "url cannot be used with type snmp" in run.refused("sns_endpoint", {**SNMP, "url": "udp://10.0.0.1:162"})
 
 
 # ---------------------------------------------------------------------------------------- endpoints that cannot be read
