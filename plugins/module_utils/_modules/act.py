@@ -12,7 +12,13 @@ from .._api.error_code import NO_SUCH_OBJECT, list_error_codes
 from .._api.errors import ApiError, InvalidOptions, Unsupported, VirtinfraError, is_account_refused
 from .._api.operation import ABSENT, TAG_PARAMS, Operation
 from .._api.operations import get_operation
-from .._api.records import Record, drop_null_references, holds_unknown_reference, record_to_result
+from .._api.records import (
+    NullReference,
+    Record,
+    drop_null_references,
+    holds_unknown_reference,
+    record_to_result,
+)
 from .._api.references import format_option_name, is_name, is_reference
 from .._api.resource_types import REFERS_TO, find_changed_types
 from .._client.client import Client
@@ -79,7 +85,7 @@ class _Action:
             try:
                 return self._call(context, row, params, label)
             except ApiError as failure:
-                if state == ABSENT and failure.code == NO_SUCH_OBJECT and not _exist(context.client, params):
+                if state == ABSENT and failure.code == NO_SUCH_OBJECT and not _keep_existing(context.client, params):
                     return self._build_result({})
                 raise explain_error(failure, examine) from None
 
@@ -130,11 +136,11 @@ def _reject_options_of_other_states(names: Iterable[str], state: str) -> None:
 
 
 def _select_existing(context: ModuleContext, params: Record, state: str) -> Record | None:
-    """Return the parameters as `_drop_unknown_names` does; with the state absent, None for uuids of no object, too."""
+    """Return the parameters as `_drop_unknown_names` does, with the state absent also without uuids of no object."""
     existing = _drop_unknown_names(params, state)
     if existing is None or state != ABSENT:
         return existing
-    return existing if _exist(context.client, drop_null_references(existing)) else None
+    return _keep_existing(context.client, existing)
 
 
 def _drop_unknown_names(params: Record, state: str) -> Record | None:
@@ -155,23 +161,29 @@ def _drop_unknown_names(params: Record, state: str) -> Record | None:
     return remaining
 
 
-def _exist(client: Client, params: Record) -> bool:
-    """Return whether each parameter refers to an object that exists; a list, to one at least.
+def _keep_existing(client: Client, params: Record) -> Record | None:
+    """Return the parameters without the objects in lists that do not exist.
 
-    An object that the service cannot show is assumed to exist.
+    Return None if no object remains in a list, or if that of another parameter does not exist. An object that the
+    service cannot show is assumed to exist.
     """
 
-    def exists(parameter: str, uuid: str) -> bool:
+    def exists(parameter: str, uuid: Any) -> bool:
+        if isinstance(uuid, NullReference):
+            return True
         try:
             return find_by_type(REFERS_TO[parameter].name, "uuid")(client, {"uuid": uuid}) is not None
         except Unsupported:
             return True
 
-    return all(
-        any(exists(name, uuid) for uuid in (value if isinstance(value, list) else [value]))
-        for name, value in params.items()
-        if name in REFERS_TO
-    )
+    existing = dict(params)
+    for name, value in params.items():
+        if name in REFERS_TO:
+            uuids = [uuid for uuid in (value if isinstance(value, list) else [value]) if exists(name, uuid)]
+            if not uuids:
+                return None
+            existing[name] = uuids if isinstance(value, list) else value
+    return existing
 
 
 def drop_optional_nulls(row: Operation, params: Record) -> Record:

@@ -337,3 +337,12 @@ def test_exports_of_a_vm_that_does_not_exist_are_absent(sim: Simulator) -> None:
     for check in (True, False):
         ran = ModuleRunner(sim)("cbt_volume_export", options, check)
         assert (ran.failed, ran.changed) == (False, False), ran.result
+
+
+def test_exports_of_volumes_that_exist_end_beside_one_that_does_not(sim: Simulator) -> None:
+    sim.reset(vms=4)
+    options = {"vm": uuid_of(4, 4), "volumes": [uuid_of(7, 7), uuid_of(7, 999)], "state": "absent"}
+    for check in (True, False):
+        ran = ModuleRunner(sim)("cbt_volume_export", options, check)
+        assert (ran.failed, ran.changed) == (False, True), ran.result
+    assert ran.sent("UnexportNbdVolumes")["volumeUuids"] == [uuid_of(7, 7)]
