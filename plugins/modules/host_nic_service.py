@@ -147,7 +147,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.hosts import MANAGEMENT, plan_service_types, read_nic_services
+from ..module_utils._resources.hosts import MANAGEMENT, find_no_interfaces, plan_service_types, read_nic_services
 
 SERVICES = ResourceSpec(
     record_type="HostNicServices",
@@ -155,6 +155,7 @@ SERVICES = ResourceSpec(
     find=read_nic_services,
     update="SetServiceTypeOnHostNetworkInterface",
     plan=plan_service_types,
+    find_ignored=find_no_interfaces,
     format_result=lambda record: {"services": (record or {}).get("services", [])},
 )
 MODULE = resource_module(

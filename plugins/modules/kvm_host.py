@@ -254,6 +254,7 @@ from ..module_utils._resources.hosts import (
     RECONNECTED,
     find_host,
     find_host_refusal,
+    find_ignored_login,
     plan_host,
 )
 
@@ -285,6 +286,7 @@ KVM_HOST = ResourceSpec(
     guards=HOST_GUARDS,
     plan=plan_host,
     find_refusal=find_host_refusal,
+    find_ignored=find_ignored_login,
 )
 MODULE = resource_module(
     KVM_HOST,

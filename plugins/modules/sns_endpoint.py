@@ -190,6 +190,7 @@ from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.notifications import (
     describe_endpoints,
     find_endpoint_of_type,
+    find_other_url,
     find_workchat_endpoint,
     plan_workchat_endpoint,
 )
@@ -205,7 +206,6 @@ from ..module_utils._resources.subscriptions import (
 
 SHARED: dict[str, Any] = {
     "result_key": "endpoint",
-    "tagged_type": "SNSApplicationEndpointVO",
     "update": "UpdateSNSApplicationEndpoint",
     "delete": "DeleteSNSApplicationEndpoint",
     **describe_endpoints("ChangeSNSApplicationEndpointState"),
@@ -252,6 +252,7 @@ MODULE = resource_module(
     },
     by="type",
     planned={"workchat": (TOPICS,), "snmp": (TOPICS,), "any": (TOPICS, *ROOM_FIELDS)},
+    find_mistakes=find_other_url,
     required_one_of=[("uuid", "name")],
 )
 

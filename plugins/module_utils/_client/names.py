@@ -27,7 +27,7 @@ from .._api.records import (
     is_same_value,
 )
 from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
-from .._api.resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
+from .._api.resource_types import HOST, REFERS_TO, RESOURCE_TYPES, ResourceType
 from .client import Client
 from .lists import (
     PAGE_SIZE,
@@ -72,6 +72,9 @@ _TYPES: Mapping[str, ResourceType] = {
 
 # The types without a known query, by the name of which a query of the catalogue lists the objects.
 _LISTED_AS = {"tag_pattern": "tag"}
+
+# What may be the address of a host.
+_ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
 
 # How many names of existing objects the failure of a lookup lists.
 _LISTED_NAMES = 5
@@ -164,11 +167,36 @@ def explain_unknown_name(
     for other in (_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
         with suppress(VirtinfraError):
             if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):
-                # Capitals begin abbreviations: an L2 network, a VM.
-                article = "an" if other.noun[0] in "aeiouL" else "a"
                 give = f", which the option {options[other.name]} takes" if other.name in options else ""
-                return f" {name} is the name of {article} {other.noun}{give}."
-    return describe_existing_names(client, resource_type, name)
+                return f" {name} is the name of {_add_article(other.noun)}{give}."
+    return explain_address(client, resource_type, name) or describe_existing_names(client, resource_type, name)
+
+
+def _add_article(noun: str) -> str:
+    # Capitals begin abbreviations: an L2 network, a VM.
+    return f"{'an' if noun[0] in 'aeiouL' else 'a'} {noun}"
+
+
+def explain_unknown_uuid(client: Client, resource_type: ResourceType, uuid: str) -> str:
+    """Return a sentence, and a space before it, with the object of another type that has a uuid; empty without any.
+
+    Only failures make the reads.
+    """
+    for other in (_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
+        with suppress(VirtinfraError):
+            for record in get_by_uuid(client, other.query, uuid):
+                return f" {uuid} is the uuid of {_add_article(other.noun)}, {record.get(other.name_field)}."
+    return ""
+
+
+def explain_address(client: Client, resource_type: ResourceType, name: str) -> str:
+    """Return a sentence, and a space before it, with the host that has an address as given for its name."""
+    if resource_type.name != HOST.name or not _ADDRESS.fullmatch(name):
+        return ""
+    with suppress(VirtinfraError):
+        for host in find_by_attribute(client, HOST.query, "managementIp", name):
+            return f" {name} is the management_ip of the host {host.get(HOST.name_field)}."
+    return ""
 
 
 def describe_all_names(client: Client, resource_type: ResourceType, name: str) -> str:

@@ -21,6 +21,7 @@ from .._api.records import (
     holds_unknown_reference,
     record_to_result,
 )
+from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Changes
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .acceptance import Acceptance, build_refusal, find_acceptance
@@ -224,6 +225,8 @@ class Reconciler:
                 from .._client.names import add_names
 
                 failure.message = add_names(self.client, failure.message, failure.references)
+            if isinstance(failure, NotFound):
+                failure.add_sentence(_explain_unknown_key(self.reader))
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             if isinstance(failure, OtherObject):
@@ -393,6 +396,18 @@ class Reconciler:
             if is_state:
                 raise VirtinfraError(message)
             self.context.warnings.append(f"{self.reader.label}: {message}.")
+
+
+def _explain_unknown_key(reader: ObjectReader) -> str:
+    """Return a sentence, and a space before it, with the other object that the option selects; empty without any."""
+    # Few module processes need the code for names.
+    from .._client.names import explain_address, explain_unknown_uuid
+
+    resource_type, key = RESOURCE_TYPES.get(reader.resource.result_key), reader.resource.choose_key(reader.desired)
+    if resource_type is None or key not in ("uuid", "name"):
+        return ""
+    explain = explain_unknown_uuid if key == "uuid" else explain_address
+    return explain(reader.client, resource_type, str(reader.desired[key]))
 
 
 def _warn_of_ignored(reader: ObjectReader, after: Record | None) -> None:

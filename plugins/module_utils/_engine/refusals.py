@@ -102,7 +102,12 @@ def find_unknown_object(
         for uuid in _list_strings([value]):
             is_read = not (uuid in known or is_name(uuid))
             if is_read and not get_by_uuid(client, resource_type.query, uuid, FRESH_SECONDS):
-                return NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {option}.")
+                # Few module processes need the code for names.
+                from .._client.names import explain_unknown_uuid
+
+                failure = NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {option}.")
+                failure.add_sentence(explain_unknown_uuid(client, resource_type, uuid))
+                return failure
     return None
 
 

@@ -117,7 +117,9 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
             " ansible.builtin.async_status"
         )
     if isinstance(item, Mapping) and _is_of_loop(item.get("results")):
-        raise InvalidOptions("an item of jobs is the result of a loop. Pass its results, for example started.results")
+        raise InvalidOptions(
+            "an item of jobs is the result of a loop or a batch. Pass its results, for example started.results"
+        )
     if isinstance(item, Mapping) and isinstance(item.get("job"), Mapping):
         item = item["job"]
     elif isinstance(item, Mapping) and "changed" in item:
@@ -154,9 +156,9 @@ def _describe_other_text(text: str) -> str:
 
 
 def _is_of_loop(results: Any) -> bool:
-    """Return whether the results in the result of a task are those of its loop."""
+    """Return whether the results in the result of a task are those of its loop, or of the objects of a batch."""
     return isinstance(results, list) and any(
-        isinstance(each, Mapping) and "ansible_loop_var" in each for each in results
+        isinstance(each, Mapping) and ("ansible_loop_var" in each or "outcome" in each) for each in results
     )
 
 

@@ -324,8 +324,8 @@ class TaskOptions:
                 if not value and name.endswith(IDENTIFIERS):
                     raise InvalidOptions(f"{name} must not be empty")
             if value is not None:
-                # Ansible converts an empty string to a list with an empty string.
-                desired[parameters[name]] = [] if value == [""] else value
+                # Ansible converts an empty string to a list with an empty string. An empty list removes all tags.
+                desired[parameters[name]] = [] if value == [""] and name != "tags" else value
         if self.refuse_foreign:
             self.refuse_foreign(desired)
         for name, parameter in parameters.items():

@@ -32,19 +32,24 @@ def resource_module(
     selecting_options: tuple[str, ...] = (),
     only_absent: tuple[str, ...] = (),
     never_absent: tuple[str, ...] = (),
+    find_mistakes: Callable[[Mapping[str, Any], Record], Iterable[str]] | None = None,
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
 
     If there are several types of it, ``by`` names the option that selects the type, and ``planned`` are the options
     (API names) of a type that only its plan uses. ``choose`` returns the resource spec for a task, if it depends on
-    what exists. ``selecting_options``, ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
+    what exists. ``find_mistakes`` returns warnings of options that were probably given in place of others; it gets the
+    options of the task, and those of the module by their API names.
+
+    ``selecting_options``, ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
     permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
 
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = dict(context.desired)
+        context.warnings += find_mistakes(context.params, desired) if find_mistakes else ()
         if isinstance(resource, ResourceSpec):
             return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))

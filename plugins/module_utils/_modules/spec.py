@@ -59,9 +59,15 @@ class ModuleSpec(TaskOptions):
     def mark_nulls(self, arguments: Mapping[str, Any], predicted: Collection[str] = ()) -> dict[str, Any]:
         """Return the arguments of a task as the function `mark_nulls` does.
 
-        ``predicted`` are the types of the objects that earlier tasks would have created outside check mode.
+        ``predicted`` are the types of the objects that earlier tasks would have created outside check mode. An empty
+        string in place of a list is null, too: core before 2.19 makes it of null.
         """
-        return mark_nulls(arguments, self.parameters, self.own_types, predicted)
+        marked = mark_nulls(arguments, self.parameters, self.own_types, predicted)
+        for option, spec in self.all_options.items():
+            if spec["type"] == "list" and not spec.get("required"):
+                given = [name for name in (option, *spec.get("aliases", ())) if name in marked]
+                marked.update({name: None for name in given if str(marked[name]).strip() == ""})
+        return marked
 
     def predict_nulls(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the references of a task that are null, as those to objects that an earlier task has predicted."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from .._api.errors import ApiError, NotFound, Unchangeable, Unsupported
-from .._api.records import NullReference, Record
+from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported
+from .._api.records import NullReference, Record, holds_null_reference
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, list_all, query, require_unique
@@ -158,7 +158,11 @@ def _require_free_volumes(client: Client, uuids: Sequence[str]) -> None:
 
 
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too."""
+    """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too.
+
+    Raise InvalidOptions if ``vm`` and ``vms`` contradict each other.
+    """
+    _require_same_vms(desired, current)
     steps = build_default_plan(resource, state, desired, current)
     if current.record is None:
         return [step.expect(_predict_vms(desired)) for step in steps]
@@ -169,6 +173,20 @@ def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: 
     if not others or state in ("present", "enabled") or not desired.keys().isdisjoint(("uuid", "name")):
         return steps
     return [step._replace(warning=f"the task is also that of {', '.join(others)}") for step in steps]
+
+
+def _require_same_vms(desired: Record, current: Current) -> None:
+    """Raise InvalidOptions if the VM is none of the VMs, or not the only one of a new task.
+
+    Servers that know the VM ignore the list.
+    """
+    vm, vms = desired.get("vmInstanceUuid"), desired.get("resourceUuids")
+    if vm is None or vms is None or holds_null_reference(vm) or holds_null_reference(vms):
+        return
+    if vm not in vms:
+        raise InvalidOptions(f"vm {vm!r} is not one of vms. Omit one of the two options")
+    if current.record is None and set(vms) != {vm}:
+        raise InvalidOptions("vm is the only VM of a new task, and vms has others. Omit one of the two options")
 
 
 def _predict_vms(desired: Record) -> Record:

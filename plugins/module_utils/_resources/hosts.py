@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import product
 
@@ -14,7 +14,7 @@ from .._client.client import Client
 from .._client.lists import list_selected
 from .._engine.current import Current, Found, Unreadable
 from .._engine.plan import build_call, build_default_plan
-from .._engine.spec import PlannedCall, ResourceSpec, Settling
+from .._engine.spec import Ignored, PlannedCall, ResourceSpec, Settling
 from .chains import chain_plans
 from .finders import find_by_type
 
@@ -53,6 +53,12 @@ _POWER = "ipmiPowerStatus"
 _POWER_ON, _POWER_OFF = "POWER_ON", "POWER_OFF"
 _SWITCHING = ("POWER_BOOTING", "POWER_SHUTDOWN")
 _NO_CREDENTIALS = "UN_CONFIGURED"
+
+# How the service gets to know the IPMI controller of a host.
+_FIND_IPMI = (
+    "The service reads the address from the host when it connects: configure one in the IPMI controller (BMC) itself,"
+    " and set state: reconnected. A host without such a controller cannot be switched by the service."
+)
 
 _find_by_key = find_by_type("host", *HOST_KEYS)
 
@@ -202,6 +208,17 @@ def _plan_login(resource: ResourceSpec, desired: Record, current: Current) -> li
     return [call._replace(is_visible=bool(shown))]
 
 
+def find_ignored_login(desired: Record, host: Record) -> Iterator[Ignored]:
+    """Yield the options of the login of an existing host of which its record shows another value."""
+    for name in _LOGIN if desired.get("updatePassword") != "always" else ():
+        shown = host.get(name)
+        if name in desired and shown is not None and not is_same_value(desired[name], shown):
+            yield Ignored(
+                f"{format_option_name(name)} acts only when the host is added, or with update_password: always, and the"
+                f" host has {shown!r}"
+            )
+
+
 def _plan_ipmi(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of the IPMI controller of a host, at most one call.
 
@@ -285,10 +302,7 @@ def _require_ipmi(record: Record) -> None:
         return
     reason = "the service cannot switch the host on or off, because it does not know"
     if not record.get("ipmiAddress"):
-        raise Unchangeable(
-            f"{reason} an IPMI controller of it (ipmi_address is not set). Configure an address in the controller, and"
-            " set state: reconnected."
-        )
+        raise Unchangeable(f"{reason} an IPMI controller of it (ipmi_address is not set). {_FIND_IPMI}")
     if power == _NO_CREDENTIALS or not record.get("ipmiUsername"):
         raise Unchangeable(
             f"{reason} the login of its IPMI controller {record['ipmiAddress']}. Set ipmi_username and ipmi_password."
@@ -331,6 +345,12 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     types = {pair: sorted(current.get(pair, [])) for pair in _list_pairs(desired)}
     others = {row["hostUuid"] for row in rows if row.get("hostUuid")} - {desired.get("hostUuid")}
     return {"services": _to_services(types), "hostUuid": min(others, default=desired.get("hostUuid"))}
+
+
+def find_no_interfaces(desired: Record, dummy: Record) -> Iterator[Ignored]:
+    """Yield that the list of interfaces is empty."""
+    if not desired["interfaceUuids"]:
+        yield Ignored("interfaces is empty, so there is nothing to do")
 
 
 def plan_service_types(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -400,6 +420,6 @@ def find_host_refusal(dummy: Client, call: PlannedCall, record: Record | None) -
     if call.operation == "UpdateHostIpmi" and host and not host.get("ipmiAddress"):
         return Unchangeable(
             "the service cannot change how it reaches the IPMI controller, because it knows none of the host"
-            " (ipmi_address is not set). Configure an address in the controller, and set state: reconnected."
+            f" (ipmi_address is not set). {_FIND_IPMI}"
         )
     return None

@@ -10,6 +10,7 @@ from .._api.records import NullReference, Record
 from .._client.client import Client
 from .._client.lists import extract_records
 from .._engine.guards import MAX_LISTED, Dependent, Dependents, Guard
+from .._engine.refusals import require_known_references
 from .finders import explain_unreadable
 from .vms_on_hosts import find_root_storage, read_local_storages
 
@@ -76,6 +77,7 @@ def require_migration_target(client: Client, vm: Record, host: str | NullReferen
         reason = explain_unreadable(failure)
         return Dependents(warnings=[*warnings, f"cannot check to which hosts it can migrate: {reason}"])
     if host not in [target.get("uuid") for target in targets]:
+        require_known_references(client, "MigrateVm", {"hostUuid": host})
         raise Unchangeable(f"{refusal}. {_describe_targets(targets)}", {host: "hostUuid"})
     return Dependents(warnings=warnings)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from .._api.errors import InvalidOptions, Unchangeable, Unsupported
-from .._api.operation import ABSENT
-from .._api.records import Record, drop_null_references, is_same_value
+from .._api.operation import ABSENT, TAG_PARAMS
+from .._api.records import NullReference, Record, drop_null_references, is_same_value
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
 from .._client.lists import combine_finders, find_by_attribute, get_by_uuid, query, require_unique
@@ -14,6 +17,7 @@ from .._engine.current import Current, Unreadable
 from .._engine.differences import build_unchangeable
 from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec, StateTransition
+from .chains import chain_plans
 from .finders import Finder, assume_fields, find_by_query
 
 PLATFORM = RESOURCE_TYPES["platform"]
@@ -24,6 +28,9 @@ _PLATFORM_ADDRESS = ("snmpAddress", "snmpPort")
 
 # Parts of the types of endpoints that mention no persons, or persons of another kind. The types are not documented.
 _OTHER_TYPES = ("snmp", "http", "mail", "microsoft", "dingtalk", "wecom", "workchat")
+
+# The types of workchat endpoints and of their platforms, in small letters.
+_WORKCHAT = ("workchat", "wecom")
 
 # The options that the change of a person needs if the service does not show the person.
 _NEEDED_UNREAD = {"endpointUuid": "endpoint", "remark": "remark"}
@@ -74,14 +81,23 @@ def map_persons_by_user_id(endpoint: Record) -> Record:
 def plan_workchat_endpoint(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a workchat endpoint.
 
-    Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read.
+    Omit empty lists of persons on create, and ignore the persons of an endpoint that cannot be read. A new endpoint
+    gets its platform with a second call.
     """
     if current.record is None:
         persons = {name: value for name, value in normalize_persons(desired).items() if value}
     else:
         persons = {} if isinstance(current, Unreadable) else select_compared_persons(desired, current.record)
     others = {name: value for name, value in desired.items() if not name.startswith("atPerson")}
-    return build_default_plan(resource, state, {**others, **persons}, current)
+    if current.record is not None or isinstance(others.get("platformUuid"), (NullReference, type(None))):
+        return build_default_plan(resource, state, {**others, **persons}, current)
+    later = {name: others[name] for name in ("platformUuid", *TAG_PARAMS) if name in others}
+    first = {name: value for name, value in others.items() if name != "platformUuid"}
+    return chain_plans(
+        current,
+        partial(build_default_plan, resource, "present", {**first, **persons}),
+        partial(build_default_plan, resource, state, later),
+    )
 
 
 def find_endpoint_of_type(type_name: str) -> Finder:
@@ -109,15 +125,29 @@ def build_transitions(operation: str) -> dict[str, StateTransition]:
 
 
 def describe_endpoints(operation: str) -> dict[str, Any]:
-    """Return the members of the ResourceSpec that endpoints of all types share: their states, and what is refused.
+    """Return the members of the ResourceSpec that endpoints of all types share: tags, states, and what is refused.
 
     ``operation`` enables and disables an endpoint.
     """
     return {
+        "tagged_type": "SNSApplicationEndpointVO",
         "transitions": build_transitions(operation),
         "find_refusal": find_endpoint_refusal,
         "creation": "give type workchat or snmp, and its options, to create it",
     }
+
+
+def find_other_url(params: Mapping[str, Any], desired: Record) -> Iterator[str]:
+    """Yield that ``webhook_url`` is not the URL of an endpoint, for a task that gives nothing else of one.
+
+    The environment may give it to all tasks.
+    """
+    is_bare = desired.keys() <= {"state", "type", "uuid", "name"} and desired["state"] == "present"
+    if is_bare and desired["type"] != "snmp" and params["webhook_url"] and "VIRTINFRA_WEBHOOK_URL" not in os.environ:
+        yield (
+            "webhook_url is the address that the service calls when the job of this task ends. The address to which an"
+            " endpoint posts is the option url."
+        )
 
 
 def is_snmp_platform(platform: Record) -> bool:
@@ -129,8 +159,12 @@ def find_endpoint_refusal(client: Client, call: PlannedCall, record: Record | No
     """Return the failure that an endpoint would get a platform of another type."""
     platform = call.params.get("platformUuid")
     kind = "snmp" if call.operation == "CreateSNSSnmpEndpoint" else str((record or {}).get("type") or "")
+    if record and not drop_null_references(record).get("uuid"):
+        # The second call for a new endpoint.
+        kind = "workchat"
+    types = _WORKCHAT if kind.casefold() in _WORKCHAT else (kind.casefold(),)
     for found in get_by_uuid(client, PLATFORM.query, platform) if platform and kind else ():
-        if found.get("type") and found["type"].casefold() != kind.casefold():
+        if found.get("type") and found["type"].casefold() not in types:
             return Unchangeable(
                 f"the platform {found.get('name')!r} ({platform}) is of the type {found['type']}, and the endpoint"
                 f" of the type {kind}. Give a platform of this type."

@@ -352,6 +352,11 @@ def find_ignored_options(desired: Record, vm: Record) -> Iterator[Ignored]:
     if cluster and wanted and cluster != wanted:
         reason = f"cluster acts only when the VM is created or started, and the VM is in the cluster {cluster!r}"
         yield Ignored(reason, {cluster: "clusterUuid"})
+    host, wanted = vm.get("hostUuid") or vm.get("lastHostUuid"), desired.get("hostUuid")
+    if host and wanted and host != wanted:
+        place = "is" if vm.get("hostUuid") else "was last"
+        reason = f"host acts only when the VM is created or started, or while it runs, and the VM {place} on {host!r}"
+        yield Ignored(reason, {host: "hostUuid"})
     root = find_root_volume(vm) or {}
     storage, wanted = root.get("primaryStorageUuid"), desired.get("primaryStorageUuidForRootVolume")
     if storage and wanted and storage != wanted:

@@ -223,6 +223,15 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
             {"name": "host-1", "cluster": "host-1"},
             "cluster: no cluster has the name 'host-1'. Check the name. host-1 is the name of a host.",
         ),
+        ("vm_nic", {"vm": "10.0.0.12", "l3_network": "l3-1"}, "vm: no VM has the name '10.0.0.12'. Check the name."),
+        (
+            "vm",
+            {"name": "vm-1", "host": "10.0.0.12"},
+            (
+                "host: no host has the name '10.0.0.12'. Check the name. 10.0.0.12 is the management_ip of the host"
+                " host-2."
+            ),
+        ),
         (
             "api",
             {"operation": "StartVmInstance", "params": {"uuid": "host-1"}},
@@ -253,6 +262,28 @@ def test_unknown_name_fails(
         message = message.replace("Check the name.", "If an earlier task creates it, add when: not ansible_check_mode.")
     assert ran.message == message
     assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
+    ("module", "options", "message"),
+    [
+        ("vm", {"uuid": seeded_uuid("host", 1)}, f"{seeded_uuid('host', 1)} is the uuid of a host, host-1."),
+        ("vm", {"uuid": "f" * 32}, ""),
+        ("vm", {"name": "vm-1", "host": seeded_uuid("vm", 2)}, f"{seeded_uuid('vm', 2)} is the uuid of a VM, vm-2."),
+        ("vm", {"name": seeded_uuid("vm", 1)}, "looks like a uuid. Give uuid in place of name."),
+        ("kvm_host", {"name": "10.0.0.12"}, "10.0.0.12 is the management_ip of the host host-2."),
+        ("kvm_host", {"name": "10.0.0.99"}, ""),
+        ("kvm_host", {"name": "host-99"}, ""),
+    ],
+)
+def test_key_of_another_object_is_explained(
+    run: ModuleRunner, module: str, options: Mapping[str, Any], message: str, check: bool
+) -> None:
+    ran = run(module, options, check=check)
+    assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
+    assert ran.message.endswith(message)
+    assert message or "is the" not in ran.message
 
 
 def test_unknown_name_that_is_similar_to_one(sim: Simulator, run: ModuleRunner) -> None:

@@ -17,6 +17,7 @@ GUIDE = (ROOT / "docs" / "docsite" / "rst" / "guide_comparison.rst").read_text()
 # Options of these modules that are compared with other records than that of the object, or whose object is warned of.
 COMPARED = {
     "cbt_task": {"vm", "vms"},
+    "kvm_host": {"username", "ssh_port"},
     "sns_endpoint": {"at_person_list"},
     "vm": {"root_disk_size", "primary_storage"},
 }

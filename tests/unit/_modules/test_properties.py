@@ -649,7 +649,10 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
     spec = load_spec(case.module).argument_spec[option]
     options = {**case.options, option: ""}
     run = case.prepare(sim)
-    if spec["type"] == "json":
+    if spec["type"] == "list" and not (spec.get("required") or is_reference_option(case.module, option)):
+        # Core before 2.19 makes an empty string of null.
+        assert list_sent_values(run(case.module, options), case.parameter(option)) == []
+    elif spec["type"] == "json":
         assert "must be JSON" in run.refused(case.module, options)
     elif spec["type"] not in ("str", "list") or spec.get("choices") or spec.get("elements") in ("int", "dict"):
         with pytest.raises(AssertionError, match=r"unable to convert|value of"):
@@ -664,8 +667,7 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
         assert (ran.message, ran.log) == (f"{option} must not be empty", [])
     else:
         ran = run(case.module, options)
-        empty: Any = [] if spec["type"] == "list" else ""
-        assert list_sent_values(ran, case.parameter(option)) == list_expected_values(option, empty)
+        assert list_sent_values(ran, case.parameter(option)) == list_expected_values(option, "")
         if not ran.failed and not case.each_time:
             run.idle(case.module, options)
 

@@ -45,6 +45,16 @@ def test_session_of_a_vm_is_opened(run: ModuleRunner, sim: Simulator, vm: str, s
     assert [ref["resourceUuid"] for ref in sim.records("cbttask")[0]["resourceRefs"]] == [vm]
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_vm_and_vms_that_differ_are_refused(run: ModuleRunner, sim: Simulator, vm: str, check: bool) -> None:
+    """Servers that know the VM ignore the list."""
+    others = [str(each["uuid"]) for each in sim.records("vm") if each["uuid"] != vm]
+    for vms, reason in ((others[:1], "is not one of vms."), ([vm, *others[:1]], "vms has others.")):
+        ran = run("cbt_task", {"name": "nightly", "task_type": "full", "vm": vm, "vms": vms}, check=check)
+        assert f"{reason} Omit one of the two options" in ran.message
+        assert (ran["error"]["code"], ran.calls) == ("INVALID", [])
+
+
 @pytest.mark.parametrize(("server", "form"), [("literal", by_machine), ("vm_only", by_resources)])
 def test_form_that_a_server_ignores(run: ModuleRunner, sim: Simulator, vm: str, server: str, form: Any) -> None:
     sim.configure(cbt_create=server)

@@ -186,7 +186,9 @@ def test_jobs_are_given_in_any_form(run: ModuleRunner, sim: Simulator, module: s
         "results": [{**started[0].result, "ansible_loop_var": "item"}],
         "msg": "All items completed",
     }
-    assert "Pass its results, for example started.results" in run(module, {"jobs": [loop]}).message
+    batch = {"changed": True, "results": [{**started[0].result, "outcome": "changed"}]}
+    for result in (loop, batch):
+        assert "Pass its results, for example started.results" in run(module, {"jobs": [result]}).message
     in_background = {"changed": True, "started": 1, "finished": 0, "ansible_job_id": "j1.2", "results_file": "/a"}
     assert "Wait for it with ansible.builtin.async_status" in run(module, {"jobs": [in_background]}).message
     refused = [run(module, {"jobs": [item]}).message for item in (5, None, [handle], {"location": 5})]

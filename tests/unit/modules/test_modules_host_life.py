@@ -54,12 +54,23 @@ def test_name_and_description_are_changed(run: ModuleRunner, options: dict[str, 
 
 
 def test_host_that_only_its_address_selects_is_renamed_with_a_warning(run: ModuleRunner) -> None:
-    options = {**LOGIN, "cluster": "cluster-1", "name": "host-10", "management_ip": "10.0.0.12"}
+    options = {**LOGIN, "ssh_port": 22, "cluster": "cluster-1", "name": "host-10", "management_ip": "10.0.0.12"}
     for check in (True, False):
         (warning,) = run("kvm_host", options, check).warnings
         assert "10.0.0.12 is the address of the host host-2, which the task renames to host-10" in warning
     assert run("kvm_host", options).warnings == []
     assert run("kvm_host", {"uuid": uuid_of(3, 2), "name": "host-2", "management_ip": "10.0.0.12"}).warnings == []
+
+
+def test_login_of_a_host_that_its_record_contradicts_is_warned_of(run: ModuleRunner, sim: Simulator) -> None:
+    same = {"name": "host-1", "username": "root", "ssh_port": 22}
+    assert run("kvm_host", same).warnings == []
+    for check in (True, False):
+        ran = run("kvm_host", {**same, "ssh_port": 2222}, check=check)
+        assert (ran.changed, ran.calls) == (False, [])
+        (warning,) = ran.warnings
+        assert "ssh_port acts only when the host is added, or with update_password: always, and the host has" in warning
+    assert run("kvm_host", {**same, "ssh_port": 2222, "update_password": "always"}).warnings == []
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,9 @@ def test_host_that_does_not_come_back(empty: ModuleRunner, sim: Simulator) -> No
         (
             {"ipmiAddress": None, "ipmiUsername": None, "ipmiPowerStatus": None},
             (
-                "an IPMI controller of it (ipmi_address is not set). Configure an address in the controller, and set"
-                " state: reconnected."
+                "an IPMI controller of it (ipmi_address is not set). The service reads the address from the host when"
+                " it connects: configure one in the IPMI controller (BMC) itself, and set state: reconnected. A host"
+                " without such a controller cannot be switched by the service."
             ),
         ),
         (

@@ -216,6 +216,11 @@ def test_nothing_is_changed_before_a_call_that_is_refused(run: ModuleRunner, sim
     assert "host-1 is Disabled" in message
     options = {"type": "snmp", "name": "new", "platform": seeded_uuid("platform", 2), "state": "disabled"}
     assert "is of the type TeamChat" in run.refused("sns_endpoint", options)
+    chat = {**options, "type": "workchat", "url": "https://chat.example.com/send?key=1"}
+    for check in (True, False):
+        ran = run("sns_endpoint", chat, check=check)
+        assert "is of the type TeamChat, and the endpoint of the type" in ran.message
+        assert (ran.changed, ran.calls) == (False, [])
 
 
 def test_host_that_is_off_is_connected_later(run: ModuleRunner, sim: Simulator) -> None:

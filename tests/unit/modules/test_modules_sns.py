@@ -238,6 +238,21 @@ def test_platform_of_an_endpoint_changes(run: ModuleRunner, sim: Simulator, opti
     assert ran["endpoint"]["platform_uuid"] == other
 
 
+def test_new_workchat_endpoint_gets_its_platform(run: ModuleRunner, sim: Simulator) -> None:
+    other = seeded_uuid("platform", 2)
+    sim.change("platform", other, type="WorkChat")
+    ran = run.twice("sns_endpoint", {**CHAT, "platform": other, "state": "disabled"})
+    assert ran["endpoint"]["platform_uuid"] == other
+    assert ran["endpoint"]["state"] == "Disabled"
+
+
+@pytest.mark.parametrize("more", [{}, {"description": "x"}, {"state": "disabled"}])
+def test_webhook_url_in_place_of_url_is_warned_of(run: ModuleRunner, more: dict[str, Any]) -> None:
+    """A task that gives something else of the endpoint may have the address for its job."""
+    ran = run("sns_endpoint", {"type": "any", "uuid": TEAMCHAT, "webhook_url": "https://chat.example.com/key", **more})
+    assert ["is the option url" in warning for warning in ran.warnings] == ([] if more else [True])
+
+
 def test_endpoint_of_another_type_is_not_selected(run: ModuleRunner, sim: Simulator) -> None:
     chat = run("sns_endpoint", {**CHAT, "name": "monitoring"})["endpoint"]["uuid"]
     snmp = run.twice("sns_endpoint", SNMP)["endpoint"]["uuid"]

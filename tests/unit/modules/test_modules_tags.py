@@ -151,12 +151,19 @@ def test_tags_of_the_given_tag_patterns_remain(run: ModuleRunner, sim: Simulator
     assert run.twice("vm_from_snapshot_group", {"name": "vm-1", "tags": ["a"]}).calls == [REMOVED]
 
 
-@pytest.mark.parametrize("value", [[" "], ["a", ""], ["a", "b", "B"]])
+@pytest.mark.parametrize("value", [[" "], [""], ["a", ""], ["a", "b", "B"]])
 def test_invalid_tags_are_refused(run: ModuleRunner, value: list[str]) -> None:
     ran = run("kvm_host", {"uuid": HOST, "tags": value})
     assert ran["error"]["code"] == "INVALID"
     assert ran.message.startswith("tags must not contain ")
     assert ran.log == []
+
+
+def test_empty_string_in_place_of_tags_is_not_given(run: ModuleRunner, sim: Simulator) -> None:
+    """Core before 2.19 makes it of null."""
+    tags = tags_of(sim, VM)
+    run.idle("vm", {"uuid": VM, "tags": ""})
+    assert tags == tags_of(sim, VM) != []
 
 
 def test_tags_come_before_other_changes(run: ModuleRunner) -> None:

@@ -268,6 +268,15 @@ def test_an_option_for_new_vms_that_the_record_contradicts_is_warned_of(
     assert run("vm", {"uuid": VM, "state": "absent", "resource_uuid": "f" * 32}, check=True).warnings == []
 
 
+def test_host_of_a_vm_that_does_not_run_is_warned_of(run: ModuleRunner) -> None:
+    run("vm", {"uuid": VM, "state": "stopped"})
+    assert run("vm", {"uuid": VM, "host": "host-1"}).warnings == []
+    for check in (True, False):
+        ran = run("vm", {"uuid": VM, "host": "host-2"}, check=check)
+        assert (ran.changed, ran.calls, len(ran.warnings)) == (False, [], 1)
+        assert "while it runs, and the VM was last on 'host-1' (" in ran.warnings[0]
+
+
 def test_root_volume_whose_size_is_not_shown_is_not_taken_for_small(sim: Simulator, run: ModuleRunner) -> None:
     sim.change("vm", VM, allVolumes=[])
     assert "does not show the size of its root volume. Omit root_disk_size" in run.refused(
