@@ -230,6 +230,9 @@ INVENTORIES = {
     "misspelt value in the query of an inventory": Mistake(
         "vms", {"query": ["state=running"]}, ("Did you mean Running?",)
     ),
+    "variable without the end of its name": Mistake(
+        "hosts", {"keyed_groups": [{"key": "virtinfra_cluster"}]}, ("Did you mean virtinfra_cluster_name?",)
+    ),
     "prefix of a variable forgotten": Mistake(
         "hosts",
         {"keyed_groups": [{"key": "cluster_name"}]},
@@ -487,12 +490,12 @@ def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, mo
         (
             "restore_vms",
             {"vm_restore_vms": {"web": "blue"}},
-            "vm_restore_vms must be a list, such as [{name: ..., snapshot_group: ...}], not {'web': 'blue'}",
+            "vm_restore_vms must be a list, such as [{name: web-1, snapshot_group: before}], not {'web': 'blue'}",
         ),
         (
             "back_up_vms",
             {"vm_backup_vms": ["vm-1"], "vm_backup_repository": "/srv/backups", "vm_backup_keep": 7},
-            "vm_backup_keep must be a mapping, such as {last: ..., daily: ...}, not 7",
+            "vm_backup_keep must be a mapping, such as {last: 7, daily: 14}, not 7",
         ),
         (
             "power_vms",

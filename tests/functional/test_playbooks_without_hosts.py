@@ -16,6 +16,21 @@ from support.playbook_runner import PlaybookRunner
         ("onboard_hosts", [], "No host was added."),
         ("onboard_hosts", ["-i", "hosts.ini", "-e", "onboard_hosts_pattern=hots-1"], "No host was added."),
         ("maintenance_walk", [], "No host was put into maintenance."),
+        (
+            "maintenance_walk",
+            ["-i", "hosts.ini", "-e", "maintenance_walk_pattern=hots-1"],
+            "The inventory has 1 hosts, of which maintenance_walk_pattern (hots-1) selects none.",
+        ),
+        (
+            "maintenance_walk",
+            ["-i", "hosts.ini", "-e", "maintenance_walk_serial=lots"],
+            "maintenance_walk_serial must be a number of hosts, a percentage of them such as 30%,",
+        ),
+        (
+            "remove_hosts",
+            ["-i", "hosts.ini", "-e", "remove_hosts_pattern=host-1", "-e", "remove_hosts_serial=lots"],
+            "remove_hosts_serial must be a number of hosts,",
+        ),
         ("remove_hosts", ["-e", "remove_hosts_pattern=host-9"], "No host was removed."),
         (
             "remove_hosts",

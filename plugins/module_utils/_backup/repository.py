@@ -44,8 +44,11 @@ because it may be a mount point that is not mounted. Copy it with the points.
 class Repository:
     """A folder with the points of many VMs."""
 
-    def __init__(self, root: str, initialize: bool = False) -> None:
-        """Raise BackupFailure for a folder without the marker of a repository, unless it gets one, see ``mark``."""
+    def __init__(self, root: str, initialize: bool | None = None) -> None:
+        """Raise BackupFailure for a folder without the marker of a repository, unless it gets one, see ``mark``.
+
+        ``initialize`` is None if the task makes no repository.
+        """
         self.root = Path(root)
         if not self.root.is_absolute():
             raise BackupFailure(f"repository must be an absolute path, not {root}")
@@ -55,10 +58,13 @@ class Repository:
         self._device = self.root.stat().st_dev
         self.is_marked = self._has_marker()
         if not (self.is_marked or initialize):
-            raise BackupFailure(
-                f"{root} is not a repository, because it has no {MARKER}. If a file system belongs there, mount it. If"
-                " this is the first use of the folder, set initialize once, in the role vm_backup vm_backup_initialize"
-            )
+            reason = f"{root} is not a repository, because it has no {MARKER}. If a file system belongs there, mount it"
+            if initialize is not None:
+                reason += (
+                    ". If this is the first use of the folder, set initialize once, in the role vm_backup"
+                    " vm_backup_initialize"
+                )
+            raise BackupFailure(reason)
 
     def _has_marker(self) -> bool:
         """Return whether the folder has the marker of a repository. Raise BackupFailure if this cannot be found out."""

@@ -47,7 +47,7 @@ def _note_proof(repository: Repository, params: Params, predict: bool) -> dict[s
 
 def run_backup_point_info(params: Params, dummy_predict: bool, qemu: QemuImg) -> dict[str, Any]:
     """List points."""
-    repository = Repository(params["repository"], params["initialize"])
+    repository = Repository(params["repository"], params["initialize"] or None)
     listed = list_points(repository, params["vm_uuids"], qemu if params["check"] else None, params["records"])
     return {"changed": False, **listed}
 

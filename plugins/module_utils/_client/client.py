@@ -141,7 +141,8 @@ class Hooks(HttpHooks):
     mode with the types of the objects that a task would create, and with their names: a later task refers to one of
     them with null, or by its name. ``note_changes`` is called with the objects that it would change or remove.
     ``list_predicted`` returns what earlier tasks have noted, nothing outside check mode. ``is_hidden`` says that
-    Ansible shows nothing of the task (no_log), so that secrets may be in its result.
+    Ansible shows nothing of the task (no_log), so that secrets may be in its result. ``is_in_role`` says that a role
+    runs the task, which the user cannot skip in check mode.
     """
 
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore
@@ -151,6 +152,7 @@ class Hooks(HttpHooks):
     reads: Reads | None = None
     waits: Waits | None = None
     is_hidden: bool = False
+    is_in_role: bool = False
     note_prediction: Callable[[Iterable[str]], None] = ignore_types
     note_changes: Callable[[Changes], None] = ignore_changes
     list_predicted: Callable[[], Mapping[str, Any]] = dict

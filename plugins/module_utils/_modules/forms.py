@@ -22,7 +22,7 @@ from ansible.module_utils.common.validation import (
 from .._api.errors import InvalidOptions
 from .._masking.masker import has_any_members
 from .sizes import explain_size
-from .words import find_example
+from .words import VARIABLES, find_example, show_argument
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -102,7 +102,9 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
         except (TypeError, ValueError):
             unit = " of seconds" if name.endswith(_SECONDS) and kind != "dict" else ""
             reason = explain_size(value) if kind == "bytes" else ""
-            raise InvalidOptions(f"{label} must be {meaning}{unit}{_show_example(name, spec)}{shown}{reason}") from None
+            raise InvalidOptions(
+                f"{label} must be {meaning}{unit}{_show_example(name, spec, value)}{shown}{reason}"
+            ) from None
         if kind == "dict":
             _check_suboptions(f"{label}.", spec, converted)
     if isinstance(value, (str, bool)) and spec.get("choices") and str(value) not in map(str, spec["choices"]):
@@ -142,7 +144,9 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
         try:
             converted = check_type_dict(item)
         except (TypeError, ValueError):
-            raise InvalidOptions(f"each item of {name} must be a mapping{_show_example(name, spec)}{shown}") from None
+            raise InvalidOptions(
+                f"each item of {name} must be a mapping{_show_example(name, spec, item)}{shown}"
+            ) from None
         _check_suboptions(f"{label}.", spec, converted)
 
 
@@ -152,8 +156,13 @@ def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, 
         check_forms(spec["options"], values, place)
 
 
-def _show_example(name: str, spec: Mapping[str, Any]) -> str:
-    """Return the example for an option with its introduction, or an empty string."""
+def _show_example(name: str, spec: Mapping[str, Any], value: Any = None) -> str:
+    """Return the example for an option with its introduction, or an empty string.
+
+    The text of a variable that is no text is probably that of the command line.
+    """
+    if isinstance(value, str) and name in VARIABLES:
+        return f", such as {VARIABLES[name]}, or {show_argument(name)}"
     if example := find_example(name, spec):
         return f", such as {example}"
     parts = spec.get("options") or {}

@@ -161,7 +161,7 @@ def _run_with_client(task: Task, client: Client) -> ModuleResult:
         return ModuleResult({"changed": context.changed, **result}, context.warnings)
     except VirtinfraError as failure:
         failure.message = _name_options(spec, failure.message)
-        if task.check_mode and isinstance(failure, NotFound):
+        if task.check_mode and isinstance(failure, NotFound) and not client.hooks.is_in_role:
             failure.use_check_mode_remedy()
         failed = _build_failure(context, failure)
         if params is not given:

@@ -5,8 +5,11 @@ The well-known collections for VMware, oVirt, Proxmox, OpenStack and libvirt hav
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
+
+from ansible.module_utils.common.yaml import yaml_load
 
 from .._api.errors import suggest_name
 
@@ -509,6 +512,27 @@ OTHER_KINDS: Mapping[str, str] = {
     "vm_nic": "virtinfra.manager.vm_nic manages these",
 }
 
+# How to write the variables of roles that are mappings or lists of mappings. The command line takes these as JSON.
+_GROUPS = "[{name: web, vms: [web-1, web-2]}]"
+_KEEP = "{last: 7, daily: 14}"
+VARIABLES: Mapping[str, str] = {
+    "host_onboarding_services": "[{interface: eth1, vlans: [100, 200], service_types: [StorageNetwork]}]",
+    "notifications_endpoints": "[{type: snmp, name: monitoring, platform: snmp-1}]",
+    "notifications_persons": "[{endpoint: teamchat-1, user_id: user-1, remark: on call}]",
+    "notifications_platforms": "[{name: snmp-1, snmp_address: 192.0.2.50}]",
+    "notifications_topics": "[{name: storage-alarms, state: enabled}]",
+    "site_shutdown_groups": _GROUPS,
+    **dict.fromkeys(("vm_backup_before", "vm_backup_after"), "{command: [/usr/local/sbin/freeze, web-1]}"),
+    **dict.fromkeys(("vm_backup_keep", "vm_backup_report_keep"), _KEEP),
+    **dict.fromkeys(
+        (f"{role}_host_address" for role in ("vm_backup", "vm_backup_drill", "vm_backup_restore")),
+        "{192.0.2.11: 198.51.100.11}",
+    ),
+    "vm_backup_restore_map": "{a0000007000040008000000000000001: a0000007000040008000000000000009}",
+    "vm_power_groups": _GROUPS,
+    "vm_restore_vms": "[{name: web-1, snapshot_group: before}]",
+}
+
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
     "at_person_list": "{user-1: on call}, and at_person_user_ids is a list without remarks",
@@ -533,12 +557,8 @@ EXAMPLES: Mapping[str, str] = {
     "tags": "['env::prod']",
     "user_data": '"#cloud-config\\nhostname: web-1", or lines after |',
     "user_tags": "['env::prod']",
-    **dict.fromkeys(
-        (f"{role}_host_address" for role in ("vm_backup", "vm_backup_drill", "vm_backup_restore")),
-        "{192.0.2.11: 198.51.100.11}",
-    ),
+    **VARIABLES,
     "vm": "{uuid: ..., name: web-1}, as vm_info returns it",
-    "vm_backup_restore_map": "{a0000007000040008000000000000001: a0000007000040008000000000000009}",
     "volume_snapshot_encryptions": "[{uuid: ..., encrypted: true}]",
     "volumes": (
         "[{volume: {volume_uuid: ...}, nbd_server: ..., nbd_port: ...}], as cbt_task and cbt_volume_export return them"
@@ -552,6 +572,11 @@ def find_example(name: str, spec: Mapping[str, Any]) -> str:
     example = EXAMPLES.get(name, "")
     form = {"{": "dict", "[": "list"}.get(example[:1])
     return example if form in (None, spec.get("type", form)) else ""
+
+
+def show_argument(name: str) -> str:
+    """Return the argument of the command line that gives a variable that is a mapping or a list of mappings."""
+    return f"-e '{json.dumps({name: yaml_load(VARIABLES[name])})}'"
 
 
 def find_meaning(word: str, names: Collection[str], kind: str = "") -> str:

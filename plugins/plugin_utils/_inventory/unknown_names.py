@@ -120,6 +120,8 @@ def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str
     """Return sentences that say what the user probably meant."""
     prefix = plugin.get_option("hostvars_prefix")
     affixed = f"{prefix}{name}{plugin.get_option('hostvars_suffix')}"
+    if f"{name}_name" in known:
+        return f" Did you mean {name}_name?"
     # All variables of hosts have the prefix, so it says nothing about what was meant.
     beginning = prefix if name.startswith(prefix) else ""
     ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]

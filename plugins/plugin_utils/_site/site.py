@@ -68,7 +68,21 @@ def describe_missing(reference: str, variable: str, query: Sequence[str]) -> str
     if "," in reference:
         names = ", ".join(map(str.strip, reference.split(",")))
         return f"No such VM. If these are several names, write separate items: [{names}]."
-    return f"No such VM. Check the name or uuid{f', and {variable}' if query else ''}."
+    hint = explain_patterns([reference], variable)
+    return f"No such VM. Check the name or uuid{f', and {variable}' if query else ''}.{hint}"
+
+
+def explain_patterns(references: Iterable[str], variable: str = "") -> str:
+    """Return a sentence, and a space before it, if one of the references that select nothing looks like a pattern.
+
+    ``variable`` is where conditions can be written instead, if they can.
+    """
+    pattern = next((each for each in references if re.search(r"[*?\[\]%]", each)), None)
+    if pattern is None:
+        return ""
+    condition = re.sub(r"[*%]+", "%", pattern)
+    is_simple = variable and "%" in condition and not re.search(r"[?\[\]]", condition)
+    return f" Names are no patterns{f': use {variable}, such as name~={condition}' if is_simple else ''}."
 
 
 # The function `run_objects`, with what it knows of the task.
@@ -108,7 +122,7 @@ class Site:
         mover: MoverHost | None = None,
         shows_diff: bool = False,
     ) -> None:
-        hooks = context.client.hooks
+        hooks = context.client.hooks = replace(context.client.hooks, is_in_role=True)
         self._context, self.check_mode, self._run_objects = context, context.check_mode, run_objects
         self.play = play or Play({}, lambda value: value, context.client.hooks.masker)
         self._diffs: list[Record] = []

@@ -12,16 +12,25 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.validation import check_type_dict
 from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
 from ...module_utils._api.errors import InvalidOptions, count_slips, describe_unknown_names
+from ...module_utils._api.records import is_localhost
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options
 from ...module_utils._modules.sizes import unify_values
+from ...module_utils._modules.words import VARIABLES, show_argument
 from .._run.encrypted import decrypt_values
+
+# How the text of a variable is read, by the type of the variable.
+_READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "dict": (check_type_dict, "a mapping"),
+    "list": (json.loads, "a list"),
+}
 
 ROLES = Path(__file__).parents[3] / "roles"
 
@@ -64,7 +73,7 @@ def _convert(
 ) -> dict[str, Any]:
     """Return the variables of some options of a role by their names without the prefix. Raise InvalidOptions."""
     omit = variables.get("omit")
-    given = {name: _evaluate(name, variables[name], template, omit) for name in options if name in variables}
+    given = {name: _evaluate(name, variables, template, omit) for name in options if name in variables}
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
@@ -113,10 +122,11 @@ def _list_near_misses(role: str, options: Options, variables: Mapping[str, Any])
                 yield name, meant
 
 
-def _evaluate(name: str, value: Any, template: Callable[[Any], Any], omit: Any) -> Any:
+def _evaluate(name: str, variables: Mapping[str, Any], template: Callable[[Any], Any], omit: Any) -> Any:
     try:
-        return _remove_omitted(decrypt_values(template(value)), omit)
-    except AnsibleError as error:
+        # Variables of hosts are evaluated when they are looked up.
+        return _remove_omitted(decrypt_values(template(variables[name])), omit)
+    except (AnsibleError, UndefinedError) as error:
         raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
 
 
@@ -210,7 +220,25 @@ class Play:
         """Return the names of the hosts of a group, none if there is no such group."""
         return list(self._variables["groups"].get(group, ()))
 
-    def read_collected(self, role: str, collected: Mapping[str, Any]) -> dict[str, Any]:
+    def require_hosts(self, variable: str, names: Iterable[str]) -> None:
+        """Raise InvalidOptions for names in a variable that are those of a group or of several hosts."""
+        groups = self._variables.get("groups", {})
+        for name in names:
+            if name in groups.get("all", ()):
+                continue
+            if name in groups:
+                raise InvalidOptions(
+                    f"{variable} must be a host, and {name} is a group. Its hosts are: {', '.join(groups[name])}"
+                )
+            if "," in name:
+                raise InvalidOptions(f"{variable} must be one host, not {name}")
+
+    def describe_unknown_host(self, name: str) -> str:
+        """Return a sentence, and a space before it, if a host is not one of the inventory; otherwise nothing."""
+        known = self._variables.get("groups", {}).get("all", (name,))
+        return "" if is_localhost(name) or name in known else f" The inventory has no host {name}."
+
+    def read_collected(self, role: str, host: str, collected: Mapping[str, Any]) -> dict[str, Any]:
         """Return the variables of a role as ``read_variables`` does, from those that a task of a host has collected.
 
         Only the tasks of a host know all its variables, such as those of an include. ``names`` in ``collected`` are the
@@ -218,8 +246,17 @@ class Play:
         """
         options, omit = load_role_options(role), self._variables.get("omit")
         _refuse_unknown(role, options, dict.fromkeys(collected["names"]))
+        self._refuse_undefined(host, [name for name in collected["names"] if name in options and name not in collected])
         # The values are evaluated. Containers of Ansible refer to all variables, which a deep copy would copy, too.
         return _convert(role, options, {**collected, "omit": omit}, _copy, self._masker)
+
+    def _refuse_undefined(self, host: str, names: Iterable[str]) -> None:
+        """Raise InvalidOptions for a variable that a host lacks because one in its template is not defined."""
+        for name in names:
+            for variables, template in ((self._variables["hostvars"][host], _copy), (self._variables, self._template)):
+                if name in variables:
+                    _evaluate(name, variables, template, None)
+                    break
 
     def read_host(self, role: str, host: str, names: Iterable[str]) -> dict[str, Any]:
         """Return those of some variables of a role, by their names without the prefix, that a host has.
@@ -249,17 +286,25 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
     """Return the items of a string that stands for a list, and any other value as it is.
 
     Such texts come from ``-e name=a,b``, which may also be JSON, and from the surveys of Automation Controller, which
-    have lines. Raise InvalidOptions for invalid JSON.
+    have lines. Raise InvalidOptions for invalid JSON, also of a mapping.
     """
-    if rules.get("type") != "list" or not isinstance(value, str):
+    kind = str(rules.get("type"))
+    if kind not in _READ or not isinstance(value, str):
         return value
     if value.strip().startswith(("[", "{")):
+        read, noun = _READ[kind]
         try:
-            return json.loads(value)
-        except ValueError:
+            return read(value)
+        except (TypeError, ValueError):
+            shown = (
+                show_argument(name)
+                if name in VARIABLES
+                else f"""-e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""
+            )
             raise InvalidOptions(
-                f"{name} must be a list, and its text is not JSON, which needs quotes:"
-                f""" -e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""
+                f"{name} must be {noun}, and its text is not JSON, which needs quotes: {shown}"
             ) from None
+    if kind == "dict":
+        return value
     separator = r"\n" if "\n" in value else ","
     return [item.strip() for item in re.split(separator, value) if item.strip()]

@@ -33,7 +33,8 @@ class Window:
     @property
     def reason(self) -> str:
         """Why something was not begun."""
-        return f"It was not begun, because {self._variable} ({self._value}) was over. Run the role again."
+        over = f"{self._variable} ({self._value}) was over"
+        return f"It was not begun, because {over}. Run the role again, earlier or with a later time."
 
 
 def find_end(get_time: Callable[[], float], variable: str, value: str) -> float:

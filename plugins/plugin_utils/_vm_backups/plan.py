@@ -134,7 +134,10 @@ def find_reason(result: Record, unreachable: str = "it is unreachable") -> str |
         return None
     # A module that did not begin has no message of its own, only what its Python has written.
     errors = str(result.get("module_stderr") or result.get("module_stdout") or "").strip()
-    reason = f"its Python has failed: {errors.splitlines()[-1]}" if errors else str(result.get("msg") or "")
+    line = -1 if "Traceback" in errors else 0
+    reason = f"its Python has failed: {errors.splitlines()[line]}" if errors else str(result.get("msg") or "")
+    # Core puts this before the messages of tasks of a role.
+    reason = reason.removeprefix("Task failed: ").removeprefix("Module failed: ").removeprefix("Action failed: ")
     return (reason or unreachable).rstrip(".")
 
 

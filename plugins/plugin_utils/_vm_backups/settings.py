@@ -120,7 +120,7 @@ def find_hook_mistake(hook: Mapping[str, Any]) -> str | None:
     """Return what is wrong with what is called around the moment of a point, None if nothing is."""
     given = {name: value for name, value in hook.items() if value is not None}
     if len(given.keys() & {"operation", "path", "command"}) != 1:
-        return " must have one of operation, path and command"
+        return " must have one of operation, path and command, and no other of them"
     if "command" not in given:
         return ".timeout is the limit of a command, and there is none" if "timeout" in given else None
     if others := sorted(given.keys() - {"command", "timeout"}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
@@ -12,6 +13,9 @@ from .._vm_backups.plan import find_other_run, has_session, list_ended
 from .settings import CREATED, Settings
 
 NOTHING = "Nothing was changed."
+
+# How many points a message names in place of one that does not exist.
+MAX_POINTS = 5
 
 
 def find_vm(site: Site, reference: str) -> Record | None:
@@ -55,8 +59,11 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
         raise InvalidOptions(f"several VMs have such points: {', '.join(sources)}. {NOTHING} Give a uuid")
     if not found:
         wanted = f"the point {settings.point}" if settings.point else "a point"
+        others = {str(point["point"]) for point in points if _is_meant(point, vm, replace(settings, point=None))}
+        newest_ones = ", ".join(sorted(others, reverse=True)[:MAX_POINTS])
+        hint = f" Its newest points are {newest_ones}" if others else ""
         raise InvalidOptions(
-            f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING}"
+            f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING}{hint}"
         )
     newest = max(found, key=lambda point: str(point["point"]))
     if not newest["whole"]:
@@ -103,9 +110,13 @@ def refuse_busy(vm: Record, tasks: Sequence[Record], listed: Record, settings: S
 def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record]:
     """Return the volumes to overwrite, each attached to the VM and as large as its copy. Raise InvalidOptions."""
     copies = {volume["volume_uuid"]: volume for volume in point["volumes"]}
-    if unknown := [uuid for uuid in (*settings.volumes, *settings.map) if uuid not in copies]:
-        raise InvalidOptions(f"the point {point['point']} has no volumes {', '.join(unknown)}. {NOTHING}")
     attached = {volume["uuid"]: volume for volume in vm["all_volumes"] or ()}
+    if unknown := [uuid for uuid in (*settings.volumes, *settings.map) if uuid not in copies]:
+        names = (f"{uuid} ({attached[uuid]['name']})" if uuid in attached else str(uuid) for uuid in copies)
+        raise InvalidOptions(
+            f"the point {point['point']} has no volumes {', '.join(unknown)}. {NOTHING} Give the uuids of its volumes,"
+            f" which are {', '.join(names)}"
+        )
     targets = []
     for source in dict.fromkeys(settings.volumes or copies):
         uuid = settings.map.get(source, source)

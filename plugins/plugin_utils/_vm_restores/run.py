@@ -88,11 +88,15 @@ class RestoreRun(RepositoryRun):
         return find_reason(result, f"the data mover {self.name} is unreachable")
 
 
-def list_points(site: Site, repository: str, name: str, **options: object) -> Record:
+def list_points(site: Site, role: str, repository: str, name: str, **options: object) -> Record:
     """Return the points of a repository on the data mover of the task, and its runs. Raise VirtinfraError."""
+    site.play.require_hosts(f"{role}_mover", [name])
     listed = site.mover.run("backup_point_info", {"repository": repository, **options})
     if reason := find_reason(listed):
-        raise VirtinfraError(f"The points in {repository} on the data mover {name} could not be read: {reason}.")
+        raise VirtinfraError(
+            f"The points in {repository} on the data mover {name} could not be read: {reason}."
+            f" Check {role}_repository and {role}_mover.{site.play.describe_unknown_host(name)}"
+        )
     for warning in listed.get("warnings") or ():
         site.warn(warning)
     return listed

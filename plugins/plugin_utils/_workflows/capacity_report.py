@@ -15,6 +15,8 @@ from .._site.capacity import OPEN, build_capacity_rows, count_tasks, find_overdu
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import CapacityReportSettings
 from .._site.site import Site
+from .._site.variables import Play
+from .._vm_backups.plan import find_reason
 
 # How many VMs without a recent point a message names. The page names all.
 MAX_VMS = 10
@@ -60,6 +62,8 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     settings = Settings(**options)
     settings.check()
     repository = settings.backup_repository
+    if repository:
+        site.play.require_hosts("capacity_report_backup_mover", settings.backup_mover)
     return Report("parts", next={"repository": repository, "movers": settings.backup_mover if repository else []})
 
 
@@ -76,7 +80,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     }
     if settings.backup_repository:
         vms = _read(site, "vm_info", "vms", query=settings.backup_query)
-        parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(given["points"]))
+        parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(site.play, given["points"]))
     now = site.get_date()
     rows = build_rows(parts, given["points"], settings, now)
     totals = build_totals(parts, rows)
@@ -105,9 +109,14 @@ def _read(site: Site, module: str, member: str, **options: Any) -> Part:
     return Part(result[member], result["total"])
 
 
-def find_problem(points: Sequence[Record]) -> str | None:
+def find_problem(play: Play, points: Sequence[Record]) -> str | None:
     """Return why the restore points of a mover could not be read, None if all could."""
-    return next((str(result["msg"]) for result in points if result.get("failed") or result.get("unreachable")), None)
+    for result in points:
+        if reason := find_reason(result):
+            variables = "capacity_report_backup_repository and capacity_report_backup_mover"
+            unknown = play.describe_unknown_host(mover := str(result.get("item")))
+            return f"The restore points of {mover} could not be read: {reason}. Check {variables}.{unknown}"
+    return None
 
 
 def build_rows(

@@ -16,7 +16,7 @@ from .._site.marked_vms import REMOVED, read_vms
 from .._site.marks import Mark, Marks
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import HostEvacuationSettings
-from .._site.site import GONE, Site, select
+from .._site.site import GONE, Site, explain_patterns, select
 from .._site.wish import Wish, index
 
 # The states of VMs that are on no host, or will soon be on none.
@@ -292,8 +292,14 @@ def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str
     ambiguous = [host["name"] for host in selection.objects if host["uuid"] in selection.ambiguous]
     if unclear := [*selection.missing, *dict.fromkeys(ambiguous)]:
         names = ", ".join(unclear)
+        addresses = [
+            f" {host['management_ip']} is the address of {host['name']}."
+            for host in records
+            if host.get("management_ip") in unclear
+        ]
         raise InvalidOptions(
             f"No VM was migrated. No host, or several hosts, have these names: {names}. Check them, or give uuids."
+            f"{''.join(addresses)}{explain_patterns(unclear)}"
         )
     return [host["uuid"] for host in selection.objects]
 

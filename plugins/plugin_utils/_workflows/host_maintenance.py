@@ -31,6 +31,9 @@ ROLE = "host_maintenance"
 # A value of the option state of the module kvm_host. The others are the states of the service in lower case.
 MAINTENANCE = "maintenance"
 
+# The members of which each play of a playbook has one, and no task has any.
+PLAYS = {"hosts", "import_playbook", "ansible.builtin.import_playbook"}
+
 # How many VMs start at the same time.
 STARTS = 10
 
@@ -297,6 +300,10 @@ def find_tasks(play: Play, tasks: str) -> str:
         raise InvalidOptions(f"{refusal} cannot be used. {' '.join(str(error).split())}") from None
     if not isinstance(content, list):
         raise InvalidOptions(f"{refusal} cannot be used. It does not contain a list of tasks.")
+    if any(isinstance(each, Mapping) and each.keys() & PLAYS for each in content):
+        raise InvalidOptions(
+            f"{refusal} is a playbook. Give a file with a list of tasks only, such as that under tasks in a play."
+        )
     return str(path)
 
 

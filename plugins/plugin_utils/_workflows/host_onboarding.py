@@ -227,7 +227,7 @@ def read_hosts(play: Play) -> Iterator[Onboarding]:
 
 def _read_host(play: Play, host: str, collected: Mapping[str, Any]) -> Onboarding:
     try:
-        values = play.read_collected(ROLE, collected)
+        values = play.read_collected(ROLE, host, collected)
         wanted = Settings(**{**values, "name": values["name"] or host, "services": values["services"] or []})
         wanted.check()
         if is_localhost(host) and is_localhost(str(wanted.management_ip)):

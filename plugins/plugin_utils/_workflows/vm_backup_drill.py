@@ -139,7 +139,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     """
     settings = Settings(**options)
     settings.check()
-    listed = list_points(site, settings.repository, settings.mover, records=True)
+    listed = list_points(site, "vm_backup_drill", settings.repository, settings.mover, records=True)
     chosen, drills = choose(listed["points"], settings)
     with RestoreRun(site, settings.repository, settings.mover, settings.rate_limit) as restore:
         due = [PointDrill.plan(site, point, restore.uuid, settings) for point in chosen]

@@ -14,6 +14,7 @@ from .._site.capacity import split_numbers
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import VmBackupReportSettings
 from .._site.site import GONE, Site
+from .._site.variables import Play
 from .._vm_backups.overview import (
     OUTCOMES,
     count_outcomes,
@@ -25,7 +26,7 @@ from .._vm_backups.overview import (
     list_leftovers,
     list_removed,
 )
-from .._vm_backups.plan import check_repository
+from .._vm_backups.plan import check_repository, find_reason
 
 ROLE = "vm_backup_report"
 
@@ -44,10 +45,11 @@ class Settings(VmBackupReportSettings):
                 raise InvalidOptions(f"{ROLE}_{name} is {days}. It must be above 0.")
 
 
-def select(dummy_site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
+def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Check the variables, and return the movers to ask for restore points."""
     settings = Settings(**options)
     settings.check()
+    site.play.require_hosts(f"{ROLE}_mover", settings.mover)
     return Report("VMs", next={"repository": settings.repository, "movers": settings.mover})
 
 
@@ -60,7 +62,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     settings, now = Settings(**options), site.get_date()
     every = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
     chosen = select_vms(site, settings, every)
-    unread = find_unread(given["points"])
+    unread = find_unread(site.play, given["points"])
     path = complete_path(settings.path)
     overview = {**build_overview(every, chosen, given["points"], unread, settings, now), "path": path}
     page = BackupPage(overview, settings.days, has_keep=any(settings.keep.values())).build(now)
@@ -72,7 +74,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         next={"overview": overview, "numbers": list_numbers(overview)},
         has_changed=any(written),
         summary=summarize(overview, settings),
-        is_explained=not unread,
+        is_explained=True,
     )
 
 
@@ -84,12 +86,12 @@ def select_vms(site: Site, settings: Settings, every: Sequence[Record]) -> list[
     return [vm for vm in every if vm["uuid"] in known]
 
 
-def find_unread(points: Sequence[Record]) -> list[Record]:
+def find_unread(play: Play, points: Sequence[Record]) -> list[Record]:
     """Return the movers whose restore points could not be read, and why."""
     return [
-        {"mover": str(result.get("item")), "error": str(result["msg"])}
+        {"mover": (mover := str(result.get("item"))), "error": f"{reason}.{play.describe_unknown_host(mover)}"}
         for result in points
-        if result.get("failed") or result.get("unreachable")
+        if (reason := find_reason(result))
     ]
 
 
@@ -143,6 +145,8 @@ def summarize(overview: Record, settings: Settings) -> str:
         f"The restore points of {each['mover']} could not be read: {each['error'].rstrip('.')}"
         for each in overview["unread"]
     ]
+    if sentences:
+        sentences.append(f"Check {ROLE}_repository and {ROLE}_mover")
     lacking = [vm["vm"] for vm in overview["vms"] if vm["outcome"] in ("overdue", "not protected")]
     if settings.fail and lacking:
         more = ", ..." if len(lacking) > MAX_VMS else ""

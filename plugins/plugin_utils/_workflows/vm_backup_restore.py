@@ -41,7 +41,7 @@ def _read_points(site: Site, settings: Settings) -> Record:
         wanted["records"] = True
     elif settings.kind != FILES and not settings.map and (vm := find_vm(site, settings.vm)):
         wanted["vm_uuids"] = [vm["uuid"]]
-    return list_points(site, settings.repository, settings.mover, **wanted)
+    return list_points(site, "vm_backup_restore", settings.repository, settings.mover, **wanted)
 
 
 def _plan_files(dummy: Site, settings: Settings, listed: Record) -> Record:

@@ -23,7 +23,7 @@ from .._site.marks import Mark, Marks
 from .._site.power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import VmPowerSettings
-from .._site.site import Site
+from .._site.site import Site, explain_patterns
 from .._site.window import Window
 
 
@@ -159,6 +159,7 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
         names = ", ".join(unclear)
         raise InvalidOptions(
             f"No VM was changed. No VM, or several VMs, have these names: {names}. Check them, or give uuids."
+            f"{explain_patterns(unclear, 'query of the group')}"
         )
     if repeated := find_repeated(groups):
         raise InvalidOptions(

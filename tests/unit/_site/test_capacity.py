@@ -199,7 +199,9 @@ def test_backups_on_the_page(sim: Simulator, work: WorkflowRunner) -> None:
     assert ran.message == (f"12 of 12 VMs have no restore point of the last 5 days: {', '.join(names[:10])}, ...")
     assert ran.result["failures"] == ["backups: 12 VMs are overdue"]
     ran = run(work, [{"points": []}, {"failed": True, "msg": "no such folder"}], **given)
-    assert ran.report[-1] == {"name": "backups", "outcome": "failed", "error": "no such folder"}
+    backups = ran.report[-1]
+    assert (backups["name"], backups["outcome"]) == ("backups", "failed")
+    assert "could not be read: no such folder. Check capacity_report_backup_repository and" in backups["error"]
     sim.fault("fail", operation="QueryHost", error={"code": "SYS.1006", "details": "no"})
     ran = run(work, [{"points": []}], **given, backup_fail=True)
     assert ran.message.startswith("The capacity report is not complete: 1 of its 4 parts could not be read. 12 of 12")
@@ -232,8 +234,11 @@ def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunne
     ran = run(work, points, **given, backup_fail=True)
     assert ran.message == f"1 of 2 VMs have no restore point of the last 2 days: {second['name']}"
     assert ran.result["failed_count"] == 1
-    ran = run(work, [{"unreachable": True, "msg": "no route"}], **given, backup_fail=True)
-    assert ran.result["next"]["totals"]["failed"] == [{"part": "backups", "error": "no route"}]
+    lost = {"unreachable": True, "msg": "no route", "item": "localhost"}
+    ran = run(work, [lost], **given, backup_fail=True)
+    (failed,) = ran.result["next"]["totals"]["failed"]
+    assert failed["part"] == "backups"
+    assert failed["error"].startswith("The restore points of localhost could not be read: no route. Check capacity_")
     assert ran.result["next"]["totals"]["backups"] is None
 
 

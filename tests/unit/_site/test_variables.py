@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import (
     Play,
+    list_roles,
     load_role_options,
     read_variables,
 )
@@ -87,6 +90,25 @@ def test_misspelt_beginning(given: str) -> None:
     assert read_variables("vm_snapshots", own, keep_value, Masker())["keep"] == 3
 
 
+def test_texts_in_place_of_mappings_get_an_argument_that_works() -> None:
+    """The command line takes a mapping only as JSON."""
+    for role in list_roles():
+        for name, rules in load_role_options(role).items():
+            if "dict" not in (rules.get("type"), rules.get("elements")):
+                continue
+            for text in ("{a: b}", "[{a: b}]", "text"):
+                with pytest.raises(InvalidOptions) as failure:
+                    read_variables(role, {name: text}, keep_value, Masker())
+                argument = json.loads(re.findall(r"-e '(.*?)'", str(failure.value))[0])
+                assert argument.keys() == {name}
+                assert not ArgumentSpecValidator({name: rules}).validate(argument).error_messages
+
+
+def test_json_and_pairs_become_mappings() -> None:
+    for text in ('{"daily": 3}', "daily=3"):
+        assert read_variables("vm_backup", {"vm_backup_keep": text}, keep_value, Masker())["keep"]["daily"] == 3
+
+
 def test_templates_are_evaluated() -> None:
     values = read_variables("vm_snapshots", {"vm_snapshots_keep": "{{ x }}"}, lambda value: 5, Masker())
     assert values["keep"] == 5
@@ -96,6 +118,42 @@ def test_templates_are_evaluated() -> None:
 
     with pytest.raises(InvalidOptions, match="vm_snapshots_keep cannot be evaluated: 'x' is undefined"):
         read_variables("vm_snapshots", {"vm_snapshots_keep": "{{ x }}"}, fail, Masker())
+
+
+def test_a_variable_that_is_ignored_because_another_is_not_defined() -> None:
+    """The task of a host omits such a variable, which is not left out for the reason that the host lacks it."""
+    role = "host_onboarding"
+    names = [f"{role}_{name}" for name in ("password", "cluster")]
+    found: list[dict[str, Any]] = [UndefinedPassword({names[0]: "{{ x }}"}), {}]
+    for of_host in found:
+        play = Play(
+            {"hostvars": {"h1": of_host}, names[0]: "{{ x }}"}, lambda value: UndefinedPassword()[names[0]], Masker()
+        )
+        with pytest.raises(InvalidOptions, match=r"^host_onboarding_password cannot be evaluated: 'x' is undefined$"):
+            play.read_collected(role, "h1", {"names": names})
+    play = Play({"hostvars": {"h1": {names[0]: "omitted"}}}, keep_value, Masker())
+    assert play.read_collected(role, "h1", {"names": names})["password"] is None
+
+
+class UndefinedPassword(dict[str, object]):
+    """The variables of a host, of which each refers to one that does not exist."""
+
+    def __getitem__(self, name: str) -> object:
+        raise AnsibleUndefinedVariable("'x' is undefined")
+
+
+def test_a_host_is_no_group_and_not_several() -> None:
+    groups = {"all": ["m1", "m2"], "movers": ["m1", "m2"]}
+    play = Play({"groups": groups}, keep_value, Masker())
+    play.require_hosts("mover", ["m1", "localhost", "other"])
+    for name, message in (
+        ("movers", "mover must be a host, and movers is a group. Its hosts are: m1, m2"),
+        ("m1,m2", "mover must be one host, not m1,m2"),
+    ):
+        with pytest.raises(InvalidOptions, match=message):
+            play.require_hosts("mover", [name])
+    described = [play.describe_unknown_host(name) for name in ("m1", "localhost", "m9")]
+    assert described == ["", "", " The inventory has no host m9."]
 
 
 def test_the_report_of_an_earlier_run_is_no_variable() -> None:

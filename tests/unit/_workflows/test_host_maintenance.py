@@ -234,6 +234,8 @@ def test_only_a_maintenance_needs_tasks(work: WorkflowRunner) -> None:
         ("- name: [\n", "which cannot be used. "),
         ("name: x\n", "It does not contain a list of tasks."),
         ("text", "a list"),
+        ("- hosts: all\n  tasks: []\n", "is a playbook. Give a file with a list of tasks only"),
+        ("- import_playbook: other.yml\n", "is a playbook."),
     ],
 )
 def test_files_that_contain_no_tasks(role: Role, tmp_path: Path, content: str, message: str) -> None:

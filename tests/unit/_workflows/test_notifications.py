@@ -70,6 +70,13 @@ def test_an_entry_without_a_name(service: Simulator, work: WorkflowRunner) -> No
     assert "one of the following is required: uuid, name" in removed.report[0]["error"]
 
 
+def test_check_mode_does_not_advise_to_skip_a_task(service: Simulator, work: WorkflowRunner) -> None:
+    """The user cannot skip a task of the role, only check its variables."""
+    endpoint = {"type": "snmp", "name": "monitoring", "platform": "snmp-x"}
+    ran = run(work, check=True, endpoints=[endpoint])
+    assert ("Check the name." in ran.report[0]["error"], "when:" in ran.report[0]["error"]) == (True, False)
+
+
 @pytest.mark.parametrize("kind", ["platforms", "topics"])
 def test_one_kind_is_enough(service: Simulator, work: WorkflowRunner, kind: str) -> None:
     assert run(work, **{kind: ALL[kind]}).outcomes == ["changed"]

@@ -124,12 +124,14 @@ def test_what_is_refused(service: Simulator, restore: RestoreRunner, mover: Rest
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("does not have a point", {"points": [], "running": [], "runs": []}, {}),
         ("process 4711 on controller-2", {**list_points(service), "runs": [other_run]}, {}),
+        (f"Nothing was changed. Its newest points are {STAMP}", list_points(service), {"point": "yesterday"}),
         ("does not have the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
         ("is not whole: a file is missing", broken, {}),
         ("another task copies or restores vm-1", running, {}),
         ("and its copy", grown, {"allow_larger": True}),
         ("and its copy", shrunk, {}),
         (f"the volume {other} is not attached to vm-1", list_points(service), {"map": {root: other}}),
+        (f"uuids of its volumes, which are {root} (", list_points(service), {"volumes": ["nothing"]}),
         ("has no volumes nothing", list_points(service), {"volumes": ["nothing"]}),
         ("no VM has the name or uuid vm-9", list_points(service), {"vm": "vm-9"}),
     ]
@@ -152,6 +154,7 @@ def test_points_that_cannot_be_read(restore: RestoreRunner, mover: RestoreMover)
     ran = restore.plan(mover="m1")
     assert ran.message == (
         f"The points in {mover.repository} on the data mover m1 could not be read: the folder is no repository."
+        " Check vm_backup_restore_repository and vm_backup_restore_mover."
     )
     mover.failure = {"failed": True, "unreachable": True}
     assert "on the data mover m1 could not be read: it is unreachable." in restore.plan(mover="m1").message
