@@ -9,8 +9,6 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
-from ansible.module_utils.common.yaml import yaml_load
-
 from .._api.errors import suggest_name
 
 # An option, possibly with a value after a colon, or several options of which the user may mean any.
@@ -576,6 +574,9 @@ def find_example(name: str, spec: Mapping[str, Any]) -> str:
 
 def show_argument(name: str) -> str:
     """Return the argument of the command line that gives a variable that is a mapping or a list of mappings."""
+    # Only failures need it.
+    from ansible.module_utils.common.yaml import yaml_load
+
     return f"-e '{json.dumps({name: yaml_load(VARIABLES[name])})}'"
 
 
