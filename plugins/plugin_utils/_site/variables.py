@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleError, AnsibleUndefinedVariable
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.validation import check_type_dict
 from ansible.module_utils.common.yaml import yaml_load
@@ -254,9 +254,16 @@ class Play:
         """Raise InvalidOptions for a variable that a host lacks because one in its template is not defined."""
         for name in names:
             for variables, template in ((self._variables["hostvars"][host], _copy), (self._variables, self._template)):
-                if name in variables:
-                    _evaluate(name, variables, template, None)
-                    break
+                if name not in variables:
+                    continue
+                try:
+                    template(variables[name])
+                except (AnsibleUndefinedVariable, UndefinedError) as error:
+                    raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
+                except AnsibleError:
+                    # The template may be omitted as a whole, which is as if the host did not have it.
+                    pass
+                break
 
     def read_host(self, role: str, host: str, names: Iterable[str]) -> dict[str, Any]:
         """Return those of some variables of a role, by their names without the prefix, that a host has.

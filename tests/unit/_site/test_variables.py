@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from ansible.errors import AnsibleUndefinedVariable
+from ansible.errors import AnsibleError, AnsibleUndefinedVariable
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
@@ -131,8 +131,16 @@ def test_a_variable_that_is_ignored_because_another_is_not_defined() -> None:
         )
         with pytest.raises(InvalidOptions, match=r"^host_onboarding_password cannot be evaluated: 'x' is undefined$"):
             play.read_collected(role, "h1", {"names": names})
-    play = Play({"hostvars": {"h1": {names[0]: "omitted"}}}, keep_value, Masker())
-    assert play.read_collected(role, "h1", {"names": names})["password"] is None
+    for of_host in ({names[0]: "omitted"}, OmittedPassword({names[0]: "{{ x | default(omit) }}"})):
+        play = Play({"hostvars": {"h1": of_host}}, keep_value, Masker())
+        assert play.read_collected(role, "h1", {"names": names})["password"] is None
+
+
+class OmittedPassword(dict[str, object]):
+    """The variables of a host that has none of them, because their templates are omitted."""
+
+    def __getitem__(self, name: str) -> object:
+        raise AnsibleError("A template was resolved to an Omit scalar.")
 
 
 class UndefinedPassword(dict[str, object]):
