@@ -1,4 +1,4 @@
-"""The playbooks for hosts fail if the inventory has none that they select. Ansible itself skips such a play."""
+"""The playbooks for hosts fail if they select none, where Ansible skips a play, and if the pattern is misspelt."""
 
 from __future__ import annotations
 
@@ -38,6 +38,19 @@ from support.playbook_runner import PlaybookRunner
             "no host that remove_hosts_pattern selects (hots-1)",
         ),
         ("remove_hosts", ["-i", "hosts.ini"], "Set remove_hosts_pattern"),
+        (
+            "maintenance_walk",
+            ["-i", "hosts.ini", "-e", "maintenance_pattern=host-1"],
+            "the playbook maintenance_walk has no variable maintenance_pattern. Did you mean maintenance_walk_pattern?",
+        ),
+        *(
+            (
+                playbook,
+                ["-i", "hosts.ini", "-e", f"{playbook}_patern=host-1"],
+                f"the playbook {playbook} has no variable {playbook}_patern. Did you mean {playbook}_pattern?",
+            )
+            for playbook in ("maintenance_walk", "onboard_hosts", "back_up_vms", "remove_hosts")
+        ),
     ],
 )
 def test_nothing_is_done_without_a_word(

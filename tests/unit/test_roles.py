@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
+from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import OWN
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import runs_on_hosts
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
@@ -301,6 +302,17 @@ def test_every_playbook_has_an_example_of_its_variables(playbook: str) -> None:
         assert name in options_of(role) or name.startswith(f"{playbook}_"), name
     text = (ROOT / "docs" / "examples" / f"{playbook}.yml").read_text(encoding="utf-8")
     assert f"ansible-playbook {PREFIX}{playbook} " in text
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_each_playbook_knows_its_own_variables(playbook: str) -> None:
+    """A misspelt one is refused before anything else is done."""
+    text = (ROOT / "playbooks" / f"{playbook}.yml").read_text(encoding="utf-8")
+    own = set(re.findall(rf"\b{playbook}_\w+", text)) - options_of(str(find_role(playbook))).keys()
+    assert own == set(OWN.get(playbook, ())), playbook
+    if own:
+        first = load("playbooks", f"{playbook}.yml")[0]["tasks"][0]
+        assert f"'{playbook}' | virtinfra.manager.unknown_variables(" in first["vars"]["refusal"]
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -12,6 +12,7 @@ from ansible_collections.virtinfra.manager.plugins.filter.failed_jobs import lis
 from ansible_collections.virtinfra.manager.plugins.filter.lost_hosts import list_lost_hosts
 from ansible_collections.virtinfra.manager.plugins.filter.new_host_refusal import refuse_new_host
 from ansible_collections.virtinfra.manager.plugins.filter.overdue_vms import list_overdue_vms
+from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import describe_unknown as describe_variables
 
 UUID = "a0000003000040008000000000000001"
 
@@ -109,3 +110,34 @@ def test_a_refusal_of_a_chat_names_what_was_not_reported_and_masks_the_address()
 def test_a_host_of_the_service_takes_the_place_of_no_inventory_host(host: Any, groups: Any, reason: str) -> None:
     record = {"uuid": UUID, "management_ip": "192.0.2.1", **host}
     assert refuse_new_host(record, {"all": [], **groups}, "repair") == reason
+
+
+@pytest.mark.parametrize(
+    ("playbook", "names", "meant"),
+    [
+        ("maintenance_walk", ["maintenance_walk_patern"], "maintenance_walk_pattern"),
+        ("maintenance_walk", ["maintenance_pattern"], "maintenance_walk_pattern"),
+        ("maintenance_walk", ["maintenence_walk_pattern"], "maintenance_walk_pattern"),
+        ("maintenance_walk", ["maintenance_walk_pattern", "maintenance_walk_seriel"], "maintenance_walk_serial"),
+        ("onboard_hosts", ["onboard_hosts_patern"], "onboard_hosts_pattern"),
+        ("onboard_hosts", ["onboard_host_pattern"], "onboard_hosts_pattern"),
+        ("back_up_vms", ["back_up_vms_patern"], "back_up_vms_pattern"),
+        ("back_up_vms", ["backup_vms_pattern"], "back_up_vms_pattern"),
+        ("remove_hosts", ["remove_hosts_patern"], "remove_hosts_pattern"),
+    ],
+)
+def test_misspelt_variables_of_playbooks(playbook: str, names: list[str], meant: str) -> None:
+    """With a misspelt pattern, a playbook would process all hosts."""
+    message = f"the playbook {playbook} has no variable {names[-1]}. Did you mean {meant}?"
+    assert describe_variables(playbook, ["inventory_hostname", *names]) == message
+
+
+def test_variables_of_other_purposes_are_none_of_the_playbook() -> None:
+    """Nor is a variable of the play from which that of the playbook is set."""
+    others = ["groups", "host_maintenance_tasks", "remove_hosts_pattern", "pattern", "maintenance_tasks", "serial"]
+    assert describe_variables("maintenance_walk", others) == ""
+    both = ["maintenance_pattern", "maintenance_walk_pattern", "maintenance_walk_serial"]
+    assert describe_variables("maintenance_walk", both) == ""
+    own = "Its own variables are maintenance_walk_pattern, maintenance_walk_serial."
+    message = f"the playbook maintenance_walk has no variable maintenance_walk_tasks. {own}"
+    assert describe_variables("maintenance_walk", ["maintenance_walk_tasks"]) == message

@@ -1,0 +1,92 @@
+# Copyright (c) 2026, Contributors to the virtinfra.manager project
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: unknown_variables
+short_description: Say which variables are meant for a playbook of this collection, and are unknown to it
+version_added: 1.0.0
+author: Contributors to the virtinfra.manager project (@virtinfra)
+description:
+  - Returns an empty string if a playbook, such as C(maintenance_walk), knows all variables that can be meant for it. A
+    variable is meant for it if its name begins with that of the playbook, or is nearly one of its own variables. The
+    playbooks with variables of their own use it before they do anything, because with a misspelt pattern they would
+    process all hosts.
+positional: _input
+options:
+  _input:
+    description: The name of the playbook.
+    type: str
+    required: true
+  names:
+    description: The names of all variables, as P(ansible.builtin.varnames#lookup) returns them.
+    type: list
+    elements: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Check the names of variables
+  ansible.builtin.assert:
+    that: "'maintenance_walk' | virtinfra.manager.unknown_variables(query('ansible.builtin.varnames', '.')) == ''"
+"""
+
+RETURN = r"""
+_value:
+  description: The unknown variables with what was probably meant, or an empty string.
+  type: str
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from ..module_utils._api.errors import count_slips, describe_unknown_names
+
+# The variables that only the playbooks have; all others are those of their roles, which check them.
+OWN = {
+    "back_up_vms": ("back_up_vms_pattern",),
+    "maintenance_walk": ("maintenance_walk_pattern", "maintenance_walk_serial"),
+    "onboard_hosts": ("onboard_hosts_pattern",),
+    "remove_hosts": ("remove_hosts_pattern", "remove_hosts_serial"),
+}
+
+# How many letters of a name may be wrong.
+MAX_SLIPS = 2
+
+
+def describe_unknown(playbook: str, names: Collection[str]) -> str:
+    """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none."""
+    own = OWN[playbook]
+    # A play may keep a value in a variable of its own, from which the one that is meant is set.
+    unset = [name for name in own if name not in names]
+    near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
+    unknown = [name for name in sorted(names) if name in near or _has_prefix(name, playbook, own)]
+    listed = f" Its own variables are {', '.join(own)}."
+
+    def suggest(name: str) -> str:
+        return f" Did you mean {near[name]}?" if name in near else listed
+
+    return describe_unknown_names(f"the playbook {playbook} has no variable", unknown, suggest) if unknown else ""
+
+
+def _has_prefix(name: str, playbook: str, own: Sequence[str]) -> bool:
+    return name.startswith(f"{playbook}_") and name not in own
+
+
+def is_near(name: str, meant: str) -> bool:
+    """Return whether a name differs from another one in few letters, or lacks words in the middle of it."""
+    if count_slips(name, meant) <= MAX_SLIPS:
+        return True
+    (first, *dummy, last), words = meant.split("_"), name.split("_")
+    is_part = len(words) > 1 and set(words[:-1]) < set(meant.split("_"))
+    return is_part and words[0] == first and count_slips(words[-1], last) <= 1
+
+
+class FilterModule:
+    """The filter unknown_variables."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        """Return the filter by its name."""
+        return {"unknown_variables": describe_unknown}
