@@ -75,7 +75,7 @@ MAX_LISTED = 20
 CHANGED = ("changed", "done", "full", "incremental", "compared", "mixed", "ended")
 
 # The outcomes whose entries are listed with the reason.
-EXPLAINED = ("failed", "skipped", "differs", "missing", "not described")
+EXPLAINED = ("failed", "skipped", "differs", "missing", "not described", "checked")
 
 
 def format_table(
@@ -88,7 +88,7 @@ def format_table(
     lines += _name_first("changed", map(_label, (entry for entry in entries if entry["outcome"] in CHANGED)))
     lines += [line for label, names in lists.items() for line in _name_first(label, map(str, names))]
     lines += [f"remains: {_label(entry)}: {entry['remains']}" for entry in entries if entry.get("remains")]
-    lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and entry.get("error")])
+    lines += _explain([entry for entry in entries if entry["outcome"] in EXPLAINED and _get_reason(entry)])
     lines += [f"note: {_get_name(entry)}: {note}" for entry in entries for note in entry.get("notes", ())]
     if report:
         lines.append(f"Details are in {report}.")
@@ -130,11 +130,16 @@ def _label(entry: Entry) -> str:
     return " ".join(filter(None, (entry.get("kind"), _get_name(entry))))
 
 
+def _get_reason(entry: Entry) -> str:
+    """Return why an entry has its outcome; a drill that has not failed says why it has only checked files."""
+    return str(entry.get("error") or (entry.get("why") if entry["outcome"] == "checked" else "") or "")
+
+
 def _explain(entries: Sequence[Entry]) -> list[str]:
     """Return a line for each outcome and reason, with the entries that have both: all that failed, else some."""
     labels: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
-        outcome, error, name = str(entry["outcome"]), str(entry["error"]), _get_name(entry)
+        outcome, error, name = str(entry["outcome"]), _get_reason(entry), _get_name(entry)
         label = "" if name in error else _label(entry)
         labels.setdefault((outcome, error), []).append(label)
     lines = []

@@ -61,7 +61,8 @@ options:
     type: str
   wait:
     description:
-      - Not supported, because a workflow needs the results of its calls. It always waits.
+      - V(false) is not supported, because a workflow needs the results of its calls. It waits also if the defaults of
+        the action group in C(module_defaults) have V(false).
     type: bool
     default: true
 extends_documentation_fragment:

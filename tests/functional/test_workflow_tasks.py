@@ -47,3 +47,15 @@ def test_defaults_of_the_play_reach_it(sim: Simulator, playbook_runner: Playbook
     playbook_runner.defaults = {**playbook_runner.defaults, "wait": False}
     run = playbook_runner.play(WORKFLOW, vars={"vm_snapshots_vms": "vm-1"})
     assert run.results[0]["report"][0]["snapshot_group_uuid"], run.output
+
+
+def test_what_it_does_not_support(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
+    """The options are there for the defaults of the action group."""
+    tasks = [
+        {"virtinfra.manager.workflow": {"role": "vm_snapshots", **given}}
+        for given in ({"wait": False}, {"job_uuid": "a" * 32})
+    ]
+    run = playbook_runner.play(*tasks, vars={"vm_snapshots_vms": "vm-1"})
+    assert "wait: false is not supported" in run.results[0]["msg"]
+    assert "job_uuid is not supported" in run.results[1]["msg"]
+    assert not any(played.written for played in run)

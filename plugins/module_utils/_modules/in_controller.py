@@ -23,4 +23,5 @@ def batch_module(options: Options, **rules: Any) -> ModuleSpec:
 
 def workflow_module(options: Options) -> ModuleSpec:
     """Return the module that runs the workflow of a role."""
-    return ModuleSpec(partial(_refuse, "workflow"), options, (WAIT, TAGS), only_in_controller=True)
+    refuse, unsupported = partial(_refuse, "workflow"), ("wait", "job_uuid")
+    return ModuleSpec(refuse, options, (WAIT, TAGS), only_in_controller=True, unsupported=unsupported)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from ansible.module_utils.ansible_release import __version__
 from ansible.module_utils.basic import env_fallback
 from ansible.module_utils.parsing.convert_bool import boolean
 
@@ -58,6 +60,12 @@ CONNECTION = _add_fallbacks(
     }
 )
 
+# The options with secrets that are never meant to be empty.
+_NEVER_EMPTY = re.compile("(^|_)(password|url)$")
+
+# Before core 2.19, a template whose value is null gives an empty string.
+NULL_IS_EMPTY = tuple(map(int, __version__.split(".")[:2])) < (2, 19)
+
 WAIT_LIMITS: Options = {
     "wait_timeout": {"type": "float", "default": 1800},
     "wait_interval": {"type": "float", "default": 5},
@@ -85,6 +93,17 @@ OBJECT_TAGS: Options = {
     "tags": {"type": "list", "elements": "str"},
     "tags_mode": {"type": "str", "default": "exact", "choices": ["exact", "add", "remove"]},
 }
+
+
+def drop_empty(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options without secrets that are null. ``names`` are those of options that may contain secrets.
+
+    Raise InvalidOptions for an empty one, such as that of an environment variable which is not set.
+    """
+    empty = [name for name in names if _NEVER_EMPTY.search(name) and values.get(name) == ""]
+    if empty and not NULL_IS_EMPTY:
+        raise InvalidOptions(f"{' and '.join(empty)} must not be empty. Check where the value comes from")
+    return {name: value for name, value in values.items() if name not in empty}
 
 
 def prefer_given_options(options: Mapping[str, Any], known: Container[str] = CONNECTION) -> dict[str, Any]:

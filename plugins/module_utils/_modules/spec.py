@@ -11,7 +11,7 @@ from .._api.references import mark_nulls, unify_uuid
 from .._api.resource_types import RESOURCE_TYPES
 from .._engine.context import ModuleContext
 from .._http.connection import ConnectionOptions
-from .options import WAIT, Options, TaskOptions
+from .options import WAIT, Options, TaskOptions, drop_empty
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class ModuleSpec(TaskOptions):
     them by the API's names, and whether the task is in check mode. ``hidden_results`` are members that are not masked
     if the task has C(no_log), with which Ansible shows nothing. ``named_options`` are references that may be names, and
     that the module itself resolves, because their types are not in the table. ``refuse_foreign`` raises InvalidOptions
-    for options, by the API's names, that other types of objects have, before their values are checked.
+    for options, by the API's names, that other types of objects have, before their values are checked. The module
+    refuses ``unsupported`` options of the action group, except those of the defaults for all modules, which it ignores.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -48,6 +49,7 @@ class ModuleSpec(TaskOptions):
     hidden_results: tuple[str, ...] = ()
     named_options: tuple[str, ...] = ()
     refuse_foreign: Callable[[Record], None] | None = None
+    unsupported: tuple[str, ...] = ()
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object with its validated value, None if no single option does."""
@@ -57,11 +59,14 @@ class ModuleSpec(TaskOptions):
         return None
 
     def mark_nulls(self, arguments: Mapping[str, Any], predicted: Collection[str] = ()) -> dict[str, Any]:
-        """Return the arguments of a task as the function `mark_nulls` does.
+        """Return the arguments of a task as the function `mark_nulls` does, without secrets that are null.
 
         ``predicted`` are the types of the objects that earlier tasks would have created outside check mode. An empty
-        string in place of a list is null, too: core before 2.19 makes it of null.
+        string in place of a list is null, too: core before 2.19 makes it of null. Raise InvalidOptions for an empty
+        secret.
         """
+        secrets = (name for name, rules in self.options.items() if rules.get("no_log"))
+        arguments = drop_empty(secrets, arguments)
         marked = mark_nulls(arguments, self.parameters, self.own_types, predicted)
         for option, spec in self.all_options.items():
             if spec["type"] == "list" and not spec.get("required"):

@@ -174,7 +174,8 @@ class ActionModule(ActionBase):
         has is kept, so that it is reported as an error.
         """
         arguments: dict[str, Any] = self._task.args
-        unsupported = [name for name in arguments if name in GROUP_OPTIONS and name not in spec.argument_spec]
+        supported = spec.argument_spec.keys() - set(spec.unsupported)
+        unsupported = [name for name in arguments if name in GROUP_OPTIONS and name not in supported]
         if not unsupported:
             return arguments
         defaults = self._templar.template(find_group_defaults(self._task))
@@ -295,7 +296,8 @@ def _choose_run(
         action._find_defaults,
         shows_diff=action._task.diff,
         profiles=action._profiles,
-        given=arguments,
+        # The defaults for all modules must not reach the objects of a module that refuses the option.
+        given={**arguments, **dict.fromkeys(spec.unsupported)},
     )
     reading = (task_vars, action._templar.template, action._loader.load_from_file)
     runs = {

@@ -15,7 +15,7 @@ from ...module_utils._client.sessions import open_client
 from .._run.sessions import FileStore
 from .cache import CachedRecords, ServiceCache
 from .hostvars import HostEntry, HostVars, ServiceName
-from .services import FAIL, SKIP, Service, add_user_tags
+from .services import FAIL, SKIP, Service, add_user_tags, count_records
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,20 @@ class ServiceReader:
                 entries += map(create_entry, page)
                 if cache:
                     records += page
-            oversights = [] if entries else describe_oversights((*service.query, *service.filters))
+            oversights = [] if entries else self._explain_emptiness(client, service)
             for warning in (*client.prefix.warnings, *oversights):
                 self._plugin.warn(f"{service.name}: {warning}")
         if cache:
             cache.write(records, data.related)
         return data, entries
+
+    def _explain_emptiness(self, client: Client, service: Service) -> list[str]:
+        """Return why a service may have no record that is meant, nothing if there are no conditions."""
+        oversights = describe_oversights((*service.query, *service.filters))
+        if oversights or service.rejected_uuids or not service.query:
+            return oversights
+        total = count_records(client, self._plugin.RESOURCE_TYPE)
+        return [f"query selects none of {total} {self._noun}"] if total else []
 
     def _read_pages(self, client: Client, service: Service) -> Iterator[list[Record]]:
         """Yield the pages of a service, with names and further data in their records."""

@@ -258,6 +258,15 @@ class Service:
         ]
 
 
+def count_records(client: Client, resource_type: ResourceType) -> int:
+    """Return how many records a service has, without those of deleted objects; 0 if this is not known."""
+    params = {"q": [f"{resource_type.state_field}!={state}" for state in resource_type.deleted_states]}
+    with suppress(VirtinfraError):
+        pages = paginate(client, resource_type.query, params, page_size=1, limit=1, connections=1)
+        return next((total for dummy, total in pages), 0) or 0
+    return 0
+
+
 def select_accepted(page: Iterable[Record], conditions: Iterable[Condition], rejected_uuids: list[str]) -> list[Record]:
     """Return the records that meet the conditions, and add the uuids of those that the service should not return."""
     accepted = []

@@ -21,7 +21,7 @@ from ...module_utils._api.errors import InvalidOptions, count_slips, describe_un
 from ...module_utils._api.records import is_localhost
 from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
-from ...module_utils._modules.options import Options
+from ...module_utils._modules.options import Options, drop_empty
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.words import VARIABLES, show_argument
 from .._run.encrypted import decrypt_values
@@ -33,6 +33,10 @@ _READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
 }
 
 ROLES = Path(__file__).parents[3] / "roles"
+
+# The whole numbers that must be above zero, by their names. All others must not be below it: no time for a guest to
+# shut down means to power it off at once.
+_POSITIVE = re.compile("_(concurrency|per_host|(ssh|snmp)_port|(?<!grace_)timeout)$")
 
 
 @cache
@@ -77,13 +81,22 @@ def _convert(
     given = {name: _read_text(name, options[name], value) for name, value in given.items() if value is not None}
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
-    given = unify_values(options, given)
+    given = unify_values(options, drop_empty(options, given))
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:
         raise InvalidOptions("; ".join(validation.error_messages))
     values: dict[str, Any] = validation.validated_parameters
+    _check_numbers(options, values)
     return {name.removeprefix(f"{role}_"): value for name, value in values.items()}
+
+
+def _check_numbers(options: Options, values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a whole number that is too small."""
+    for name, rules in options.items():
+        least = 1 if _POSITIVE.search(name) else 0
+        if rules.get("type") == "int" and (number := values.get(name)) is not None and number < least:
+            raise InvalidOptions(f"{name} must be at least {least}, not {number}")
 
 
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:

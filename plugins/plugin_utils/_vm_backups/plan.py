@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._run.owner import has_ended, is_ending
+from .._site.report import name_some
+from .._site.site import Site
 
 # The state of a VM that is copied through exports.
 STOPPED = "Stopped"
@@ -264,6 +266,12 @@ def is_excluded(volume: Record, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(each, pattern) for pattern in patterns for each in known)
 
 
+def list_useless(patterns: Iterable[str], vms: Iterable[Record]) -> list[str]:
+    """Return the patterns that the name or the uuid of no volume of these VMs matches."""
+    volumes = [volume for vm in vms for volume in vm.get("all_volumes") or ()]
+    return [pattern for pattern in patterns if not any(is_excluded(volume, [pattern]) for volume in volumes)]
+
+
 def list_lacking(vm: Record, infos: Iterable[Record], exclude: Sequence[str]) -> list[str]:
     """Return the volumes of a VM that should be in its backup session, but are not."""
     served = {get_volume_uuid(info) for info in infos}
@@ -329,6 +337,23 @@ def replace_address(info: Record, host_uuid: str | None, addresses: Mapping[str,
     """Return an entry of a session with the other address of its host, which its address or its uuid selects."""
     other = addresses.get(str(info.get("nbd_server"))) or addresses.get(str(host_uuid))
     return {**info, "nbd_server": other} if other else info
+
+
+def warn_of_addresses(site: Site, addresses: Mapping[str, str], variable: str) -> None:
+    """Warn of keys of a variable with other addresses that neither the address nor the uuid of a host is."""
+    if not addresses:
+        return
+    try:
+        hosts = site.read("host_info")["hosts"]
+    except VirtinfraError:
+        # Some accounts see no hosts.
+        return
+    known = {str(host[member]) for host in hosts for member in ("uuid", "management_ip")}
+    if unknown := [str(key) for key in addresses if str(key) not in known]:
+        possible = name_some([f"{host['management_ip']} ({host['name']})" for host in hosts])
+        site.warn(
+            f"{variable}: no host has the management address or uuid {name_some(unknown)}. The hosts are {possible}"
+        )
 
 
 def read_infos(reply: Any) -> list[Record]:

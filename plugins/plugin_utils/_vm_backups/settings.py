@@ -26,10 +26,6 @@ COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT = 60, 80
 # What stands for the uuid of the VM in an operation around the moment of a point.
 PLACEHOLDER = "{vm_uuid}"
 
-# The variables that must be above zero, and those that must not be below it.
-_POSITIVE = ("concurrency", "per_host", "timeout")
-_NOT_NEGATIVE = ("full_every", "compare_every", "compare_spread", "rate_limit")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(VmBackupSettings):
@@ -57,12 +53,9 @@ class Settings(VmBackupSettings):
 
     def _check_numbers(self) -> None:
         """Raise InvalidOptions for numbers that are too small or too large."""
-        numbers = {name: getattr(self, name) for name in (*_POSITIVE, *_NOT_NEGATIVE)}
-        kept = {f"keep.{rule}": number for rule, number in self.keep.items() if number is not None}
-        for name, number in {**numbers, **kept}.items():
-            least = 1 if name in _POSITIVE else 0
-            if number < least:
-                raise InvalidOptions(f"vm_backup_{name} must be at least {least}, not {number}")
+        for rule, number in self.keep.items():
+            if number is not None and number < 0:
+                raise InvalidOptions(f"vm_backup_keep.{rule} must be at least 0, not {number}")
         if not 0 <= self.min_free_percent < 100:
             raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 

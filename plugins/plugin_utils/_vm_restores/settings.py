@@ -71,5 +71,3 @@ class Settings(VmBackupRestoreSettings):
         for name, (states, message) in _NEEDED_STATES.items():
             if getattr(self, name) and self.state not in states:
                 raise InvalidOptions(message)
-        if self.rate_limit < 0:
-            raise InvalidOptions(f"vm_backup_restore_rate_limit must be at least 0, not {self.rate_limit}")

@@ -78,7 +78,11 @@ def describe_call(point: Record, **chosen: str | None) -> Record:
 
 def choose_cluster(site: Site, point: Record, reference: str | None, variable: str) -> str:
     """Return the uuid of the cluster of a new VM, by default that of the record. Raise InvalidOptions without one."""
-    wanted = reference or point["vm"].get("cluster_uuid")
+    return find_cluster(site, reference or point["vm"].get("cluster_uuid"), variable)
+
+
+def find_cluster(site: Site, wanted: str | None, variable: str) -> str:
+    """Return the uuid of the cluster with a name or uuid. Raise InvalidOptions, which names the variable to set."""
     clusters = site.read("resource_info", resource_type="cluster")["resources"]
     found = [str(each["uuid"]) for each in clusters if wanted in (each["uuid"], each["name"])]
     if len(found) != 1:

@@ -21,6 +21,9 @@ from .._vm_backups.plan import find_reason
 # How many VMs without a recent point a message names. The page names all.
 MAX_VMS = 10
 
+# The variables that are about restore points.
+OF_BACKUPS = ("backup_days", "backup_mover", "backup_query", "backup_fail")
+
 # The numbers of the summary: the label, the part and its member.
 NUMBERS = (
     ("storages", "storages", "count"),
@@ -46,6 +49,14 @@ class Settings(CapacityReportSettings):
             )
         if self.backup_days < 1:
             raise InvalidOptions(f"capacity_report_backup_days is {self.backup_days}. It must be above 0.")
+        # The role itself sets variables that are not given to their defaults.
+        unset = CapacityReportSettings(path=self.path)
+        given = [name for name in OF_BACKUPS if getattr(self, name) != getattr(unset, name)]
+        if given and not self.backup_repository:
+            raise InvalidOptions(
+                f"capacity_report_{given[0]} needs capacity_report_backup_repository, the folder on the data mover with"
+                " the restore points. Without it, the page says nothing about backups"
+            )
 
 
 @dataclass(frozen=True)

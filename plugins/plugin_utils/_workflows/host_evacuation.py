@@ -41,10 +41,6 @@ class Settings(HostEvacuationSettings):
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if not self.hosts and self.state == "evacuated":
             raise InvalidOptions("No VM was migrated. Give host_evacuation_hosts")
-        if self.concurrency < 1:
-            raise InvalidOptions(
-                f"No VM was migrated. host_evacuation_concurrency must be at least 1, not {self.concurrency}"
-            )
 
 
 @dataclass

@@ -42,11 +42,6 @@ MISSING = re.compile(r" (?=(?:management_ip|cluster|username|password)(?:, | and
 class Settings(HostOnboardingSettings):
     """The variables of the role for one host, and what follows from them."""
 
-    def check(self) -> None:
-        """Raise InvalidOptions for a value that the argument specification cannot exclude."""
-        if self.concurrency < 1:
-            raise InvalidOptions(f"host_onboarding_concurrency must be at least 1, not {self.concurrency}")
-
 
 @dataclass
 class Onboarding:
@@ -229,7 +224,6 @@ def _read_host(play: Play, host: str, collected: Mapping[str, Any]) -> Onboardin
     try:
         values = play.read_collected(ROLE, host, collected)
         wanted = Settings(**{**values, "name": values["name"] or host, "services": values["services"] or []})
-        wanted.check()
         if is_localhost(host) and is_localhost(str(wanted.management_ip)):
             raise InvalidOptions("set host_onboarding_management_ip, or run the role for the hosts of an inventory")
     except InvalidOptions as mistake:

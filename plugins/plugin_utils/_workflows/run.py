@@ -81,6 +81,10 @@ def run_workflow(
     of files. Raise InvalidOptions for invalid variables, and VirtinfraError if the workflow cannot know what to do, for
     example because a list cannot be read.
     """
+    if not context.params["wait"]:
+        raise InvalidOptions("wait: false is not supported: a workflow needs the results of its calls. Remove wait")
+    if context.params["job_uuid"]:
+        raise InvalidOptions("job_uuid is not supported: each call of a workflow needs its own. Remove job_uuid")
     role, given = context.params["role"], context.params["given"] or {}
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.

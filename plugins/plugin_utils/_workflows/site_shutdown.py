@@ -34,8 +34,6 @@ class Settings(SiteShutdownSettings):
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if problem := check_groups(self.groups, "site_shutdown_groups"):
             raise InvalidOptions(problem)
-        if self.concurrency < 1:
-            raise InvalidOptions(f"site_shutdown_concurrency must be at least 1, not {self.concurrency}")
         if self.time_limit <= self.time_of_hosts:
             raise InvalidOptions(
                 f"site_shutdown_time_limit must be above site_shutdown_host_time, which is {self.time_of_hosts} s, not"

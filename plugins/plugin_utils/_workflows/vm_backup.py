@@ -18,7 +18,15 @@ from .._site.report import Report, name_some
 from .._site.site import Site, describe_missing
 from .._site.wish import Wish
 from .._vm_backups.copying import Copying, MoverRun
-from .._vm_backups.plan import Mover, VmCopy, choose_share, find_other_run, find_reason
+from .._vm_backups.plan import (
+    Mover,
+    VmCopy,
+    choose_share,
+    find_other_run,
+    find_reason,
+    list_useless,
+    warn_of_addresses,
+)
 from .._vm_backups.report import build_members, build_report
 from .._vm_backups.scratch import list_known, warn_of_leaked
 from .._vm_backups.sessions import Sessions
@@ -47,6 +55,12 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     vms = [vm for vm in selection.objects if settings.vms or not is_temporary(vm)]
     if left := sorted(vm["name"] for vm in selection.objects if vm not in vms):
         site.warn(f"These VMs are not copied, because other roles have made them for a time: {name_some(left)}")
+    if useless := list_useless(settings.exclude_volumes, vms):
+        site.warn(
+            "vm_backup_exclude_volumes: no volume of the selected VMs has the name or uuid, or matches the pattern"
+            f" {name_some(useless)}"
+        )
+    warn_of_addresses(site, settings.host_address, "vm_backup_host_address")
     return Report(
         "VMs",
         next={

@@ -12,15 +12,23 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._api.references import build_uuid
 from .._site.marked_vms import read_vms
-from .._site.report import Entry, Report
+from .._site.report import Entry, Report, name_some
 from .._site.settings import VmBackupDrillSettings
 from .._site.site import GONE, Site
 from .._site.wish import Wish, index
-from .._vm_backups.plan import check_repository, find_other_run
+from .._vm_backups.plan import check_repository, find_other_run, warn_of_addresses
 from .._vm_backups.report import Made
 from .._vm_restores.exports import TargetExports
 from .._vm_restores.run import RestoreRun, list_points
-from .._vm_restores.vm_from_point import DRILL, choose_cluster, describe_call, list_copies, make, match_volumes
+from .._vm_restores.vm_from_point import (
+    DRILL,
+    choose_cluster,
+    describe_call,
+    find_cluster,
+    list_copies,
+    make,
+    match_volumes,
+)
 
 # The tasks of the role run for the data mover.
 RUNS_ON_HOSTS = True
@@ -41,9 +49,6 @@ class Settings(VmBackupDrillSettings):
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         check_repository(self.repository, "vm_backup_drill_repository")
-        for name in ("count", "watch", "rate_limit"):
-            if getattr(self, name) < 0:
-                raise InvalidOptions(f"vm_backup_drill_{name} must be at least 0, not {getattr(self, name)}")
         if not 0 <= self.min_free_percent < 100:
             raise InvalidOptions(f"vm_backup_drill_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 
@@ -135,10 +140,13 @@ class PointDrill:
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Prove points, and return an entry for each VM. A failure stays with its VM.
 
-    Raise VirtinfraError, with nothing changed, if another drill of the repository runs.
+    Raise VirtinfraError, with nothing changed, if another drill of the repository runs, or if there is no such cluster.
     """
     settings = Settings(**options)
     settings.check()
+    if settings.cluster:
+        find_cluster(site, settings.cluster, "vm_backup_drill_cluster")
+    warn_of_addresses(site, settings.host_address, "vm_backup_drill_host_address")
     listed = list_points(site, "vm_backup_drill", settings.repository, settings.mover, records=True)
     chosen, drills = choose(listed["points"], settings)
     with RestoreRun(site, settings.repository, settings.mover, settings.rate_limit) as restore:
@@ -152,6 +160,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
             drills += _Drilling(site, settings, restore, due).run()
             for drill in due:
                 _note(restore, drill, site.get_date())
+    _warn_of_files(site, due)
     is_predicted = site.check_mode and any(drill.problem is None for drill in due)
     return Report("VMs", [drill.build_entry() for drill in drills], has_changed=is_predicted)
 
@@ -209,6 +218,18 @@ def _check(restore: RestoreRun, drill: PointDrill) -> None:
         drill.level = RAN if drill.is_due else CHECKED
     except VirtinfraError as failure:
         drill.problem = str(failure)
+
+
+def _warn_of_files(site: Site, drills: Sequence[PointDrill]) -> None:
+    """Warn of the points that prove less than the user wants, with the reasons."""
+    names: dict[str, list[str]] = {}
+    for drill in drills:
+        if drill.why and not drill.problem:
+            names.setdefault(drill.why, []).append(drill.point["vm_name"])
+    for why, vms in names.items():
+        site.warn(
+            f"Of these VMs, only the files of the points are checked, and no VM is started: {name_some(vms)}. {why}"
+        )
 
 
 class _Drilling:

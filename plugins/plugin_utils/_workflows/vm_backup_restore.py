@@ -14,6 +14,7 @@ from ...module_utils._api.records import Record
 from .._site.report import Report
 from .._site.site import Site
 from .._site.wish import Wish
+from .._vm_backups.plan import warn_of_addresses
 from .._vm_restores.creation import Creating, plan_creation
 from .._vm_restores.disk import Attaching, complete, plan_disk, plan_removal, remove_disks
 from .._vm_restores.overwriting import Overwriting, plan_overwriting
@@ -31,6 +32,7 @@ def plan(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Return what would be written. Raise InvalidOptions if anything speaks against it."""
     settings = Settings(**options)
     settings.check()
+    warn_of_addresses(site, settings.host_address, "vm_backup_restore_host_address")
     return Report("volumes", next=PLANS[settings.kind](site, settings, _read_points(site, settings)))
 
 

@@ -34,8 +34,6 @@ class Settings(VmPowerSettings):
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if problem := check_groups(self.groups, "vm_power_groups"):
             raise InvalidOptions(problem)
-        if self.concurrency < 1:
-            raise InvalidOptions(f"vm_power_concurrency must be at least 1, not {self.concurrency}")
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:

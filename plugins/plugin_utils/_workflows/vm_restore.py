@@ -28,8 +28,6 @@ class Settings(VmRestoreSettings):
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        if self.concurrency < 1:
-            raise InvalidOptions(f"vm_restore_concurrency must be at least 1, not {self.concurrency}")
         if self.state == "absent" and not self.suffix:
             raise InvalidOptions("vm_restore_state=absent needs the vm_restore_name_suffix of the drill")
         if not self.vms and not self.allow_empty:
@@ -58,6 +56,12 @@ class Restoration:
         """Whether the VM exists, also outside check mode, and has not failed."""
         return self.outcome.error is None and bool(self.vm and self.vm["uuid"])
 
+    @property
+    def may_be_source(self) -> bool:
+        """Whether the snapshot group may be one of the VM itself: it exists otherwise, and nothing is to be set."""
+        is_foreign = self.vm is not None and self.vm["description"] != MARK
+        return is_foreign and not any(self.wanted.get(name) for name in ("nics", "clear_qos", "default_l3_network"))
+
     def use(self, vm: Record) -> None:
         """Note the record of the VM, and its NICs."""
         self.vm, self.nics = vm, [nic["uuid"] for nic in vm["vm_nics"] or ()]
@@ -81,13 +85,16 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         restorations += assign_all(restorations, existing)
         if settings.expunge:
             restorations += add_destroyed(restorations, records)
+        _warn_of_others(site, restorations, existing, settings)
         _destroy(site, restorations, settings)
     else:
         assign(restorations, existing)
         if settings.suffix:
             refuse_foreign(restorations, "used. Choose another vm_restore_name_suffix, or rename the VM")
-        if any(each.outcome.error is None and each.vm is None for each in restorations):
-            choose_groups(restorations, records, site.read("vm_snapshot_group_info")["snapshot_groups"])
+        if any(each.outcome.error is None and (each.vm is None or each.may_be_source) for each in restorations):
+            groups = site.read("vm_snapshot_group_info")["snapshot_groups"]
+            choose_groups(restorations, records, groups)
+            _warn_of_sources(site, restorations, groups)
         choose_uuids(restorations, {vm["uuid"] for vm in records})
         _create(site, restorations, settings)
         _set_nics(site, restorations, settings)
@@ -229,6 +236,27 @@ def _choose_group(each: Restoration, vms: Sequence[Record], by_vm: Mapping[str, 
     return None
 
 
+def _warn_of_sources(site: Site, restorations: Iterable[Restoration], groups: Iterable[Record]) -> None:
+    """Warn of entries whose VM is the one of which the snapshot group was taken: the user may want to set it back."""
+    found = list(groups)
+    names = [each.name for each in restorations if each.outcome.error is None and is_source(each, found)]
+    if names:
+        site.warn(
+            f"These VMs exist, and their snapshot groups were taken of them: {name_some(names)}. The role creates VMs,"
+            " and does not set one back to a snapshot group. The module vm_snapshot_group with state: reverted does"
+        )
+
+
+def is_source(each: Restoration, groups: Iterable[Record]) -> bool:
+    """Return whether the snapshot group of an entry was taken of the VM that has the name of the entry."""
+    wanted, vm = each.wanted, each.vm
+    if vm is None or not each.may_be_source or wanted.get("vm") not in (None, vm["uuid"], vm["name"]):
+        return False
+    found = [group for group in groups if wanted["snapshot_group"] in (group["uuid"], group["name"])]
+    sources = {group["vm_instance_uuid"] for group in found}
+    return vm["uuid"] in sources if wanted.get("vm") else sources == {vm["uuid"]}
+
+
 def choose_uuids(restorations: Iterable[Restoration], used: Collection[str]) -> None:
     """Choose the uuid of each VM to create from its snapshot group and its name, which has the suffix of the drill.
 
@@ -238,6 +266,20 @@ def choose_uuids(restorations: Iterable[Restoration], used: Collection[str]) -> 
     for each in restorations:
         uuids = (build_uuid(f"{each.wanted['snapshot_group']} {each.name} {number}") for number in count())
         each.new_uuid = next(uuid for uuid in uuids if uuid not in used)
+
+
+def _warn_of_others(site: Site, restorations: Sequence[Restoration], vms: Iterable[Record], settings: Settings) -> None:
+    """Warn if no VM has a name of the drill, and there are VMs of one with another suffix."""
+    if any(each.vm or each.outcome.error for each in restorations):
+        return
+    names = tuple(each.wanted["name"].strip() for each in restorations)
+    others = [vm["name"] for vm in vms if vm["description"] == MARK and vm["name"].startswith(names)]
+    others = [name for name in others if name not in names]
+    if others:
+        site.warn(
+            f"No VM has a name of vm_restore_vms with the suffix {settings.suffix}. The role has created these:"
+            f" {name_some(sorted(others))}"
+        )
 
 
 def _destroy(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:

@@ -55,10 +55,6 @@ class Settings(VmSnapshotsSettings):
                 "vm_snapshots_name_prefix must consist of letters, digits, dots, underscores and hyphens, not"
                 f" {self.name_prefix!r}"
             )
-        if self.keep < 0:
-            raise InvalidOptions(f"vm_snapshots_keep must be at least 0, not {self.keep}")
-        if self.concurrency < 1:
-            raise InvalidOptions(f"vm_snapshots_concurrency must be at least 1, not {self.concurrency}")
 
 
 @dataclass(frozen=True)
@@ -305,6 +301,7 @@ def _remove_old(site: Site, vms: Sequence[VmSnapshots], names: Names, settings: 
     left = [vm for vm in vms if not vm.has_failed]
     if settings.state == "absent":
         old = {vm.vm_uuid: sort_by_time(filter(names.are_of, vm.groups)) for vm in left}
+        _warn_of_others(site, left, old, settings)
     else:
         retentions = [choose_old(vm.groups, names, settings.keep) for vm in left]
         old = {vm.vm_uuid: retention.old for vm, retention in zip(left, retentions, strict=True)}
@@ -312,6 +309,18 @@ def _remove_old(site: Site, vms: Sequence[VmSnapshots], names: Names, settings: 
     for removals in order_removals([(vm, old[vm.vm_uuid]) for vm in left], names):
         if _remove(site, removals, settings):
             break
+
+
+def _warn_of_others(
+    site: Site, vms: Iterable[VmSnapshots], old: Mapping[Any, Sequence[Record]], settings: Settings
+) -> None:
+    """Warn if there is no snapshot group to remove, and there are some with other names."""
+    others = sorted({group["name"] for vm in vms for group in vm.groups if group["description"] == MARK})
+    if others and not any(old.values()):
+        site.warn(
+            f"No snapshot group of these VMs has a name of vm_snapshots_name_prefix {settings.name_prefix} and"
+            f" vm_snapshots_interval {settings.interval}. The role has taken these: {name_some(others)}"
+        )
 
 
 def _warn_of_future(site: Site, found: Iterable[tuple[VmSnapshots, list[Record]]]) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import options
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_form
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import drop_empty
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import list_roles, load_role_options
 
 from support.collection import ROOT
@@ -41,3 +43,15 @@ def test_a_string_in_place_of_a_mapping_is_refused_with_an_example(name: str) ->
     for label, spec in list_mappings(load_options(name)):
         with pytest.raises(InvalidOptions, match=r"must be a mapping, such as \[?\{\w[\w.-]*: .*\}"):
             check_form(label, spec, ["text"] if spec["type"] == "list" else "text")
+
+
+def test_empty_passwords_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before core 2.19, a null password is empty."""
+    names = ["password", "ipmi_password", "account"]
+    given = {"password": "", "ipmi_password": "x", "account": ""}
+    monkeypatch.setattr(options, "NULL_IS_EMPTY", False)
+    with pytest.raises(InvalidOptions, match=r"^password must not be empty\."):
+        drop_empty(names, given)
+    assert drop_empty(names, {**given, "password": None}) == {**given, "password": None}
+    monkeypatch.setattr(options, "NULL_IS_EMPTY", True)
+    assert drop_empty(names, given) == {"ipmi_password": "x", "account": ""}

@@ -247,6 +247,9 @@ def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunne
     [
         ({"warn_percent": 95}, "capacity_report_warn_percent is 95 and capacity_report_bad_percent is 90"),
         ({"backup_days": 0}, "capacity_report_backup_days is 0. It must be above 0"),
+        ({"backup_days": 3}, "capacity_report_backup_days needs capacity_report_backup_repository, the folder"),
+        ({"backup_mover": ["mover-1"]}, "capacity_report_backup_mover needs capacity_report_backup_repository"),
+        ({"backup_fail": True}, "capacity_report_backup_fail needs capacity_report_backup_repository"),
         ({"warn_precent": 5}, "Did you mean capacity_report_warn_percent?"),
     ],
 )
@@ -261,7 +264,7 @@ def test_mistakes_are_found_before_anything_is_read(
 
 def test_movers_are_asked_with_a_repository_only(sim: Simulator, work: WorkflowRunner) -> None:
     """A text in place of the list of movers is a list."""
-    given = {"capacity_report_path": "page.html", "capacity_report_backup_mover": "mover-1,mover-2"}
+    given = {"capacity_report_path": "page.html"}
     assert work("capacity_report", given, step="select").result["next"]["movers"] == []
-    given["capacity_report_backup_repository"] = "/srv"
+    given |= {"capacity_report_backup_mover": "mover-1,mover-2", "capacity_report_backup_repository": "/srv"}
     assert work("capacity_report", given, step="select").result["next"]["movers"] == ["mover-1", "mover-2"]

@@ -109,6 +109,22 @@ def test_json_and_pairs_become_mappings() -> None:
         assert read_variables("vm_backup", {"vm_backup_keep": text}, keep_value, Masker())["keep"]["daily"] == 3
 
 
+NUMBERS = [
+    (role, name) for role in list_roles() for name, rules in load_role_options(role).items() if rules["type"] == "int"
+]
+
+
+@pytest.mark.parametrize(("role", "name"), NUMBERS)
+def test_no_number_is_negative_and_no_limit_is_zero(role: str, name: str) -> None:
+    """With a negative timeout, a role would give up before the service has answered."""
+    required = {given: "/x" for given, rules in load_role_options(role).items() if rules.get("required")}
+    required.update({given: [] for given in ("vm_restore_vms",)}, vm_power_state="stopped")
+    least = 1 if name.endswith(("_concurrency", "_per_host", "_port")) else 0
+    least = 1 if name.endswith("_timeout") and not name.endswith("_grace_timeout") else least
+    with pytest.raises(InvalidOptions, match=f"^{name} must be at least {least}, not {least - 1}$"):
+        read_variables(role, {**required, name: least - 1}, keep_value, Masker())
+
+
 def test_templates_are_evaluated() -> None:
     values = read_variables("vm_snapshots", {"vm_snapshots_keep": "{{ x }}"}, lambda value: 5, Masker())
     assert values["keep"] == 5

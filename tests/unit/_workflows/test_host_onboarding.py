@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules import options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import Play
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.host_onboarding import (
@@ -268,6 +269,24 @@ def test_the_password_is_masked_in_what_the_service_says(service: Simulator, wor
     assert "denied" in message
     assert "{{ 1 }}" in message
     assert "other-word" not in json.dumps(ran.result)
+
+
+@pytest.mark.parametrize(
+    ("is_null", "message"),
+    [
+        (True, "ive host_onboarding_password to add it"),
+        (False, "host_onboarding_password must not be empty"),
+    ],
+)
+@pytest.mark.parametrize("check", [False, True])
+def test_an_empty_password_is_none(
+    service: Simulator, work: WorkflowRunner, monkeypatch: pytest.MonkeyPatch, is_null: bool, message: str, check: bool
+) -> None:
+    """Before core 2.19, a null password is empty."""
+    monkeypatch.setattr(options, "NULL_IS_EMPTY", is_null)
+    ran = run(work, new_host(1, password=""), check=check)
+    assert (ran.outcomes, ran.calls) == (["failed"], [])
+    assert message in ran.report[0]["error"]
 
 
 @pytest.mark.parametrize(

@@ -1242,6 +1242,24 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: Ba
     assert "the role vm_snapshots has no step 'plan'" in other.message
 
 
+def test_names_that_fit_nothing(service: Simulator, back_up: BackupRunner) -> None:
+    """What they were meant for would be copied, or copied from another address, without a word."""
+    host, vm = service.records("host")[0], service.records("vm")[0]
+    known = [vm["rootVolumeUuid"], "*"]
+    addresses = {host["managementIp"]: "192.0.2.1", host["uuid"]: "192.0.2.1"}
+    unknown = {**addresses, "host-1": "192.0.2.1"}
+    given: dict[str, Any] = {"exclude_volumes": [*known, "root-*-9"], "host_address": unknown}
+    volumes, hosts = back_up(check=True, **given).warnings
+    assert volumes.startswith("vm_backup_exclude_volumes: no volume of the selected VMs has the name or uuid, or ")
+    assert volumes.endswith("matches the pattern root-*-9")
+    possible = ", ".join(f"{each['managementIp']} ({each['name']})" for each in service.records("host"))
+    message = "vm_backup_host_address: no host has the management address or uuid host-1. The hosts are"
+    assert hosts == f"{message} {possible}"
+    assert back_up(check=True, exclude_volumes=known, host_address=addresses).warnings == []
+    service.fault("fail", operation="QueryHost", error={"code": "SYS.1001", "details": "denied"})
+    assert back_up(check=True, **{**given, "exclude_volumes": []}).warnings == []
+
+
 def make_points(*modes: str) -> list[dict[str, Any]]:
     """Return points of these modes, oldest first."""
     return [{"mode": mode, "point": f"2026110{number}T000000Z"} for number, mode in enumerate(modes)]

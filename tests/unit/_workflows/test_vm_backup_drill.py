@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_restores.vm_from_point import DRILL
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_backup_drill import (
@@ -158,6 +159,14 @@ def test_what_is_refused(drill: DrillRunner) -> None:
     assert "has no points of the VMs vm-9. Nothing was changed." in drill(vms=["vm-9"]).message
 
 
+def test_a_cluster_that_does_not_exist_is_refused(drill: DrillRunner, mover: RestoreMover) -> None:
+    """The drill would only check files, as if that was asked for."""
+    for check in (True, False):
+        done = drill(cluster="cluster-9", check=check)
+        assert done.message.startswith("no cluster has the name or uuid cluster-9. Nothing was changed. Set vm_backup_")
+        assert (done.calls, mover.given) == ([], [])
+
+
 def test_one_drill_of_a_repository_at_a_time(service: Simulator, drill: DrillRunner, mover: RestoreMover) -> None:
     """Its VMs are not left-overs."""
     kill(drill)
@@ -298,6 +307,17 @@ def test_a_vm_for_which_there_is_no_place(service: Simulator, drill: DrillRunner
     done = drill()
     assert done.outcomes == ["checked", "checked"]
     assert "It is not known whether the primary storages have room" in done.report[1]["why"]
+
+
+def test_a_drill_that_only_checks_files_says_so(service: Simulator, drill: DrillRunner) -> None:
+    done = drill(min_free_percent=99)
+    assert done.outcomes == ["checked", "checked"]
+    beginning = "Of these VMs, only the files of the points are checked, and no VM is started: "
+    assert [each.partition(": ")[0] for each in done.warnings] == [beginning.removesuffix(": ")] * len(done.warnings)
+    for entry in done.report:
+        assert any(entry["vm"] in each and each.endswith(entry["why"]) for each in done.warnings)
+        assert f"checked: {entry['vm']}: {entry['why']}" in format_table(done.report) or len(done.warnings) == 1
+    assert drill().warnings == []
 
 
 def test_the_room_of_storages() -> None:

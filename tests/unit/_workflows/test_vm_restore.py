@@ -10,6 +10,7 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.vm_re
     MARK,
     Restoration,
     choose_groups,
+    is_source,
 )
 
 from simulator.launch import Simulator
@@ -159,6 +160,8 @@ def test_without_a_suffix_existing_vms_are_used(service: Simulator, work: Workfl
 
 
 def test_vms_that_need_nothing_cost_no_requests(service: Simulator, work: WorkflowRunner) -> None:
+    for vm in service.records("vm"):
+        service.change("vm", vm["uuid"], description=MARK)
     ran = run(work, *({"name": f"vm-{number}"} for number in (1, 2, 3)))
     assert (ran.outcomes, ran.reads) == (["unchanged"] * 3, ["QueryVmInstance"] * 2)
 
@@ -211,6 +214,46 @@ def test_ambiguous_names_fail(service: Simulator, work: WorkflowRunner) -> None:
     assert (ran.outcomes, ran.calls) == (["unchanged", "failed", "failed", "failed"], [])
     assert f"Several VMs have this name: {second['uuid']}, {third['uuid']}" in ran.report[1]["error"]
     assert "Several entries" in ran.report[2]["error"]
+
+
+def test_a_vm_that_is_to_be_set_back_is_named(service: Simulator, work: WorkflowRunner) -> None:
+    """Nothing would say that the role only creates VMs."""
+    ran = run(work, {"name": "vm-1"}, {"name": "vm-2"}, {"name": "new"})
+    assert ran.outcomes == ["unchanged", "unchanged", "changed"]
+    (warning,) = ran.warnings
+    assert warning.startswith("These VMs exist, and their snapshot groups were taken of them: vm-1. The role creates")
+    again = run(work, {"name": "new"})
+    assert (again.outcomes, again.warnings) == (["unchanged"], [])
+    assert "QueryVolumeSnapshotGroup" not in again.reads
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"snapshot_group": "g1"}, True),
+        ({"snapshot_group": "daily"}, True),
+        ({"snapshot_group": "g3"}, False),
+        ({"snapshot_group": "nightly"}, False),
+        ({"snapshot_group": "nightly", "vm": "web"}, True),
+        ({"snapshot_group": "nightly", "vm": "v3"}, False),
+        ({"snapshot_group": "g1", "clear_qos": True}, False),
+    ],
+)
+def test_of_which_vm_a_group_was_taken(wanted: dict[str, Any], expected: bool) -> None:
+    groups = [group(1, "v1"), group(2, "v1", "daily"), group(3, "v3")]
+    each = Restoration({"name": "web", **wanted}, "web", vm={**record(1, "web"), "description": None})
+    assert is_source(each, groups) == expected
+
+
+def test_the_end_of_a_drill_with_another_suffix(service: Simulator, work: WorkflowRunner) -> None:
+    run(work, {"name": "web"}, name_suffix="-drill")
+    ran = run(work, {"name": "web"}, name_suffix="-dril", state="absent")
+    message = "No VM has a name of vm_restore_vms with the suffix -dril. The role has created these: web-drill"
+    assert (ran.outcomes, ran.warnings) == (["unchanged"], [message])
+    assert run(work, {"name": "other"}, name_suffix="-dril", state="absent").warnings == []
+    for outcome in ("changed", "unchanged"):
+        ran = run(work, {"name": "web"}, name_suffix="-drill", state="absent")
+        assert (ran.outcomes, ran.warnings) == ([outcome], [])
 
 
 def test_a_group_is_chosen_by_its_vm(service: Simulator, work: WorkflowRunner) -> None:

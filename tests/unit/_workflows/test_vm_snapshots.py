@@ -186,6 +186,18 @@ def test_a_text_in_place_of_a_list_selects_one_vm(service: Simulator, work: Work
     assert groups_of(service) == {"db": OLD[:1], "db-1": OLD[:1], "db-10": []}
 
 
+def test_the_removal_of_groups_with_other_names(service: Simulator, work: WorkflowRunner) -> None:
+    run(work)
+    ran = run(work, state="absent", name_prefix="daily-")
+    (warning,) = ran.warnings
+    assert ran.outcomes == ["unchanged"] * 3
+    assert "has a name of vm_snapshots_name_prefix daily- and vm_snapshots_interval day. The role has taken" in warning
+    assert groups_of(service)["vm-1"][0] in warning
+    for outcome in ("changed", "unchanged"):
+        ran = run(work, state="absent")
+        assert (ran.outcomes, ran.warnings) == ([outcome] * 3, [])
+
+
 def test_requests_are_made_for_vms_that_need_something(service: Simulator, work: WorkflowRunner) -> None:
     """A second run reads the VMs and the snapshot groups once, however many there are."""
     assert run(work).message == "3 VMs, 3 changed"

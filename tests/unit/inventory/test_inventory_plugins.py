@@ -665,6 +665,7 @@ def test_an_event_has_the_name_of_the_inventory(sim: Simulator, fill: Fill, warn
             {"query": ["name?=[host-1, host-3]"]},
             "the condition 'name?=[host-1, host-3]': the brackets are part of the values. Write name?=host-1,host-3.",
         ),
+        ({"query": ["cluster.name=cluster1"]}, "query selects none of 3 hosts"),
     ],
 )
 def test_nothing_is_selected_without_a_word(

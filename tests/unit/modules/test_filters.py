@@ -12,7 +12,9 @@ from ansible_collections.virtinfra.manager.plugins.filter.failed_jobs import lis
 from ansible_collections.virtinfra.manager.plugins.filter.lost_hosts import list_lost_hosts
 from ansible_collections.virtinfra.manager.plugins.filter.new_host_refusal import refuse_new_host
 from ansible_collections.virtinfra.manager.plugins.filter.overdue_vms import list_overdue_vms
-from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import describe_unknown as describe_variables
+from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import (
+    describe_unknown as describe_variables,
+)
 
 UUID = "a0000003000040008000000000000001"
 
