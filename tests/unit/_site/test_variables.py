@@ -117,8 +117,10 @@ NUMBERS = [
 @pytest.mark.parametrize(("role", "name"), NUMBERS)
 def test_no_number_is_negative_and_no_limit_is_zero(role: str, name: str) -> None:
     """With a negative timeout, a role would give up before the service has answered."""
-    required = {given: "/x" for given, rules in load_role_options(role).items() if rules.get("required")}
-    required.update({given: [] for given in ("vm_restore_vms",)}, vm_power_state="stopped")
+    required: dict[str, Any] = {
+        given: "/x" for given, rules in load_role_options(role).items() if rules.get("required")
+    }
+    required.update(vm_restore_vms=[], vm_power_state="stopped")
     least = 1 if name.endswith(("_concurrency", "_per_host", "_port")) else 0
     least = 1 if name.endswith("_timeout") and not name.endswith("_grace_timeout") else least
     with pytest.raises(InvalidOptions, match=f"^{name} must be at least {least}, not {least - 1}$"):
