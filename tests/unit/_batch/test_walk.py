@@ -23,6 +23,7 @@ FILE = re.compile(rf"/(?:module|plugin)_utils/({'|'.join(ROOMS)})/")
 RETURNS = {
     ("combine_finders.<locals>.read", "read_records.<locals>.<lambda>"),
     ("plan", "plan_host"),
+    ("find_ignored", "find_ignored_login"),
     ("ObjectReader._find", "find_host"),
     ("ObjectReader._find_matches", "find_host"),
 }
