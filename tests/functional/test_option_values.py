@@ -140,8 +140,16 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         )
     ),
     ("job_wait", {"jobs": [{"uuid": "x"}]}, "the uuid or the handle of a job, such as started.job, not 'x'"),
-    ("batch", {"module": "vm", "objects": [], "common": ["state"]}, "must be a mapping, such as {state: running}"),
+    ("batch", {"module": "vm", "objects": [], "common": ["state"]}, "must be a mapping, such as {cluster: cluster-1}"),
     ("cbt_task", {"name": {"a": 1}}, "name must be one string, not {'a': 1}"),
+    ("vm", {"name": "vm-5", "host": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its uuid, 'b'"),
+    ("vm", {"name": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its name, 'a'"),
+    ("vm", {"name": "vm-5", "host": {"changed": False, "hosts": []}}, "Give the uuid of one object in it"),
+    ("job_wait", {"jobs": {"changed": True, "results": []}}, "whose list is its member results"),
+    ("job_wait", {"jobs": [{"uuid": VM, "create_date": "x"}]}, "a record, whose uuid is not that of a job"),
+    ("job_wait", {"jobs": [{"uuid": None, "operation": "StopVmInstance"}]}, "Check mode has predicted this job"),
+    ("vm_info", {"auth": {"username": "a"}}, "account and account_password"),
+    ("host_info", {"ip": "10.0.0.11"}, "Did you mean query: ['managementIp=...']?"),
     ("vm", {"name": "vm-5", "tags": [{"env": "prod"}]}, "each item of tags must be a string, such as ['env::prod']"),
     (
         "vm",

@@ -217,6 +217,8 @@ def parse_condition(text: str, record_type: str) -> Condition:
 
 def _translate(text: str) -> str:
     """Return the condition that a text with an operator of SQL stands for, with its introduction; empty for others."""
+    if null := re.fullmatch(r"\s*(\S+)\s+(?i:(?:is\s+)?(not\s+)?null)\s*", text):
+        return f". Write {null[1]} {'not' if null[2] else 'is'} null."
     words = re.fullmatch(r"\s*(\S+)\s+(?i:(not\s+)?(like|in))\s+['\"(\[]*(.*?)['\")\]]*\s*", text)
     if not words:
         return ""
@@ -412,7 +414,7 @@ def suggest_condition(name: str, record_type: str) -> str | None:
     fields = RECORD_FIELDS.get(record_type, ())
     names = (to_camel_case(name), *(_FIELDS_MEANT.get(name, ()) if name != "id" else ()))
     if meant := next((each for each in names if each.partition(".")[0] in fields), ""):
-        return f"{meant if '.' in meant else to_snake_case(meant)}=..."
+        return f"{meant}=..."
     elsewhere = _FIELDS_ELSEWHERE.get(name, "")
     is_known = elsewhere.startswith("__") or f"{elsewhere.partition('.')[0]}Uuid" in fields
     return f"{elsewhere}=..." if elsewhere and fields and is_known else None
@@ -489,6 +491,8 @@ def _describe_value(text: str) -> str | None:
     field, operator, value = parts.groups()
     if not value:
         return f"it has no value, so it selects objects with an empty {field}."
+    if operator == "=" and value.casefold() in ("null", "none"):
+        return f"it compares with the text {value}. Write {field} is null."
     if _FURTHER.search(value):
         return (
             f"all behind {operator} is one value. Give each condition as an item of its own, and alternatives with ?=."
@@ -546,7 +550,9 @@ def _check_operator(text: str, operator: str, value: str) -> None:
 
 def _check_field(text: str, field: str, record_type: str) -> None:
     if field.split() != [field]:
-        raise InvalidOptions(f"query {text!r} is not a condition: {field!r} cannot be the name of a field")
+        raise InvalidOptions(
+            f"query {text!r} is not a condition: {field!r} cannot be the name of a field{_translate(text)}"
+        )
     owner, dot, member = field.rpartition(".")
     if dot and owner in _RECORDS_ELSEWHERE:
         record_type, field = _RECORDS_ELSEWHERE[owner], member

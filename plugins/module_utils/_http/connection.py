@@ -60,7 +60,7 @@ class ConnectionOptions:
                 "base_url is required: the address of the service, for example https://manager.example.com (or"
                 " VIRTINFRA_BASE_URL in the environment)"
             )
-        self._check_line_ends()
+        self._check_ends()
         if self.base_url != self.base_url.strip():
             raise InvalidOptions("base_url begins or ends with a blank. Remove it")
         try:
@@ -84,11 +84,14 @@ class ConnectionOptions:
             if not self.use_proxy:
                 raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
 
-    def _check_line_ends(self) -> None:
-        """Raise InvalidOptions for a value with a line break at its end, which lookups and commands may leave there."""
+    def _check_ends(self) -> None:
+        """Raise InvalidOptions for a line break at the end, as lookups leave there, and for quotes."""
         for name in ("base_url", *(name for names in CREDENTIAL_OPTIONS for name in names), "api_token"):
             if (getattr(self, name) or "").endswith(("\n", "\r")):
                 raise InvalidOptions(f"{name} ends with a line break. Remove it, for example with the filter trim")
+        for name in ("base_url", "account", "session_id", "access_key_id"):
+            if re.fullmatch(r"""(['"]).*\1""", getattr(self, name) or ""):
+                raise InvalidOptions(f"{name} begins and ends with a quote, which is a part of the value. Remove both")
 
     def _check_only_origin(self, parts: SplitResult) -> None:
         """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message names the surplus

@@ -93,7 +93,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
         return
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
         identifies = "parameter" in spec or label in ("name", "uuid")
-        hint = ". virtinfra.manager.batch runs the module for many objects" if identifies else ""
+        hint = _explain_objects(name, value) if identifies else ""
         raise InvalidOptions(f"{label} must be one string{_show_example(name, spec)}{shown}{hint}")
     if kind in _CONVERTED:
         convert, meaning = _CONVERTED[kind]
@@ -123,7 +123,9 @@ def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str
 def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, module: str) -> None:
     """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
     if isinstance(value, Mapping):
-        raise InvalidOptions(f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}")
+        raise InvalidOptions(
+            f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}{_explain_results(value)}"
+        )
     if spec.get("choices") and value in ("", [""]):
         raise InvalidOptions(f"{label} must not be an empty string. Its values are {', '.join(spec['choices'])}.")
     # Ansible makes a list of a string at its commas.
@@ -132,6 +134,22 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
         _check_item(f"{label}[{number}]", name, spec, item)
         if isinstance(item, str) and spec.get("choices") and item not in spec["choices"]:
             _refuse_known_word(label, name, spec["choices"], item, module)
+
+
+def _explain_objects(name: str, value: Any) -> str:
+    """Return what to give in place of objects, or of the result of a task, where a name or uuid is expected."""
+    if not isinstance(value, Mapping):
+        return ". virtinfra.manager.batch runs the module for many objects"
+    member = "name" if name == "name" else "uuid"
+    if "changed" in value:
+        return f". It is the result of a task. Give the {member} of one object in it"
+    return f". It is a whole record. Give its {member}, {value[member]!r}" if value.get(member) else ""
+
+
+def _explain_results(value: Mapping[str, Any]) -> str:
+    """Return where the list is in the result of a loop, or of a batch; an empty string for another mapping."""
+    is_of_several = "changed" in value and isinstance(value.get("results"), list)
+    return ". It is the result of a loop or a batch, whose list is its member results" if is_of_several else ""
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:

@@ -264,7 +264,10 @@ class _Search:
         beginning, dummy, ending = word.rpartition("_")
         referred = beginning if ending in _IDENTIFYING else word
         names = (f"{self.scope}.{word}", word, f"{self.scope}.*", NOUNS.get(referred, ""))
-        return next((f" {REMARKS[name]}" for name in names if name in REMARKS), "")
+        remark = next((REMARKS[name] for name in names if name in REMARKS), "")
+        # Another module is no help for an inventory, a profile or a source of events.
+        is_of_task = "virtinfra.manager." in remark and self.scope in _NO_TASKS
+        return f" {remark}" if remark and not is_of_task else ""
 
     def describe_options(self, word: str) -> str:
         """Return a sentence with all options but those of the connection, and where else the word may belong."""
@@ -274,7 +277,7 @@ class _Search:
         others = ", and those of the connection" if len(listed) < len(self.specs) else ""
         place, what = _PLACES.get(self.scope, ("", ""))
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
-        example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES else ""
+        example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES and not others else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
 
 

@@ -134,12 +134,20 @@ def extract_handle(item: Any) -> Mapping[str, Any] | None:
             "each item of jobs must be the uuid of a job, the job of an earlier task, or the result of a task. Pass for"
             " example started.job or started.results"
         )
-    _require_uuid(item)
+    _require_job(item)
     return dict(item)
 
 
-def _require_uuid(handle: Mapping[str, Any]) -> None:
-    """Raise InvalidOptions for a handle with a name; services may name jobs otherwise in the addresses they return."""
+def _require_job(handle: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a record, and for a handle with a name.
+
+    Services may name jobs otherwise in the addresses they return.
+    """
+    if "uuid" in handle and "create_date" in handle:
+        raise InvalidOptions(
+            "an item of jobs is a record, whose uuid is not that of a job. Pass the job of a task, for example"
+            " started.job. To wait for an object, use its info module, with wait_for"
+        )
     if handle.get("uuid") and not handle.get("location") and is_name(unify_uuid(handle["uuid"])):
         raise InvalidOptions(_describe_other_text(handle["uuid"]))
 
@@ -173,7 +181,8 @@ def build_job(client: Client, handle: Mapping[str, Any], check_mode: bool = Fals
     if path is None and not handle.get("uuid"):
         if check_mode:
             return predict_job(handle.get("operation") or "")
-        raise InvalidOptions("each item of jobs needs a uuid or a location")
+        predicted = ". Check mode has predicted this job, so the service has none" if handle.get("operation") else ""
+        raise InvalidOptions(f"each item of jobs needs a uuid or a location{predicted}")
     uuid = unify_uuid(handle.get("uuid") or "") or extract_last_segment(str(path))
     job = Job(
         uuid,

@@ -312,6 +312,7 @@ KEYWORDS = frozenset(_KEYWORDS.split())
 
 # What to do about words that no option means, also by their nouns.
 REMARKS: Mapping[str, str] = {
+    "auth": "The credentials are options of their own: account and account_password, for example.",
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
     **dict.fromkeys(
@@ -534,7 +535,7 @@ VARIABLES: Mapping[str, str] = {
 # How to write the options that are often written in another form.
 EXAMPLES: Mapping[str, str] = {
     "at_person_list": "{user-1: on call}, and at_person_user_ids is a list without remarks",
-    "common": "{state: running}",
+    "common": "{cluster: cluster-1}",
     "properties": "{description: Made by Ansible}",
     "compose": "{ansible_host: virtinfra_management_ip}",
     "data_volume_system_tags": "{a0000008000040008000000000000001: ['env::prod']}",

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleParserError
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError, suggest_name
 from ...module_utils._api.records import is_ipv6, is_localhost
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .._jinja.references import find_names, list_texts
@@ -158,7 +158,8 @@ class _NameSource:
         self._batch: ExpressionBatch | None = None
         if self._field is None:
             if name.isidentifier() and not hostvars.is_generated_variable(name):
-                raise InvalidOptions(f"hostnames: hosts have no variable {name}. Check the name.")
+                hint = suggest_name(name, hostvars.fields) or f" The fields are {', '.join(hostvars.fields)}."
+                raise InvalidOptions(f"hostnames: hosts have no variable {name}.{hint}")
             # The text is not stripped: since 2.19 core only evaluates strings that it marked when it read the source
             # file.
             expression = Expression(source, "template" if "{{" in name else "value")

@@ -98,7 +98,7 @@ def _suggest(name: str, fields: Mapping[str, str], variables: Mapping[str, str])
     """Return a sentence with the name that was probably meant."""
     if name in variables:
         return f" Did you mean {to_snake_case(variables[name])}? Names have no prefix."
-    return suggest_name(to_snake_case(name), fields)
+    return suggest_name(to_snake_case(name), fields) or f" The variables are {', '.join(sorted(fields))}."
 
 
 def _may_refer_to_others(

@@ -5,6 +5,7 @@ Without ``strict``, core makes no group and no variable for them, and says nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ def check_keyed_groups(plugin: Any) -> None:
             continue
         if entry.get("key") is None:
             raise InvalidOptions(f"keyed_groups: the entry {dict(entry)} has no key. Give an expression as key.")
+        if "{{" in str(entry.get("prefix", "")):
+            raise InvalidOptions("keyed_groups: prefix is a text, in which braces are not evaluated. Put them in key.")
         for name in entry:
             if name not in KEYED:
                 raise InvalidOptions(f"keyed_groups: an entry has no {name}.{suggest_name(str(name), KEYED)}")
@@ -68,7 +71,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
             if name in fields:
                 _check_option(plugin, place, name, fields[name])
             elif not _is_known(plugin, name, entries):
-                hint = _suggest(plugin, place.source, name, known.union(fields))
+                hint = _suggest(plugin, place, name, known.union(fields))
                 raise InvalidOptions(f"{place.label}: no host has a variable {name}.{hint}")
 
 
@@ -116,7 +119,7 @@ def _check_option(plugin: Any, place: _Place, name: str, field: str) -> None:
         raise InvalidOptions(f"{place.label}: the variable {name} needs {option}: true.")
 
 
-def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str:
+def _suggest(plugin: Any, place: _Place, name: str, known: Collection[str]) -> str:
     """Return sentences that say what the user probably meant."""
     prefix = plugin.get_option("hostvars_prefix")
     affixed = f"{prefix}{name}{plugin.get_option('hostvars_suffix')}"
@@ -127,8 +130,23 @@ def _suggest(plugin: Any, source: Any, name: str, known: Collection[str]) -> str
     ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]
     similar = suggest_name(name.removeprefix(beginning), ends).replace("mean ", f"mean {beginning}")
     hint = f" Did you mean {affixed}?" if affixed in known else similar
-    if not hint and not beginning and str(source).strip() == name:
-        return f""" To give the text {name}, write "'{name}'", with both kinds of quotes."""
+    if not hint and not beginning:
+        affixed_name = f"{prefix}name{plugin.get_option('hostvars_suffix')}"
+        hint = _suggest_text(place, name, affixed_name)
     if not hint and beginning:
         return f" The variables are {', '.join(sorted(each for each in known if each.startswith(beginning)))}."
     return hint or f" Where a variable may be missing, write {name} | default('')."
+
+
+def _suggest_text(place: _Place, name: str, variable: str) -> str:
+    """Return how to write a text that is given without quotes, such as a host name, of which ``name`` is the beginning.
+
+    ``variable`` is that of the names of hosts.
+    """
+    source = str(place.source).strip()
+    text = re.search(rf"(?<![\w.'\"-]){re.escape(name)}(-[\w.-]+)?", source)
+    if text and place.is_condition and source == text[0]:
+        return f" To select the host {source}, write {variable} == {source!r}."
+    if text and text[1]:
+        return f" To give the text {text[0]}, write it in quotes: {text[0]!r}."
+    return f""" To give the text {name}, write "'{name}'", with both kinds of quotes.""" if source == name else ""

@@ -347,6 +347,21 @@ def test_invalid_field_names_are_refused(text: str) -> None:
         parse_condition(text, HOST)
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("clusterUuid is not null", "clusterUuid not null"),
+        ("clusterUuid IS NULL", "clusterUuid is null"),
+        ("clusterUuid NOT NULL", "clusterUuid not null"),
+    ],
+)
+def test_condition_for_a_missing_value_in_the_words_of_sql(text: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions) as refused:
+        parse_condition(text, HOST)
+    assert refused.value.message.endswith(f"Write {meant}.")
+    assert parse_condition(meant, HOST).text == meant
+
+
 @pytest.mark.parametrize("value", ["", "a=b", "a>b", "is null", "a!b", "a b", "a\\b", 'a"b', "50%", "a_b", "ä"])
 def test_values_that_can_be_queried(value: str) -> None:
     assert format_equality("name", value) == f"name={value}"

@@ -49,10 +49,10 @@ def test_misspelling(name: str, known: list[str], meant: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "record_type", "condition"),
     [
-        ("cpu_num", "VmInstanceInventory", "cpu_num=..."),
-        ("ram", "VmInstanceInventory", "memory_size=..."),
+        ("cpu_num", "VmInstanceInventory", "cpuNum=..."),
+        ("ram", "VmInstanceInventory", "memorySize=..."),
         ("ip", "VmInstanceInventory", "vmNics.ip=..."),
-        ("ip", "HostInventory", "management_ip=..."),
+        ("ip", "HostInventory", "managementIp=..."),
         ("hostname", "VmInstanceInventory", "name=..."),
         ("cluster", "HostInventory", "cluster.name=..."),
         ("cluster_name", "VmInstanceInventory", "cluster.name=..."),

@@ -30,6 +30,7 @@ TOGETHER = (
 PASSWORD = "account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)"
 EXCLUSIVE = "proxy_url and use_proxy: false are mutually exclusive. Remove one of them"
 SPACES = "must be printable ASCII without spaces"
+ACCOUNT = {"account": "admin", "account_password": "'x'"}
 LINE_BREAK = "ends with a line break. Remove it, for example with the filter trim"
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -40,6 +41,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         for url in ("https://manager.example.com:8080 ", " https://manager.example.com")
     ),
     *(({"base_url": url}, FORM) for url in ("https://manager.example.com /", "https://*.example.com", "https://:8080")),
+    *(
+        ({**ACCOUNT, name: value}, f"{name} begins and ends with a quote, which is a part of the value. Remove both")
+        for name, value in (("base_url", f'"{URL}"'), ("account", "'admin'"))
+    ),
     ({"base_url": f"{URL}/service/v1/hosts"}, f"{ONLY} {PREFIX} Set base_url to {URL}"),
     ({"base_url": f"{URL}/X"}, f"{ONLY} {PREFIX} Set base_url to {URL}"),
     ({"base_url": f"{URL}/service/"}, f"{ONLY} {PREFIX} Set base_url to {URL}"),

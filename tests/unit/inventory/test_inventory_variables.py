@@ -310,7 +310,8 @@ def test_the_cache_distinguishes_fields(sim: Simulator, tmp_path: Path) -> None:
         ("virtinfra_name", "Did you mean name? Names have no prefix."),
         ("virtinfra_cluster_name", "Did you mean cluster_name? Names have no prefix."),
         ("managementIp", "Did you mean management_ip?"),
-        ("vm_nics", "there is no variable vm_nics."),
+        ("vm_nics", "Did you mean nics?"),
+        ("colour", "there is no variable colour. The variables are ansible_host,"),
     ],
 )
 def test_an_unknown_variable_is_refused(sim: Simulator, tmp_path: Path, name: str, hint: str) -> None:
