@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._backup.meter import FILE, read_progress
 from backup.role_site import RoleSite, open_role_site
 
 from support.examples import FACTOR
@@ -151,15 +152,25 @@ def test_the_second_of_two_controllers_says_so(site: RoleSite) -> None:
     assert {entry["outcome"] for entry in site.back_up().values()} == {"incremental"}
 
 
+def list_steps(site: RoleSite) -> list[str]:
+    """Return what the tasks on the data mover do, by the files that show their progress."""
+    found = map(read_progress, site.repository.glob(f"*/{FILE}"))
+    return [progress["step"] for progress in found if progress]
+
+
 def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> None:
     """No point is made of the VM, which is half written. Its mark says whose the exports of the first one are."""
     vm = site.sim.records("vm")[0]
-    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    volumes = [volume["uuid"] for volume in vm["allVolumes"]]
+    for volume in volumes:
+        site.write(volume, 0, 3 * MIB)
     wanted: dict[str, Any] = {"vm": "vm-1", "confirm": "vm-1", "stop": True, "start": True}
     site.back_up(query=[], vms="vm-1")
-    site.write(vm["rootVolumeUuid"], 0, 3 * MIB)
+    for volume in volumes:
+        site.write(volume, 0, 3 * MIB)
     restoring = site.start_role("vm_backup_restore", **wanted, rate_limit=1)
-    wait_until(lambda: site.sim.state()["exported"].get(vm["uuid"]), 120)
+    # Without a byte written, the process of the task, which survives the controller, would start the VM again.
+    wait_until(lambda: "restore" in list_steps(site), 120)
     os.killpg(restoring.pid, signal.SIGKILL)
     restoring.wait()
     assert site.state_of("vm-1") == "Stopped"
@@ -167,7 +178,7 @@ def test_a_restore_that_was_killed_a_backup_and_a_restore(site: RoleSite) -> Non
     code, output, report = site.run_role("vm_backup", query=[], vms="vm-1", min_free_percent=0)
     assert [entry["outcome"] for entry in report] == ["failed"], output
     assert "A restore writes into the VM, or was interrupted" in report[0]["error"]
-    wait_until(lambda: not list(site.repository.glob("*/.progress.json")), 150)
+    wait_until(lambda: not list(site.repository.glob(f"*/{FILE}")), 150)
     code, output, report = site.run_role("vm_backup_restore", **wanted)
     assert (code, {entry["outcome"] for entry in report} - {"unchanged"}) == (0, {"changed"}), output
     assert site.state_of("vm-1") == "Running"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import to_camel_case
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.references import is_null, is_reference
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.resource_types import RESOURCE_TYPES
@@ -662,6 +663,9 @@ def test_empty(sim: Simulator, label: str, option: str) -> None:
         ran = run(case.module, options)
         assert not any(map(is_null, list_sent_values(ran, case.parameter(option))))
         assert not ran.failed or re.search(f"{option} must not be|{option} is required|give .*{option}", ran.message)
+    elif option in ("password", "url"):
+        with pytest.raises(InvalidOptions, match=f"^{option} must not be empty"):
+            run(case.module, options)
     elif spec["type"] == "str" and option.endswith(NAMING):
         ran = run(case.module, options)
         assert (ran.message, ran.log) == (f"{option} must not be empty", [])
@@ -911,7 +915,7 @@ NULLABLE = pytest.mark.parametrize(
 def test_existing_objects(sim: Simulator, label: str, option: str, data: st.DataObject) -> None:
     """Equal values change nothing, values that the API can change are updated once, others are refused."""
     existing = EXISTING[label]
-    may_be_empty = option in ("description", "remark", "task_type", "password")
+    may_be_empty = option in ("description", "remark", "task_type")
     value = data.draw(st.one_of(existing.values[option], st.just("")) if may_be_empty else existing.values[option])
     sim.reset(cbt_tasks=2, sync=True)
     run = ModuleRunner(sim)
