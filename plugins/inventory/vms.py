@@ -257,7 +257,12 @@ class InventoryModule(Inventory):
         return [network for network in self._list_networks() if is_name(network) and not is_range(network)]
 
     def _list_networks(self) -> list[str]:
-        return [unify_uuid(network) for network in self.get_option("networks") or ()]
+        networks = [unify_uuid(network) for network in self.get_option("networks") or ()]
+        if address := next((network for network in networks if is_range(network) and "/" not in network), None):
+            raise InvalidOptions(
+                f"networks: {address} is one address. Give the range with the length of its prefix, such as 10.1.0.0/16"
+            )
+        return networks
 
     def create_entry_factory(self, hostvars: HostVars, data: ServiceData) -> Callable[[Record], HostEntry]:
         """Return a function that creates the entry of a VM, with its addresses and, if hosts were read, its host."""

@@ -292,6 +292,12 @@ def test_networks_of_addresses_are_selected_by_name(sim: Simulator, fill: Fill, 
         fill("vms", api_token=sim.token, networks=["nowhere"], **credentials)
 
 
+@pytest.mark.parametrize("network", ["10.101.0.0", "fd00::"])
+def test_a_range_without_the_length_of_its_prefix_is_refused(sim: Simulator, fill: Fill, network: str) -> None:
+    with pytest.raises(AnsibleParserError, match=f"networks: {network} is one address. Give the range"):
+        fill("vms", networks=["l3-1", network])
+
+
 def test_names_of_networks_come_from_the_cache(sim: Simulator, tmp_path: Path) -> None:
     cache = {"cache": True, "cache_plugin": "jsonfile", "cache_connection": str(tmp_path / "cache")}
     source = Source(tmp_path, "vms", base_url=sim.url, session_id=sim.session, networks=["l3-1"], **cache)
