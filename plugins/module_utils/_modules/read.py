@@ -227,12 +227,14 @@ class Listing(NamedTuple):
 
     def _read(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         """Return the records that the service selects, and their total number."""
-        readers = []
-        if not any(desired.get(name) for name in ("filters", "sort", "order")):
-            readers.append(self._read_by_query)
+        of_cursor = [name for name in ("filters", "sort", "order") if desired.get(name)]
+        readers = [] if of_cursor else [self._read_by_query]
         if self.cursor:
             readers.append(self._read_by_cursor)
-        return combine_finders(*readers)(client, desired)
+        try:
+            return combine_finders(*readers)(client, desired)
+        except Unsupported as failure:
+            raise _explain_cursor(failure, client, of_cursor) from None
 
     def _read_by_query(self, client: Client, desired: Record) -> tuple[list[Record], int]:
         if self.operation is None:
@@ -340,6 +342,15 @@ def _format_equalities(equal: Record) -> list[str]:
     from .._api.conditions import format_equality
 
     return [text for field, value in equal.items() if (text := format_equality(field, value))]
+
+
+def _explain_cursor(failure: Unsupported, client: Client, options: Sequence[str]) -> Unsupported:
+    """Return the failure of a read, with the options that need a cursor query, if its token is missing."""
+    if options and not client.connection.api_token:
+        failure.add_sentence(
+            f" It is for {' and '.join(options)}. The option query, and the filter sort for a result, need none."
+        )
+    return failure
 
 
 def _check_fields(fields: Iterable[str], record_type: str) -> None:

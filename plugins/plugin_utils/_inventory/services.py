@@ -239,8 +239,13 @@ class Service:
 
     def _query_by_cursor(self, client: Client, resource_type: ResourceType) -> Iterator[list[Record]]:
         pages = paginate_cursor(client, resource_type.cursor_type, self.filters, "uuid", "asc", self.page_size)
-        for page, dummy in prefetch(pages):
-            yield page
+        try:
+            for page, dummy in prefetch(pages):
+                yield page
+        except Unsupported as failure:
+            if self.filters and not client.connection.api_token:
+                failure.add_sentence(" It is for filters. The option query needs none.")
+            raise
 
     def _selects_by_state(self) -> bool:
         return any(re.search(r"\bstate\b", source) for source in (*self.query, *self.filters))

@@ -371,7 +371,10 @@ def test_filters_choose_the_cursor(run: ModuleRunner, sim: Simulator, name: str)
     assert both.message.startswith("query and filters are mutually exclusive")
     assert both.log == []
     ran = run(name, {"filters": filters}, api_token=None)
-    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    assert ran.message == (
+        "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). It is for filters. The option query,"
+        " and the filter sort for a result, need none."
+    )
     assert ran.log == []
 
 
@@ -534,7 +537,9 @@ def test_cursor_whose_total_shrinks(run: ModuleRunner, sim: Simulator) -> None:
 
 def test_cursor_needs_its_token(run: ModuleRunner, sim: Simulator) -> None:
     ran = run("resource_info", {"resource_type": "host", "sort": "name"}, api_token=None)
-    assert ran.message == "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment)"
+    assert ran.message.startswith(
+        "CursorQuery needs api_token (or VIRTINFRA_API_TOKEN in the environment). It is for sort."
+    )
     sim.configure(token_expired=True)
     assert "ID.1001" in run("resource_info", {"resource_type": "host"}, session_id=None).message
 
