@@ -302,8 +302,21 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "vm_nic",
         {f"x{number}": 1 for number in range(7)},
-        ". There is no option x1. There is no option x2. There is no option x3. There is no option x4. And 2 more",
+        "there is no option x0, x1, x2, x3 or x4. The options are ",
     ),
+    ("kvm_host", {"ssh_user": "root", "user": "root"}, "there is no option ssh_user or user. Did you mean username?"),
+    ("kvm_host", {"account_name": "root"}, "there is no option account_name. Did you mean username or account?"),
+    (
+        "kvm_host",
+        {"ansible_user": "a", "host_password": "b"},
+        "username? There is no option host_password. Did you mean",
+    ),
+    (
+        "vm",
+        {"ssh_user": "root"},
+        "no option ssh_user. virtinfra.manager.kvm_host has the SSH login of a host, as username",
+    ),
+    ("vm_info", {"account_password_command": "pass"}, "It is a key of a profile, which the option profile names."),
     ("vm_info", {"wait_for": {"fields": "state"}}, "wait_for: there is no option fields. Did you mean field?"),
     (
         "host_info",

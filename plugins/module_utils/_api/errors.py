@@ -438,20 +438,22 @@ _EXPLAINED = 5
 
 
 def describe_unknown_names(beginning: str, names: Sequence[str], suggest: Callable[[str], str]) -> str:
-    """Return a sentence on each name that there is not, which starts with ``beginning``.
+    """Return a sentence for each thing that was meant by names that there are not, which starts with ``beginning``.
 
-    ``suggest`` returns what was probably meant by a name, with a space before it. A list of all names stands once.
+    ``suggest`` returns what was probably meant by a name, with a space before it. Names with the same first sentence
+    there, such as a list of all names, share it.
     """
+    hints = {name: suggest(name) for name in names[:_EXPLAINED]}
+    groups: dict[str, list[str]] = {}
+    for name, hint in hints.items():
+        groups.setdefault(hint.partition(". ")[0].rstrip("."), []).append(name)
     sentences: list[str] = []
-    shown: set[str] = set()
-    for name in names[:_EXPLAINED]:
+    for first, *others in groups.values():
         # An example has no full stop.
         sentences = [each if each.endswith((".", "?")) else f"{each}." for each in sentences]
-        hint = suggest(name)
         start = f"{beginning[0].upper()}{beginning[1:]}" if sentences else beginning
-        first = hint.partition(". ")[0].rstrip(".")
-        sentences.append(f"{start} {name}.{'' if first in shown else hint}")
-        shown.add(first)
+        listed = f"{', '.join((first, *others[:-1]))} or {others[-1]}" if others else first
+        sentences.append(f"{start} {listed}.{hints[first]}")
     more = [f"And {len(names) - _EXPLAINED} more"] if len(names) > _EXPLAINED else []
     return " ".join((*sentences, *more))
 

@@ -14,7 +14,7 @@ from .._api.records import to_snake_case
 from .._resources.kind_properties import list_properties, name_property
 from .._resources.kind_rows import Attachment, Kind, Row
 from .._resources.kinds import get_row, list_kinds, map_ends
-from .options import CONNECTION, TAGS, WAIT
+from .options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT
 from .words import (
     EXAMPLES,
     KEYWORDS,
@@ -151,6 +151,7 @@ class _Search:
     def _list_meant(self, word: str) -> Iterator[str]:
         """Yield what a word may mean, the likeliest first, and empty texts."""
         yield word if word in self.specs else ""
+        yield self._find_command(word)
         yield self._find_meaning(f"{self.scope}.{word}", self.specs)
         if f"{self.scope}.{word}" in REMARKS:
             return
@@ -172,6 +173,14 @@ class _Search:
         yield self._find_misspelt(word, slips=1)
         yield self._find_by_end(word)
         yield self._find_misspelt(word, slips=len(word))
+
+    def _find_command(self, word: str) -> str:
+        """Return the key of a profile with the command for a secret, as account_password_command for password_cmd."""
+        secret, dummy, ending = word.rpartition("_")
+        if ending not in ("cmd", "command") or self.scope != "connection":
+            return ""
+        meant = f"{self.find(secret)}_command"
+        return meant if meant in self.specs else ""
 
     def _means_parent(self, word: str) -> bool:
         """Return whether a word, as network_name, refers to the object within which one of the kind is."""
@@ -261,6 +270,11 @@ class _Search:
         """Return what to do about a word that no option means, with a space before it, or an empty string."""
         if word in KEYWORDS and self.scope not in _NO_TASKS:
             return f" {word} is a keyword of the task, beside the module."
+        if self.scope == "connection" and word in GROUP_OPTIONS and word not in CONNECTION:
+            return " Options of tasks belong in the task, or in module_defaults."
+        secret = word.removesuffix("_command")
+        if secret != word and CONNECTION.get(secret, {}).get("no_log") and self.scope not in _NO_TASKS:
+            return f" It is a key of a profile, which the option profile names. The secret itself is {secret}."
         beginning, dummy, ending = word.rpartition("_")
         referred = beginning if ending in _IDENTIFYING else word
         names = (f"{self.scope}.{word}", word, f"{self.scope}.*", NOUNS.get(referred, ""))
@@ -273,6 +287,8 @@ class _Search:
         """Return a sentence with all options but those of the connection, and where else the word may belong."""
         if self.any_row:
             return _describe_row(self.any_row)
+        if self.scope == "connection":
+            return f" The options are {', '.join(self.specs)}."
         listed = [*self.own, *(option for option in self.shared if option not in CONNECTION)] or self.shared
         others = ", and those of the connection" if len(listed) < len(self.specs) else ""
         place, what = _PLACES.get(self.scope, ("", ""))

@@ -69,6 +69,10 @@ NOUNS_OF_MODULES = {
     "sns_endpoint": "endpoint",
 }
 
+# Words for the login with which the service, or Ansible, reaches a host.
+_SSH_LOGINS = "ansible_ssh_user ansible_user host_user host_username remote_user ssh_login ssh_user ssh_username"
+_SSH_PASSWORDS = "ansible_password ansible_ssh_pass host_password ssh_pass ssh_passwd ssh_password"
+
 # The options of a module itself come before those that all modules share. A word with a dot is that of a module, or of
 # an option with suboptions.
 MEANINGS: Mapping[str, list[Meaning]] = _map(
@@ -87,7 +91,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("connection.address connection.endpoint connection.host connection.name", "base_url"),
     ("connection.retries source.retries inventory.retries", "request_retries"),
     ("connection.key", [("client_key", "access_key_id")]),
-    ("account_pass", "account_password"),
+    ("account_pass account_passwd", "account_password"),
     ("source.delay source.poll_interval source.period source.every", "interval"),
     ("source.address source.bind source.listen source.host", ["host", "base_url"]),
     ("source.cert source.certfile source.ssl source.tls source.certificate", ["certfile", "client_cert"]),
@@ -110,8 +114,14 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("kvm_host.hostname", [("name", "management_ip")]),
     ("host_info.hostname vm_info.hostname", [("name", "base_url")]),
     ("host", ["snmp_address"]),
+    (f"{_SSH_LOGINS} root_user", "username"),
+    (f"{_SSH_PASSWORDS} root_password", "password"),
     ("login", ["username", "account"]),
-    ("user", ["username", "user_id", "account"]),
+    ("user user_name", ["username", "user_id", "account"]),
+    ("kvm_host.account_name", [("username", "account")]),
+    ("host_onboarding.account host_onboarding.account_name", "username"),
+    ("account_name account_user", "account"),
+    ("host_onboarding.account_password", "password"),
     ("username api_user auth_username", "account"),
     ("pass passwd password", ["password", "account_password"]),
     ("api_password auth_password", "account_password"),
@@ -312,6 +322,17 @@ KEYWORDS = frozenset(_KEYWORDS.split())
 
 # What to do about words that no option means, also by their nouns.
 REMARKS: Mapping[str, str] = {
+    **dict.fromkeys(
+        f"{_SSH_LOGINS} {_SSH_PASSWORDS}".split(),
+        "virtinfra.manager.kvm_host has the SSH login of a host, as username and password. That of the service is"
+        " account and account_password.",
+    ),
+    **dict.fromkeys(
+        (f"connection.{word}" for word in f"{_SSH_LOGINS} {_SSH_PASSWORDS}".split()),
+        "It has the login of the service, account and account_password. The SSH login of a host is an option of the"
+        " task that adds it.",
+    ),
+    "connection.profile": "A profile refers to no other one.",
     "auth": "The credentials are options of their own: account and account_password, for example.",
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
