@@ -9,6 +9,7 @@ from benchmarks.figures import Figure
 from benchmarks.inventory_filling import (
     EVERYDAY,
     NINE,
+    SESSION,
     SIX,
     Service,
     add_names,
@@ -103,7 +104,7 @@ def measure_latency(service: Service) -> Iterator[Figure]:
 def measure_services(service: Service) -> Iterator[Figure]:
     """Yield the figure of a source with several services, relative to one that has all of their hosts."""
     entries = [
-        {"name": f"site-{number}", "path_prefix": f"{COUNT // SERVICES}-0-0", "session_id": "s"}
+        {"name": f"site-{number}", "path_prefix": f"{COUNT // SERVICES}-0-0", "session_id": SESSION}
         for number in range(SERVICES)
     ]
     # The services have the same hosts.

@@ -16,7 +16,6 @@ from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.forms import check_form
-from ...module_utils._modules.hints import describe_unknown, suggest_value
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
 from .selection import EXPRESSIONS
@@ -45,6 +44,9 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     plugin.templar.available_variables = plugin._vars or {}
     rendered = {}
     if unknown := [str(name) for name in options if name not in known]:
+        # Most sources are valid, and each command with an inventory would compile the code of hints.
+        from ...module_utils._modules.hints import describe_unknown
+
         record_type = plugin.RESOURCE_TYPE.record
         raise InvalidOptions(describe_unknown(unknown, known, "inventory", record_type, beginning="unknown option"))
     for name, value in options.items():
@@ -55,6 +57,8 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
                 raise InvalidOptions(f"{name}: {error}") from error
         choices = known[name].get("choices")
         if choices and value is not None and value not in choices:
+            from ...module_utils._modules.hints import suggest_value
+
             hint = suggest_value(name, choices, str(value))
             raise InvalidOptions(
                 f"{name} must be one of {', '.join(choices)}, not {value!r}{f'.{hint}' if hint else ''}"

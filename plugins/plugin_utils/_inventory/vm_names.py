@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
-from ...module_utils._api.catalogue import find_catalogued, find_query_type
 from ...module_utils._api.errors import Unsupported
 from ...module_utils._api.operations import choose_operation
 from ...module_utils._api.records import Record
@@ -65,6 +64,9 @@ def _read_affinity_groups(service: Service, client: Client) -> Resolver:
 
 def _read_catalogued(service: Service, client: Client, query: str) -> list[Record]:
     """Return all records of a query that only the catalogue has. In a fixed order, no page repeats another one."""
+    # Few sources have groups of VMs, and each command with an inventory would compile the catalogue.
+    from ...module_utils._api.catalogue import find_catalogued, find_query_type
+
     if row := find_catalogued(query):
         choose_operation(replace(row, order="+uuid"))
     return service.read_related(client, find_query_type(query))

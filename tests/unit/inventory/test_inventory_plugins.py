@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Semaphore
@@ -707,3 +709,17 @@ def test_environment_variables_that_nothing_reads(
     monkeypatch.setenv(variable, "5min")
     fill("hosts")
     assert warnings == [f"The environment variable {variable} is not read. {hint}"]
+
+
+# -------------------------------------------------------------------------------------------------------------- start
+
+
+@pytest.mark.parametrize("plugin", ["hosts", "vms", "primary_storages"])
+def test_a_valid_source_loads_no_code_for_hints(plugin: str) -> None:
+    """Each command with an inventory would compile it, and the catalogue of operations that hints need."""
+    package = "ansible_collections.virtinfra.manager.plugins"
+    unneeded = {f"{package}.module_utils.{name}" for name in ("_modules.hints", "_resources.kinds", "_api.catalogue")}
+    source = f"import sys, {package}.inventory.{plugin}; print(*{unneeded!r} & {{*sys.modules}})"
+    path = {"PYTHONPATH": ":".join(sys.path)}
+    command = [sys.executable, "-c", source]
+    assert not subprocess.run(command, env=path, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
