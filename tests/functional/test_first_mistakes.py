@@ -222,6 +222,17 @@ MODULES = {
     ),
 }
 
+# Expressions that compare a variable with a value that it never has.
+COMPARISONS: Mapping[str, Mapping[str, Any]] = {
+    "in include": {"include": ["virtinfra_state == 'enabled'"]},
+    "in exclude": {"exclude": ["virtinfra_state != 'enabled'"]},
+    "in a list": {"groups": {"a": "virtinfra_state not in ['Disabled', 'enabled']"}},
+    "before the variable": {"groups": {"a": "'enabled' == virtinfra_state and true"}},
+    "in a test": {"groups": {"a": "virtinfra_state is eq('enabled')"}},
+    "in compose": {"compose": {"a": "1 if virtinfra_state == 'enabled' else 2"}},
+    "in keyed_groups": {"keyed_groups": [{"key": "virtinfra_state in ('enabled',)", "prefix": "a"}]},
+}
+
 INVENTORIES = {
     "inventory without credentials": Mistake(
         "hosts", {"session_id": None}, ("VIRTINFRA_SESSION_ID", "VIRTINFRA_ACCOUNT", "VIRTINFRA_API_TOKEN")
@@ -263,6 +274,28 @@ INVENTORIES = {
         "hosts",
         {"compose": {"first": "virtinfra_name", "second": "first | upper"}},
         ("compose: second: no host has a variable first.", "first | default('')"),
+    ),
+    **{
+        f"value that no host has, {form}": Mistake(
+            "hosts",
+            options,
+            ("'enabled' is not a documented value of state. Did you mean Enabled? The documented values are Enabled,",),
+            ("has no effect",),
+        )
+        for form, options in COMPARISONS.items()
+    },
+    "size in an expression": Mistake(
+        "vms",
+        {"groups": {"a": "virtinfra_memory_size > 4G"}},
+        ("groups: a: ", "Numbers have no units. Write 4294967296 in place of 4G."),
+    ),
+    "size that is a string": Mistake(
+        "vms",
+        {"include": "virtinfra_memory_size >= '4GiB'"},
+        ("include: virtinfra_memory_size is a number", "Write 4294967296, which is 4GiB in bytes."),
+    ),
+    "number that is a string": Mistake(
+        "vms", {"groups": {"a": "virtinfra_cpu_num == '2'"}}, ("groups: a: ", "is a string. Write 2 without quotes.")
     ),
     "condition that is a text": Mistake(
         "vms", {"groups": {"web": "virtinfra_name"}}, ("virtinfra_name is a text", "virtinfra_name == 'vm-1'")

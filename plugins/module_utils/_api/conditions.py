@@ -46,7 +46,7 @@ _MISREAD = re.compile(r"[!<>=~?'\\]")
 _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTPE])i?B?", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.IGNORECASE)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
 # Another condition within the value of a condition.
@@ -264,10 +264,16 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
                 f" the service and without a time zone, not {value!r}"
             ) from None
     if name in NUMBER_FIELDS and not (operator.endswith("~=") or _NUMBER.fullmatch(value)):
-        size = _SIZE.fullmatch(value) if _SIZE_FIELD.fullmatch(name) else None
-        hint = f". Write {field}{operator}{human_to_bytes(''.join(size.groups()))}." if size else ""
+        size = find_size(value) if _SIZE_FIELD.fullmatch(name) else None
+        hint = f". Write {field}{operator}{size[1]}." if size else ""
         raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}{hint}")
     return value
+
+
+def find_size(text: str) -> tuple[str, int] | None:
+    """Return the first size with a unit in a text, as it is there and in bytes; None if there is none."""
+    found = _SIZE.search(text)
+    return (found[0], int(human_to_bytes("".join(found.groups())))) if found else None
 
 
 def _parse_date(text: str) -> datetime.datetime:
@@ -383,7 +389,7 @@ class Awaited:
 
     def find_warnings(self, record_type: str) -> list[str]:
         """Return a warning if one of the values is none of the documented ones of its field."""
-        problem = _describe_unknown_value(self.field, self.values, record_type)
+        problem = describe_unknown_value(self.field, self.values, record_type)
         return [f"wait_for: {problem}"] if problem else []
 
 
@@ -430,7 +436,7 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
         with suppress(InvalidOptions):
             condition = parse_condition(text, record_type)
             values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
-            problem = _describe_unknown_value(condition.field, values, record_type)
+            problem = describe_unknown_value(condition.field, values, record_type)
             if problem and condition.operator in ("=", "!=") and "," in condition.value:
                 problem = _describe_several(condition)
             if problem and condition.operator in ("=", "!=", "?=", "!?="):
@@ -521,7 +527,7 @@ def _convert_expression(expression: str) -> str | None:
     return re.sub("%+", "%", f"{start}{pattern}{end}")
 
 
-def _describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
+def describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
     """Return sentences about the first value that is none of the documented ones of a field; None if all are."""
     documented = FIELD_VALUES.get(record_type, {}).get(field, ())
     unknown = next((value for value in values if value not in documented), None)

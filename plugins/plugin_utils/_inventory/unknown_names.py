@@ -32,7 +32,7 @@ OPTIONS_OF_VALUES = {
 KEYED = ("key", "prefix", "separator", "parent_group", "default_value", "trailing_separator")
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """An expression, the option that contains it, whether it can use composed variables, and if it is a condition."""
 
     label: str
@@ -64,7 +64,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
         return
     fields = {hostvars.name_variable(field): field for field in hostvars.fields.values()}
     composed = frozenset(plugin.get_option("compose") or {})
-    for place in _list_places(plugin):
+    for place in list_places(plugin):
         _check_condition(place, entries)
         known = composed if place.sees_composed else frozenset()
         for name in sorted(find_required_names(place.source) - known):
@@ -75,7 +75,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
                 raise InvalidOptions(f"{place.label}: no host has a variable {name}.{hint}")
 
 
-def _check_condition(place: _Place, entries: Sequence[HostEntry]) -> None:
+def _check_condition(place: Place, entries: Sequence[HostEntry]) -> None:
     """Raise InvalidOptions for a condition that is only a variable with a text, which is neither true nor false."""
     name = str(place.source).strip()
     values = (entry.variables.get(name) for entry in entries)
@@ -86,21 +86,21 @@ def _check_condition(place: _Place, entries: Sequence[HostEntry]) -> None:
         )
 
 
-def _list_places(plugin: Any) -> Iterator[_Place]:
+def list_places(plugin: Any) -> Iterator[Place]:
     """Yield the expressions of a source that are evaluated for every host."""
     for option in ("include", "exclude"):
-        yield from (_Place(option, source, False, True) for source in plugin.get_option(option))
+        yield from (Place(option, source, False, True) for source in plugin.get_option(option))
     for source in plugin.get_option("hostnames"):
         # A single name may also be that of a field, which is checked when the names are assigned.
         if not str(source).strip().isidentifier():
-            yield _Place("hostnames", source, False)
+            yield Place("hostnames", source, False)
     for name, source in (plugin.get_option("compose") or {}).items():
-        yield _Place(f"compose: {name}", source, False)
+        yield Place(f"compose: {name}", source, False)
     for name, source in (plugin.get_option("groups") or {}).items():
-        yield _Place(f"groups: {name}", source, True, True)
+        yield Place(f"groups: {name}", source, True, True)
     for entry in plugin.get_option("keyed_groups") or ():
         if isinstance(entry, Mapping):
-            yield _Place("keyed_groups", entry["key"], True)
+            yield Place("keyed_groups", entry["key"], True)
 
 
 def _is_known(plugin: Any, name: str, entries: Sequence[HostEntry]) -> bool:
@@ -112,14 +112,14 @@ def _is_known(plugin: Any, name: str, entries: Sequence[HostEntry]) -> bool:
     return any(name in host.vars for host in plugin.inventory.hosts.values())
 
 
-def _check_option(plugin: Any, place: _Place, name: str, field: str) -> None:
+def _check_option(plugin: Any, place: Place, name: str, field: str) -> None:
     """Raise InvalidOptions if only an option adds the variable, and the option is off."""
     option = OPTIONS_OF_VALUES.get(field)
     if option in plugin.option_definitions and plugin.get_option(option) is False:
         raise InvalidOptions(f"{place.label}: the variable {name} needs {option}: true.")
 
 
-def _suggest(plugin: Any, place: _Place, name: str, known: Collection[str]) -> str:
+def _suggest(plugin: Any, place: Place, name: str, known: Collection[str]) -> str:
     """Return sentences that say what the user probably meant."""
     prefix = plugin.get_option("hostvars_prefix")
     affixed = f"{prefix}{name}{plugin.get_option('hostvars_suffix')}"
@@ -138,7 +138,7 @@ def _suggest(plugin: Any, place: _Place, name: str, known: Collection[str]) -> s
     return hint or f" Where a variable may be missing, write {name} | default('')."
 
 
-def _suggest_text(place: _Place, name: str, variable: str) -> str:
+def _suggest_text(place: Place, name: str, variable: str) -> str:
     """Return how to write a text that is given without quotes, such as a host name, of which ``name`` is the beginning.
 
     ``variable`` is that of the names of hosts.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
+from ...module_utils._api.conditions import find_size
 from ...module_utils._api.errors import InvalidOptions
 from .marks import HAS_DATA_TAGGING
 from .subset import LEFT_TO_CORE, compile_subset, find_syntax_error
@@ -95,7 +96,7 @@ def check_syntax(plugin: Any) -> None:
         if isinstance(source, str) and re.fullmatch(r"\s*{{.*}}\s*", source):
             raise InvalidOptions(f"{label}: {source!r} is in braces. Write the expression without {{{{ }}}}.")
         if reason := find_syntax_error(source, kind):
-            hint = " Write == to compare." if reason.endswith("got '='") else ""
+            hint = _explain_syntax(str(source), reason)
             raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")
         if isinstance(source, str) and re.fullmatch(r"""\s*(['"]).*{{.*}}.*\1\s*""", source):
             raise InvalidOptions(
@@ -107,6 +108,14 @@ def check_syntax(plugin: Any) -> None:
                 f"{label}: {source!r} gives a text, not true or false. To look for a part of a text, write 'web' in"
                 " virtinfra_name"
             )
+
+
+def _explain_syntax(source: str, reason: str) -> str:
+    """Return a sentence, and a space before it, with what was probably meant by an expression that is not valid."""
+    if reason.endswith("got '='"):
+        return " Write == to compare."
+    size = find_size(source)
+    return f" Numbers have no units. Write {size[1]} in place of {size[0]}." if size else ""
 
 
 def _list_expressions(plugin: Any) -> list[tuple[str, Any, str]]:

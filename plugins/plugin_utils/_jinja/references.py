@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, TemplateError, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
@@ -15,6 +15,9 @@ INDIRECT = frozenset("lookup query q vars hostvars varnames include import exten
 
 # The filters and tests that accept a variable that is missing.
 _GUARDS = frozenset("default d defined undefined ansible.builtin.default mandatory".split())
+
+# The tests that compare.
+_COMPARING = frozenset("== eq equalto != ne in".split())
 
 # Names in every expression, of Jinja and of core.
 _GLOBALS = INDIRECT.union(DEFAULT_NAMESPACE, ("now", "omit", "undef"))
@@ -63,18 +66,66 @@ def find_required_names(source: Any) -> set[str]:
     A variable that it compares with ``is defined``, or gives to ``default``, is not among them. An expression that is
     not valid, or is not a string, has none.
     """
+    tree = _parse(source)
+    return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS if tree else set()
+
+
+def _parse(source: Any) -> nodes.Template | None:
+    """Return the nodes of an expression or a template, None if it is not valid, or is not a string."""
     if not isinstance(source, str):
-        return set()
+        return None
     try:
         tree = _ENVIRONMENT.parse(source if "{{" in source else f"{{{{ {source} }}}}")
-        # An expression with a filter or a test that Jinja does not know, such as those of core, would not be valid.
-        for filtered in tree.find_all(nodes.Filter):
-            _ENVIRONMENT.filters.setdefault(filtered.name, _ignore)
-        for tested in tree.find_all(nodes.Test):
-            _ENVIRONMENT.tests.setdefault(tested.name, _ignore)
-        return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS
     except TemplateError:
-        return set()
+        return None
+    # A template with a filter or a test that Jinja does not know, such as those of core, would not be valid.
+    for filtered in tree.find_all(nodes.Filter):
+        _ENVIRONMENT.filters.setdefault(filtered.name, _ignore)
+    for tested in tree.find_all(nodes.Test):
+        _ENVIRONMENT.tests.setdefault(tested.name, _ignore)
+    return tree
+
+
+class Compared(NamedTuple):
+    """A variable that an expression compares, and the constants with which it does."""
+
+    name: str
+    values: list[Any]
+
+
+def list_compared(source: Any) -> list[Compared]:
+    """Return the variables that an expression compares with constants, or looks for in lists of them."""
+    tree = _parse(source)
+    pairs = [*_pair_comparisons(tree), *_pair_tests(tree)] if tree else []
+    return [
+        Compared(name.name, _list_constants(other))
+        for pair in pairs
+        for name, other in (pair, pair[::-1])
+        if isinstance(name, nodes.Name)
+    ]
+
+
+def _pair_comparisons(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
+    """Yield what is compared with operators. A constant in a variable is a part of a text, or an item of a list."""
+    for comparison in tree.find_all(nodes.Compare):
+        left: nodes.Node = comparison.expr
+        for operand in comparison.ops:
+            if operand.op not in ("in", "notin") or not isinstance(operand.expr, nodes.Name):
+                yield left, operand.expr
+            left = operand.expr
+
+
+def _pair_tests(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
+    """Yield what is compared with tests."""
+    for tested in tree.find_all(nodes.Test):
+        if tested.name in _COMPARING and tested.args:
+            yield tested.node, tested.args[0]
+
+
+def _list_constants(node: nodes.Node) -> list[Any]:
+    """Return the value of a constant, or those in a list of them; none for anything else."""
+    items = node.items if isinstance(node, (nodes.List, nodes.Tuple)) else [node]
+    return [item.value for item in items if isinstance(item, nodes.Const)]
 
 
 def _find_optional_names(tree: nodes.Template) -> set[str]:

@@ -661,7 +661,7 @@ def test_an_event_has_the_name_of_the_inventory(sim: Simulator, fill: Fill, warn
     ("options", "warning"),
     [
         (
-            {"include": ["virtinfra_state == 'enabled'"]},
+            {"include": ["virtinfra_state == 'Disabled'"]},
             "include and exclude leave none of 3 hosts. In them, virtinfra_state is 'Enabled'",
         ),
         ({"exclude": ["virtinfra_name != ''"]}, "include and exclude leave none of 3 hosts"),
@@ -709,6 +709,26 @@ def test_environment_variables_that_nothing_reads(
     monkeypatch.setenv(variable, "5min")
     fill("hosts")
     assert warnings == [f"The environment variable {variable} is not read. {hint}"]
+
+
+def test_values_that_a_host_may_have_are_not_doubted(sim: Simulator, fill: Fill, warnings: list[str]) -> None:
+    """A host has it, the expression changes the variable before, the source composes it, or looks for a part of it."""
+    host = sim.records("host")[0]
+    sim.change("host", host["uuid"], state="Quarantine", cpuNum="4")
+    fill(
+        "hosts",
+        groups={
+            "a": "virtinfra_state in ['Quarantine', 'Enabled']",
+            "b": "virtinfra_state | lower == 'enabled'",
+            "c": "'Enab' in virtinfra_state",
+            "d": "virtinfra_status == 'well'",
+            "e": "virtinfra_name == 'web' or virtinfra_name is in ['a', virtinfra_uuid]",
+            "f": "virtinfra_cpu_num == '4' and virtinfra_total_cpu_capacity != ''",
+            "g": "virtinfra_primary_storages == 'ps-1'",
+        },
+        compose={"virtinfra_status": "'well'"},
+    )
+    assert warnings == []
 
 
 # -------------------------------------------------------------------------------------------------------------- start
