@@ -146,6 +146,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("vm", {"name": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its name, 'a'"),
     ("vm", {"name": "vm-5", "host": {"changed": False, "hosts": []}}, "Give the uuid of one object in it"),
     ("job_wait", {"jobs": {"changed": True, "results": []}}, "whose list is its member results"),
+    ("batch", {"module": "vm", "objects": {"changed": False, "vms": []}}, "whose list is its member vms"),
     ("job_wait", {"jobs": [{"uuid": VM, "create_date": "x"}]}, "a record, whose uuid is not that of a job"),
     ("job_wait", {"jobs": [{"uuid": None, "operation": "StopVmInstance"}]}, "Check mode has predicted this job"),
     ("vm_info", {"auth": {"username": "a"}}, "account and account_password"),

@@ -147,9 +147,13 @@ def _explain_objects(name: str, value: Any) -> str:
 
 
 def _explain_results(value: Mapping[str, Any]) -> str:
-    """Return where the list is in the result of a loop, or of a batch; an empty string for another mapping."""
-    is_of_several = "changed" in value and isinstance(value.get("results"), list)
-    return ". It is the result of a loop or a batch, whose list is its member results" if is_of_several else ""
+    """Return where the list is in the result of a task, or of a loop; an empty string for another mapping."""
+    if "changed" not in value:
+        return ""
+    if isinstance(value.get("results"), list):
+        return ". It is the result of a loop or a batch, whose list is its member results"
+    lists = [name for name, member in value.items() if isinstance(member, list) and name not in ("warnings", "diff")]
+    return f". It is the result of a task, whose list is its member {lists[0]}" if len(lists) == 1 else ""
 
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:

@@ -46,6 +46,7 @@ from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.predictions import list_created
 from .._run.profiles import Profiles
+from .whole_records import refuse_records
 
 # How many objects a message names.
 MAX_NAMED = 5
@@ -254,6 +255,7 @@ def _build_items(
         )
     if params["concurrency"] < 1:
         raise InvalidOptions("concurrency must be at least 1")
+    refuse_records(params["objects"], spec)
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
     hooks = context.client.hooks
     hooks = replace(hooks, on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))

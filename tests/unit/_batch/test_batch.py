@@ -251,6 +251,37 @@ def test_objects_that_fail_do_so_alone(sim: Simulator) -> None:
     assert [number for number, result in enumerate(again["results"]) if result["changed"]] == [3, 7]
 
 
+@pytest.mark.parametrize(
+    ("read", "member", "module", "taken"),
+    [
+        (
+            "vm_info",
+            "vms",
+            "vm",
+            "a VM, and nothing was sent. Take from the records what the module needs, such as objects:",
+        ),
+        (
+            "vm_info",
+            "vms",
+            "vm",
+            """ "{{ {'uuid': vms | map(attribute='uuid')} | virtinfra.manager.columns_to_rows }}\"""",
+        ),
+        ("host_info", "hosts", "kvm_host", "{'uuid': hosts |"),
+        ("vm_info", "vms", "vm_nic", "{'vm': vms |"),
+        ("host_info", "hosts", "host_nic_service", "{'host': hosts |"),
+        ("primary_storage_info", "primary_storages", "kvm_host", "Take from the records what the module needs"),
+    ],
+)
+def test_whole_records_are_refused_with_what_to_take(
+    sim: Simulator, read: str, member: str, module: str, taken: str
+) -> None:
+    connection = {"base_url": sim.url, "session_id": sim.session}
+    records = run_module(read, connection).result[member]
+    ran = run_batch(sim, records, module=module, common={}, on_invalid="continue").result
+    assert ran["msg"].startswith("objects[0] is a whole record of a ")
+    assert taken in ran["msg"]
+
+
 def test_invalid_objects_fail_alone(sim: Simulator) -> None:
     """Nothing is sent for them, and on_failure decides about the others."""
     objects: list[dict[str, Any]] = [{"name": "host-1", "state": "gone"}, {"name": "host-2", "state": "disabled"}]
