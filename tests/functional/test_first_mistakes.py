@@ -416,6 +416,44 @@ ROLES = {
         ("host_maintenance_tasks is FOLDER/tasks.yml, which cannot be used.",),
         files={"tasks.yml": "- name: [\n"},
     ),
+    "description in a file": Mistake(
+        "site_description",
+        {"site_description_folder": "FOLDER/tasks.yml"},
+        ("site_description_folder: cannot write FOLDER/tasks.yml/hosts.yml: FOLDER/tasks.yml is a file,",),
+        files={"tasks.yml": ""},
+    ),
+    "description nowhere": Mistake(
+        "site_description", {"site_description_folder": ""}, ("site_description_folder must not be empty.",)
+    ),
+    **{
+        f"page of {role} {what}": Mistake(role, {f"{role}_path": path, **variables}, (f"{role}_path{says}",))
+        for role, variables in {
+            "capacity_report": {},
+            "site_drift": {},
+            "vm_backup_report": {"vm_backup_report_repository": "/nowhere"},
+        }.items()
+        for what, path, says in (
+            ("in a folder that does not exist", "FOLDER/none/a.html", ": cannot write FOLDER/none/a.html: the folder"),
+            ("that is a folder", "FOLDER", ": cannot write FOLDER: it is not a file. Name a file in it"),
+        )
+    },
+    "page without a path": Mistake(
+        "capacity_report", {"capacity_report_path": ""}, ("capacity_report_path must not be empty.",)
+    ),
+    "page without permissions": Mistake(
+        "capacity_report",
+        {"capacity_report_path": "a.html", "capacity_report_file_mode": "rw"},
+        ("capacity_report_file_mode: 'rw' is no mode.",),
+    ),
+    "restored files in a relative folder": Mistake(
+        "vm_backup_restore",
+        {
+            "vm_backup_restore_vm": "vm-1",
+            "vm_backup_restore_repository": "/nowhere",
+            "vm_backup_restore_to_directory": "here",
+        },
+        ("vm_backup_restore_to_directory must be an absolute path on the data mover, not here",),
+    ),
     "capacity report with a relative path": Mistake(
         "capacity_report",
         {"capacity_report_path": "capacity.html"},

@@ -53,6 +53,8 @@ class Repository:
         if not self.root.is_absolute():
             raise BackupFailure(f"repository must be an absolute path, not {root}")
         # A folder made here would fill the file system below a mount point that is not mounted.
+        if self.root.exists() and not self.root.is_dir():
+            raise BackupFailure(f"the repository {root} is a file on this machine, and must be a folder")
         if not self.root.is_dir():
             raise BackupFailure(f"the repository {root} does not exist on this machine. Create or mount it")
         self._device = self.root.stat().st_dev

@@ -12,6 +12,7 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
 from .._site.written_file import WrittenFile
@@ -99,23 +100,30 @@ def build_page(title: str, introduction: str, cards: Sequence[str], sections: It
     )
 
 
-def complete_path(path: str) -> str:
-    """Return the full path of a page."""
+def complete_path(role: str, path: str) -> str:
+    """Return the full path of the page of a role. Raise InvalidOptions if it has none."""
+    if not path:
+        raise InvalidOptions(f"{role}_path must not be empty. Give the path of the page, such as report.html")
     return str(Path.cwd() / Path(path).expanduser())
 
 
-def plan_file(page: str, path: str, mode: str) -> WrittenFile:
-    """Return the file of a page. A run in which only the time differs changes nothing."""
+def check_page(role: str, path: str, mode: str) -> None:
+    """Raise InvalidOptions, before anything is read, if the page of a role cannot be written."""
+    plan_file(role, "", complete_path(role, path), mode).find_change()
+
+
+def plan_file(role: str, page: str, path: str, mode: str) -> WrittenFile:
+    """Return the file with the page of a role. A run in which only the time differs changes nothing."""
     kept = _read_time(Path(path))
     compared = _TIME.sub(f"<time>{kept}</time>", page, count=1) if kept else page
-    return WrittenFile(Path(path), page, mode, compared)
+    return WrittenFile(Path(path), page, mode, f"{role}_path", f"{role}_file_mode", compared)
 
 
-def plan_data(data: Record, page: str, mode: str, now: datetime) -> WrittenFile:
+def plan_data(role: str, data: Record, page: str, mode: str, now: datetime) -> WrittenFile:
     """Return the file with the data of a page, beside it with a name that ends with .json, as `plan_file` does."""
     path, time = Path(page).with_suffix(".json"), now.strftime(DATA_TIME)
     compared = _format_data(_read_data_time(path) or time, data)
-    return WrittenFile(path, _format_data(time, data), mode, compared)
+    return WrittenFile(path, _format_data(time, data), mode, f"{role}_path", f"{role}_file_mode", compared)
 
 
 def _format_data(time: str, data: Record) -> str:

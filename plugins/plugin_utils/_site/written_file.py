@@ -26,6 +26,7 @@ PRIVATE_FOLDER = 0o700
 class WrittenFile:
     """A file to write: its full path, its content, and its permissions, octal or symbolic.
 
+    ``variable`` and ``mode_variable`` are the variables of a role for the path, or its folder, and the permissions.
     A file with the content ``compared`` is unchanged, although it is written: a page has the time of each run, and the
     compared one that of the page that exists. ``has_own_folder`` says that a folder that is missing is created, for the
     user only.
@@ -34,18 +35,15 @@ class WrittenFile:
     path: Path
     content: str
     mode: str
+    variable: str
+    mode_variable: str = ""
     compared: str | None = None
     has_own_folder: bool = False
 
     def find_change(self) -> Record | None:
         """Return the difference that writing makes, None if it makes none. Raise VirtinfraError if it would fail."""
         try:
-            if not self.has_own_folder and not self.path.parent.is_dir():
-                raise InvalidOptions(
-                    f"Cannot write {self.path}: the folder {self.path.parent} does not exist. Create it."
-                )
-            if self.path.exists() and not self.path.is_file():
-                raise InvalidOptions(f"Cannot write {self.path}: it is not a file. Name a file in it, or another one.")
+            self._check_place()
             before = self.path.read_bytes() if self.path.exists() else None
             now, mode = self._read_mode(), self._choose_mode()
         except OSError as error:
@@ -59,6 +57,19 @@ class WrittenFile:
             "before_header": f"{self.path}{'' if now is None else f' ({now:04o})'}",
             "after_header": f"{self.path} ({mode:04o})",
         }
+
+    def _check_place(self) -> None:
+        """Raise InvalidOptions if there is no folder for the file, or no file where it shall be."""
+        existing = next(each for each in self.path.parents if each.exists())
+        if not existing.is_dir():
+            raise self._refuse(f"{existing} is a file, where a folder must be. Choose another path.")
+        if not self.has_own_folder and existing != self.path.parent:
+            raise self._refuse(f"the folder {self.path.parent} does not exist. Create it.")
+        if self.path.exists() and not self.path.is_file():
+            raise self._refuse("it is not a file. Name a file in it, or another one.")
+
+    def _refuse(self, reason: str) -> InvalidOptions:
+        return InvalidOptions(f"{self.variable}: cannot write {self.path}: {reason}")
 
     def write(self) -> None:
         """Replace the file at once, so that no reader sees half of it. Raise VirtinfraError."""
@@ -99,11 +110,13 @@ class WrittenFile:
             return int(AnsibleModule._symbolic_mode_to_octal(status, self.mode))
         except ValueError:
             raise InvalidOptions(
-                f"Cannot write {self.path}: {self.mode!r} is no mode. Write permissions such as '0640' or u=rw,g=r,o=."
+                f"{self.mode_variable}: {self.mode!r} is no mode. Write permissions such as '0640' or u=rw,g=r,o=."
             ) from None
 
     def _describe(self, error: OSError) -> VirtinfraError:
-        return VirtinfraError(f"Cannot write {self.path}: {error.strerror}. Check the path and its permissions.")
+        return VirtinfraError(
+            f"{self.variable}: cannot write {self.path}: {error.strerror}. Check the path and its permissions."
+        )
 
 
 def _keep_attributes(old: Path, new: Path) -> None:

@@ -143,7 +143,7 @@ def find_reason(result: Record, unreachable: str = "it is unreachable") -> str |
     return (reason or unreachable).rstrip(".")
 
 
-def check_repository(path: str, variable: str) -> None:
+def check_folder(path: str, variable: str) -> None:
     """Raise InvalidOptions for a folder whose path depends on where a task of the data mover runs."""
     if not path.startswith(("/", "~", "$")):
         raise InvalidOptions(f"{variable} must be an absolute path on the data mover, not {path}")

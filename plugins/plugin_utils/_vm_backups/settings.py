@@ -11,7 +11,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._site.settings import VmBackupSettings
-from .plan import STOPPED, check_repository
+from .plan import STOPPED, check_folder
 
 # How the descriptions of the role's CBT tasks begin. It enables, disables and deletes no others.
 MARK = "Backup session of the role virtinfra.manager.vm_backup."
@@ -45,7 +45,7 @@ class Settings(VmBackupSettings):
         if message := next((message for message, is_wrong in wrong.items() if is_wrong), None):
             raise InvalidOptions(message)
         if self.repository:
-            check_repository(self.repository, "vm_backup_repository")
+            check_folder(self.repository, "vm_backup_repository")
         for name, hook in (("vm_backup_before", self.before), ("vm_backup_after", self.after)):
             if hook is not None and (mistake := find_hook_mistake(hook)):
                 raise InvalidOptions(f"{name}{mistake}")

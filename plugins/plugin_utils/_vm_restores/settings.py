@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...module_utils._api.errors import InvalidOptions
 from .._site.settings import VmBackupRestoreSettings
-from .._vm_backups.plan import STOPPED, check_repository
+from .._vm_backups.plan import STOPPED, check_folder
 
 # What is done with the point: it is written into files, into the VM that exists, or into one that is made; one of its
 # volumes becomes a new disk of a VM, or all such disks of a VM are removed.
@@ -61,7 +61,9 @@ class Settings(VmBackupRestoreSettings):
 
     def check(self) -> None:
         """Raise InvalidOptions for variables that do not fit."""
-        check_repository(self.repository, "vm_backup_restore_repository")
+        check_folder(self.repository, "vm_backup_restore_repository")
+        if self.to_directory:
+            check_folder(self.to_directory, "vm_backup_restore_to_directory")
         reason, excluded = _EXCLUDED.get(self.kind, ("", ()))
         if any(getattr(self, name) for name in excluded):
             names = [f"vm_backup_restore_{name}" for name in excluded]

@@ -10,13 +10,15 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._pages.capacity_page import CapacityPage
-from .._pages.page import complete_path, plan_file
+from .._pages.page import check_page, complete_path, plan_file
 from .._site.capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import CapacityReportSettings
 from .._site.site import Site
 from .._site.variables import Play
 from .._vm_backups.plan import find_reason
+
+ROLE = "capacity_report"
 
 # How many VMs without a recent point a message names. The page names all.
 MAX_VMS = 10
@@ -72,6 +74,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Check the variables, and return the movers to ask for restore points."""
     settings = Settings(**options)
     settings.check()
+    check_page(ROLE, settings.path, settings.file_mode)
     repository = settings.backup_repository
     if repository:
         site.play.require_hosts("capacity_report_backup_mover", settings.backup_mover)
@@ -96,8 +99,8 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     rows = build_rows(parts, given["points"], settings, now)
     totals = build_totals(parts, rows)
     overdue = totals["backups"]["vms"] if settings.backup_fail and totals["backups"] else []
-    path, page = complete_path(settings.path), build_page(parts, rows, totals, settings, now)
-    is_written = page is not None and site.write(plan_file(page, path, settings.file_mode))
+    path, page = complete_path(ROLE, settings.path), build_page(parts, rows, totals, settings, now)
+    is_written = page is not None and site.write(plan_file(ROLE, page, path, settings.file_mode))
     return Report(
         "parts",
         [build_entry(name, part, overdue if name == "backups" else ()) for name, part in parts.items()],

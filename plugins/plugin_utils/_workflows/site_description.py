@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import SiteDescriptionSettings
@@ -16,10 +17,15 @@ from .._site.written_file import WrittenFile
 
 MODE = "0600"
 
+VARIABLE = "site_description_folder"
+
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Write the files, and return what became of each, with the entries of what they do not describe."""
-    folder = Path.cwd() / SiteDescriptionSettings(**options).folder
+    settings = SiteDescriptionSettings(**options)
+    if not settings.folder:
+        raise InvalidOptions(f"{VARIABLE} must not be empty. Give a folder for the files, such as site")
+    folder = Path.cwd() / settings.folder
     objects = read_objects(site)
     problems = [build_problem(problem) for listed in objects.values() for problem in listed or () if problem["problem"]]
     files = [write_file(site, folder, **file) for file in format_files(objects)]
@@ -36,7 +42,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def write_file(site: Site, folder: Path, path: str, content: str) -> Entry:
     """Write a file that only the user can read, and return its entry."""
-    is_changed = site.write(WrittenFile(folder / path, content, MODE, has_own_folder=True))
+    is_changed = site.write(WrittenFile(folder / path, content, MODE, VARIABLE, has_own_folder=True))
     outcome = "changed" if is_changed else "unchanged"
     members = {"kind": "file", "name": path, "outcome": outcome, "error": None}
     return Entry(Outcome(is_changed=is_changed), path, members)

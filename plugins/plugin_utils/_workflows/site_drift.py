@@ -9,7 +9,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._pages.drift_page import build_drift_page
-from .._pages.page import complete_path, plan_file
+from .._pages.page import check_page, complete_path, plan_file
 from .._site.drift import build_rows, plan_drift
 from .._site.drift_repair import UNEXPLAINED, Repair
 from .._site.report import Entry, Outcome, Report
@@ -18,6 +18,8 @@ from .._site.site import Site
 from .._site.site_objects import read_objects
 from .._site.written_file import WrittenFile
 from .site_description import build_problem
+
+ROLE = "site_drift"
 
 # The module that checks the objects of each kind.
 MODULES = {
@@ -39,6 +41,8 @@ OF_HOSTS = ("name", "management_ip", "cluster", "state", "services")
 def run(site: Site, options: Mapping[str, Any]) -> Report:
     """Check all described objects, and return what became of each, and of those that are not described."""
     settings = SiteDriftSettings(**options)
+    if settings.path:
+        check_page(ROLE, settings.path, settings.file_mode)
     described = read_description(site, settings.group)
     objects = read_objects(site)
     plan = plan_drift(objects, described)
@@ -67,7 +71,7 @@ def plan_page(rows: Sequence[Record], repair: Repair, settings: SiteDriftSetting
     if not settings.path or all(row["outcome"] == "failed" for row in rows):
         return None
     page = build_drift_page(rows, repair.describe, now)
-    return plan_file(page, complete_path(settings.path), settings.file_mode)
+    return plan_file(ROLE, page, complete_path(ROLE, settings.path), settings.file_mode)
 
 
 def read_description(site: Site, group: str) -> Record:

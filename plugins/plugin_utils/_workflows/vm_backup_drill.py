@@ -16,7 +16,7 @@ from .._site.report import Entry, Report, name_some
 from .._site.settings import VmBackupDrillSettings
 from .._site.site import GONE, Site
 from .._site.wish import Wish, index
-from .._vm_backups.plan import check_repository, find_other_run, warn_of_addresses
+from .._vm_backups.plan import check_folder, find_other_run, warn_of_addresses
 from .._vm_backups.report import Made
 from .._vm_restores.exports import TargetExports
 from .._vm_restores.run import RestoreRun, list_points
@@ -48,7 +48,7 @@ class Settings(VmBackupDrillSettings):
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        check_repository(self.repository, "vm_backup_drill_repository")
+        check_folder(self.repository, "vm_backup_drill_repository")
         if not 0 <= self.min_free_percent < 100:
             raise InvalidOptions(f"vm_backup_drill_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 

@@ -9,7 +9,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._pages.backup_page import BackupPage
-from .._pages.page import complete_path, plan_data, plan_file
+from .._pages.page import check_page, complete_path, plan_data, plan_file
 from .._site.capacity import split_numbers
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import VmBackupReportSettings
@@ -26,7 +26,7 @@ from .._vm_backups.overview import (
     list_leftovers,
     list_removed,
 )
-from .._vm_backups.plan import check_repository, find_reason
+from .._vm_backups.plan import check_folder, find_reason
 
 ROLE = "vm_backup_report"
 
@@ -39,7 +39,7 @@ class Settings(VmBackupReportSettings):
 
     def check(self) -> None:
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
-        check_repository(self.repository, f"{ROLE}_repository")
+        check_folder(self.repository, f"{ROLE}_repository")
         for name, days in (("days", self.days), ("removed_days", self.removed_days)):
             if days < 1:
                 raise InvalidOptions(f"{ROLE}_{name} is {days}. It must be above 0.")
@@ -49,6 +49,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Check the variables, and return the movers to ask for restore points."""
     settings = Settings(**options)
     settings.check()
+    check_page(ROLE, settings.path, settings.file_mode)
     site.play.require_hosts(f"{ROLE}_mover", settings.mover)
     return Report("VMs", next={"repository": settings.repository, "movers": settings.mover})
 
@@ -63,11 +64,12 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     every = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
     chosen = select_vms(site, settings, every)
     unread = find_unread(site.play, given["points"])
-    path = complete_path(settings.path)
+    path = complete_path(ROLE, settings.path)
     overview = {**build_overview(every, chosen, given["points"], unread, settings, now), "path": path}
     page = BackupPage(overview, settings.days, has_keep=any(settings.keep.values())).build(now)
     mode = settings.file_mode
-    written = [site.write(file) for file in (plan_file(page, path, mode), plan_data(overview, path, mode, now))]
+    files = (plan_file(ROLE, page, path, mode), plan_data(ROLE, overview, path, mode, now))
+    written = [site.write(file) for file in files]
     return Report(
         "VMs",
         [*(_build_entry(vm, settings.fail) for vm in overview["vms"]), *(_build_unread(each) for each in unread)],

@@ -78,6 +78,13 @@ def run_module(folder: Path, predict: bool = False, initialize: bool = False) ->
     return execute(backup_run.MODULE, given, predict, run_command)
 
 
+def test_a_file_is_no_repository(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(BackupFailure, match=f"^the repository {file} is a file on this machine, and must be a folder$"):
+        Repository(str(file))
+
+
 def test_a_mount_point_that_is_not_mounted(tmp_path: Path) -> None:
     """The folder has no marker, so nothing is written there, and a list of its points fails instead of being empty."""
     message = f"{tmp_path} is not a repository, because it has no {MARKER}"

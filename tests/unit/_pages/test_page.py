@@ -32,7 +32,7 @@ def test_the_page_is_compared_as_if_it_had_the_time_of_the_one_that_exists(
     path = tmp_path / "page.html"
     if earlier is not None:
         path.write_bytes(earlier)
-    file = plan_file(build_page("Title", "", [], [], WRITTEN), str(path), "0644")
+    file = plan_file("page", build_page("Title", "", [], [], WRITTEN), str(path), "0644")
     kept = "2020-02-20 20:20 UTC" if earlier and b"2020" in earlier else "2026-01-01 12:00 UTC"
     assert f"<time>{kept}</time>" in str(file.compared)
     assert "<time>2026-01-01 12:00 UTC</time>" in file.content

@@ -28,7 +28,7 @@ def test_a_file_gets_its_permissions(tmp_path: Path, now: int | None, mode: str,
     if now is not None:
         path.write_text("content")
         path.chmod(now)
-    file = WrittenFile(path, "content", mode)
+    file = WrittenFile(path, "content", mode, "page_path", "page_file_mode")
     assert file.find_change()
     file.write()
     assert (path.read_text(), read_mode(path), file.find_change()) == ("content", expected, None)
@@ -39,7 +39,7 @@ def test_the_difference_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old\xff")
     path.chmod(0o644)
-    change = WrittenFile(path, "new, at 2", "0600", "new, at 1").find_change()
+    change = WrittenFile(path, "new, at 2", "0600", "page_path", compared="new, at 1").find_change()
     headers = {"before_header": f"{path} (0644)", "after_header": f"{path} (0600)"}
     assert change == {"before": "old\ufffd", "after": "new, at 1", **headers}
 
@@ -48,24 +48,31 @@ def test_a_link_is_replaced_and_its_target_kept(tmp_path: Path) -> None:
     target, path = tmp_path / "target", tmp_path / "file"
     target.write_text("other")
     path.symlink_to(target)
-    WrittenFile(path, "content", "0644").write()
+    WrittenFile(path, "content", "0644", "page_path").write()
     assert (path.is_symlink(), path.read_text(), target.read_text()) == (False, "content", "other")
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Prediction fails like the run, as far as it can know; what existed is kept, and nothing else remains."""
-    path = tmp_path / "file"
+    path, other = tmp_path / "file", tmp_path / "other"
+    other.touch()
     for wrong, mode, reason in (
         (tmp_path / "none" / "file", "0644", f"the folder {tmp_path}/none does not exist. Create it."),
         (tmp_path, "0644", "it is not a file."),
-        (path, "rw", "'rw' is no mode. Write permissions such as '0640' or u=rw,g=r,o=."),
+        (other / "file", "0644", f"{other} is a file, where a folder must be. Choose another path."),
+        (other / "none" / "file", "0644", f"{other} is a file, where a folder must be."),
     ):
         with pytest.raises(VirtinfraError) as failure:
-            WrittenFile(wrong, "content", mode).find_change()
-        assert str(failure.value).startswith(f"Cannot write {wrong}: {reason}")
+            WrittenFile(wrong, "content", mode, "page_path", "page_file_mode").find_change()
+        assert str(failure.value).startswith(f"page_path: cannot write {wrong}: {reason}")
+    other.unlink()
 
     with pytest.raises(VirtinfraError) as failure:
-        WrittenFile(tmp_path / ("x" * 300), "content", "0644").find_change()
+        WrittenFile(path, "content", "rw", "page_path", "page_file_mode").find_change()
+    assert str(failure.value) == ("page_file_mode: 'rw' is no mode. Write permissions such as '0640' or u=rw,g=r,o=.")
+
+    with pytest.raises(VirtinfraError) as failure:
+        WrittenFile(tmp_path / ("x" * 300), "content", "0644", "page_path").find_change()
     assert str(failure.value).endswith(": File name too long. Check the path and its permissions.")
 
     def refuse(*dummy: object) -> None:
@@ -74,6 +81,6 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_text("earlier")
     monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(VirtinfraError) as failure:
-        WrittenFile(path, "content", "0644").write()
-    assert str(failure.value).startswith(f"Cannot write {path}: No space left on device.")
+        WrittenFile(path, "content", "0644", "page_path").write()
+    assert str(failure.value).startswith(f"page_path: cannot write {path}: No space left on device.")
     assert (path.read_text(), list(tmp_path.iterdir())) == ("earlier", [path])
