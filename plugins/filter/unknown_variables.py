@@ -12,8 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns an empty string if a playbook, such as C(maintenance_walk), knows all variables that can be meant for it. A
     variable is meant for it if its name begins with that of the playbook, or is nearly one of its own variables. The
-    playbooks with variables of their own use it before they do anything, because with a misspelt pattern they would
-    process all hosts.
+    playbooks with other names than their roles use it before they do anything, because with a misspelt pattern they
+    would process all hosts. A role checks the variables that begin with its own name.
 positional: _input
 options:
   _input:
@@ -39,17 +39,27 @@ _value:
   type: str
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 
-# The variables that only the playbooks have; all others are those of their roles, which check them.
-OWN = {
-    "back_up_vms": ("back_up_vms_pattern",),
-    "maintenance_walk": ("maintenance_walk_pattern", "maintenance_walk_serial"),
-    "onboard_hosts": ("onboard_hosts_pattern",),
-    "remove_hosts": ("remove_hosts_pattern", "remove_hosts_serial"),
+# The playbooks with other names than their roles: each with the role, which checks its own variables, and the variables
+# that only the playbook has.
+PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "back_up_vms": ("vm_backup", ("back_up_vms_pattern",)),
+    "describe": ("site_description", ()),
+    "drift": ("site_drift", ()),
+    "evacuate_hosts": ("host_evacuation", ()),
+    "maintenance_walk": ("host_maintenance", ("maintenance_walk_pattern", "maintenance_walk_serial")),
+    "onboard_hosts": ("host_onboarding", ("onboard_hosts_pattern",)),
+    "power_vms": ("vm_power", ()),
+    "prove_backups": ("vm_backup_drill", ()),
+    "remove_hosts": ("host_removal", ("remove_hosts_pattern", "remove_hosts_serial")),
+    "restore_vm_backup": ("vm_backup_restore", ()),
+    "restore_vms": ("vm_restore", ()),
+    "shut_down_site": ("site_shutdown", ()),
+    "snapshot_vms": ("vm_snapshots", ()),
 }
 
 # How many letters of a name may be wrong.
@@ -58,12 +68,13 @@ MAX_SLIPS = 2
 
 def describe_unknown(playbook: str, names: Collection[str]) -> str:
     """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none."""
-    own = OWN[playbook]
+    role, own = PLAYBOOKS[playbook]
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
     unset = [name for name in own if name not in names]
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
     unknown = [name for name in sorted(names) if name in near or _has_prefix(name, playbook, own)]
-    listed = f" Its own variables are {', '.join(own)}."
+    listed = f" Its own variables are {', '.join(own)}." if own else ""
+    listed += f" Those of its role begin with {role}_."
 
     def suggest(name: str) -> str:
         return f" Did you mean {near[name]}?" if name in near else listed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import PLAYBOOKS
 
 from simulator.launch import Simulator
 from support.playbook_runner import PlaybookRunner
@@ -24,13 +25,39 @@ from support.playbook_runner import PlaybookRunner
         (
             "maintenance_walk",
             ["-i", "hosts.ini", "-e", "maintenance_walk_serial=lots"],
-            "maintenance_walk_serial must be a number of hosts, a percentage of them such as 30%,",
+            "maintenance_walk_serial must be a number of hosts from 1, a percentage of them such as 30%, or a list of",
         ),
         (
             "remove_hosts",
             ["-i", "hosts.ini", "-e", "remove_hosts_pattern=host-1", "-e", "remove_hosts_serial=lots"],
-            "remove_hosts_serial must be a number of hosts,",
+            "remove_hosts_serial must be a number of hosts from 1,",
         ),
+        (
+            "maintenance_walk",
+            ["-i", "hosts.ini", "-e", "maintenance_walk_serial=1,2"],
+            "such as -e '{\"maintenance_walk_serial\": [1, \"30%\"]}', not '1,2'",
+        ),
+        *(
+            (
+                playbook,
+                ["-e", f"{playbook}_variable=a"],
+                f"the playbook {playbook} has no variable {playbook}_variable. Those of its role begin with {role}_.",
+            )
+            for playbook, (role, own) in PLAYBOOKS.items()
+            if not own
+        ),
+        (
+            "send_to_chat",
+            ["-e", "chat_url_variable=NO_CHAT"],
+            "The environment variable NO_CHAT, which chat_url_variable names, is not set.",
+        ),
+        (
+            "send_to_chat",
+            ["-e", "chat_url_variable=PATH"],
+            "The environment variable PATH, which chat_url_variable names, does not have the address of a chat",
+        ),
+        ("send_to_chat", ["-e", "chat_url_variable=https://chat.example.com/KEY"], "Set chat_url_variable to the name"),
+        ("send_to_chat", [], "Set chat_url_variable to the name"),
         ("remove_hosts", ["-e", "remove_hosts_pattern=host-9"], "No host was removed."),
         (
             "remove_hosts",
@@ -64,3 +91,4 @@ def test_nothing_is_done_without_a_word(
     assert run.code == 2, run.output
     assert message in " ".join(run.output.split())
     assert not any(played.written for played in run)
+    assert "KEY" not in " ".join(played.result["msg"] for played in run if "msg" in played.result)

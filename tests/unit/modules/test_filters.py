@@ -12,6 +12,7 @@ from ansible_collections.virtinfra.manager.plugins.filter.failed_jobs import lis
 from ansible_collections.virtinfra.manager.plugins.filter.lost_hosts import list_lost_hosts
 from ansible_collections.virtinfra.manager.plugins.filter.new_host_refusal import refuse_new_host
 from ansible_collections.virtinfra.manager.plugins.filter.overdue_vms import list_overdue_vms
+from ansible_collections.virtinfra.manager.plugins.filter.serial_refusal import refuse_serial
 from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import (
     describe_unknown as describe_variables,
 )
@@ -140,6 +141,31 @@ def test_variables_of_other_purposes_are_none_of_the_playbook() -> None:
     assert describe_variables("maintenance_walk", others) == ""
     both = ["maintenance_pattern", "maintenance_walk_pattern", "maintenance_walk_serial"]
     assert describe_variables("maintenance_walk", both) == ""
-    own = "Its own variables are maintenance_walk_pattern, maintenance_walk_serial."
+    own = (
+        "Its own variables are maintenance_walk_pattern, maintenance_walk_serial. Those of its role begin with"
+        " host_maintenance_."
+    )
     message = f"the playbook maintenance_walk has no variable maintenance_walk_tasks. {own}"
     assert describe_variables("maintenance_walk", ["maintenance_walk_tasks"]) == message
+
+
+def test_a_playbook_without_own_variables_names_those_of_its_role() -> None:
+    message = "the playbook drift has no variable drift_group. Those of its role begin with site_drift_."
+    assert describe_variables("drift", ["site_drift_group", "drift_group", "drifting"]) == message
+
+
+@pytest.mark.parametrize("value", [1, "12", "30%", "100%", [1], [1, "5", "30%"], ["007"]])
+def test_sizes_of_batches(value: Any) -> None:
+    assert refuse_serial(value, "walk_serial") == ""
+
+
+@pytest.mark.parametrize(
+    "value", [0, "0", "0%", -1, "-1", 1.5, True, None, "", "lots", "1,2", " 30%", "3 %", [], [1, 0], {}]
+)
+def test_values_that_are_no_sizes_of_batches(value: Any) -> None:
+    """Ansible takes 0 as all hosts, and fails with a traceback for the others."""
+    message = refuse_serial(value, "walk_serial")
+    assert message.startswith(
+        "walk_serial must be a number of hosts from 1, a percentage of them such as 30%, or a list"
+    )
+    assert message.endswith(f""" [1, "30%"]}}', not {value!r}""")
