@@ -63,6 +63,13 @@ options:
         VMs.
     type: dict
     version_added: 1.0.0
+  list_points:
+    description:
+      - Whether to return the restore points of the VMs, too, so that no task of
+        M(virtinfra.manager.backup_point_info) is needed.
+    type: bool
+    default: false
+    version_added: 1.0.0
 seealso:
   - module: virtinfra.manager.backup_point
   - module: virtinfra.manager.backup_point_info
@@ -132,6 +139,11 @@ results:
   type: list
   elements: dict
   sample: []
+listed:
+  description: What M(virtinfra.manager.backup_point_info) returns of the VMs of O(vm_uuids), or else of the run.
+  returned: with O(list_points=true), unless with O(state=absent)
+  type: dict
+  sample: {}
 """
 
 from ..module_utils._python import REQUIRED_ON_MOVERS, check_python
@@ -153,6 +165,7 @@ MODULE = MoverModule(
         "vm_uuids": {"type": "list", "elements": "str"},
         "ended": {"type": "list", "elements": "str"},
         "decisions": {"type": "dict"},
+        "list_points": {"type": "bool", "default": False},
     },
 )
 

@@ -75,14 +75,14 @@ class FakeMover:
         self.on_run(module)
         if self.failure:
             return self.failure
-        if module == "backup_point_info":
-            return {"points": self.points, "checkpoints": self.checkpoints, "space": self.space, "runs": []}
         options = ArgumentSpecValidator(MODULE.options).validate(arguments)
         assert not options.error_messages, options.error_messages
         result = execute(MODULE, options.validated_parameters, self.check, run_no_command)
         taken = set(result.get("taken", ()))
         copies = [copy for copy in self.started if copy["vm"]["uuid"] in taken]
         ended = [(copy["vm"]["uuid"], self._finish(copy)) for copy in copies]
+        if arguments.get("list_points"):
+            result["listed"] = {"points": self.points, "checkpoints": self.checkpoints, "space": self.space}
         return {
             **result,
             "running": self.running,

@@ -34,6 +34,7 @@ FREE = {
     "backup_run.others.owner",
     # What another module returns.
     "backup_run.results",
+    "backup_run.listed",
     # A record of vm_info, of the version of the service that made it.
     "backup_point_info.points.vm",
     # The guide Errors describes the errors of all modules.

@@ -70,6 +70,12 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
         runs.decide(run, {uuid: bool(each) for uuid, each in (params["decisions"] or {}).items()})
     # A copy that ends meanwhile is missing among the first, and so is among the second.
     running = list_running(repository, result["taken"])
+    if params["list_points"]:
+        try:
+            result["listed"] = list_points(repository, vm_uuids or result["taken"])
+        except (BackupFailure, OSError) as failure:
+            # Which other runs have VMs counts also where the points cannot be read.
+            raise BackupFailure(str(failure), **result) from failure
     return {**result, "running": running, "results": runs.read_results(run, result["taken"])}
 
 

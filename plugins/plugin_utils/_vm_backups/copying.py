@@ -12,9 +12,9 @@ from .._site.window import Window
 from .exports import STARTED
 from .mover_work import PATIENCE
 from .plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid
-from .progress import SOONEST, choose_pause, describe_progress
+from .progress import choose_pause, describe_progress
 from .report import NOTHING_DELETED, build_members, judge_copy
-from .repository_run import BEAT, RepositoryRun
+from .repository_run import RepositoryRun
 from .sessions import Sessions
 from .settings import Settings
 
@@ -24,8 +24,8 @@ GRACE = 60
 # The step of a copy that asks whether it becomes a point.
 DECISION = "decision"
 
-# After how many signs of life without a word about a copy its job is asked for.
-UNSEEN = 2
+# After how many seconds without a word about a copy, of a mover that answers, its job is asked for.
+UNKNOWN = 5.0
 
 
 class MoverRun(RepositoryRun):
@@ -36,23 +36,7 @@ class MoverRun(RepositoryRun):
         super().__init__(site, settings.repository, name, run, str(uuid5(UUID(run), name)))
         self._settings = settings
 
-    def take(self, uuids: Sequence[str], **given: object) -> Record:
-        """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
-        # Check mode has not made the repository, which the module only predicts with this option.
-        predicted = {"initialize": True} if self._settings.initialize and self._site.check_mode else {}
-        return super().take(uuids, **predicted, **given)
-
-    def take_over(self, uuids: Sequence[str], **first: object) -> Record:
-        """Take VMs, also those of runs that have ended without giving them back."""
-        # Only the first task makes the repository.
-        made = {"initialize": True} if self._settings.initialize and not self._site.check_mode else {}
-        return super().take_over(uuids, **made, **first)
-
-    def list_points(self, uuids: Sequence[str]) -> Record:
-        """Return the points of VMs."""
-        return self._run_module("backup_point_info", initialize=self._settings.initialize, vm_uuids=uuids)
-
-    def start(self, copy: VmCopy, rate_limit: int, folder: str) -> None:
+    def start(self, copy: VmCopy, rate_limit: int) -> None:
         """Start a copy."""
         settings = self._settings
         passed_on = (
@@ -69,8 +53,8 @@ class MoverRun(RepositoryRun):
             **{name: getattr(settings, name) for name in passed_on},
             **({"base_checkpoint": copy.checkpoint} if copy.checkpoint and not copy.is_off else {}),
         }
-        started = self._site.mover.start("backup_point", arguments, settings.timeout, folder)
-        copy.job = started.get("ansible_job_id")
+        started = self._site.mover.start("backup_point", arguments, settings.timeout, self.folder)
+        copy.job, copy.known = started.get("ansible_job_id"), self._site.get_time()
         if reason := find_reason(started):
             copy.result = {"failed": True, "msg": f"The copy could not be started on {self.name}: {reason}."}
 
@@ -88,22 +72,22 @@ class Copying:
         self._most_open = min(settings.concurrency, len(copies))
         self._beaten = self._heard = site.get_time()
         self._progress: dict[str, Record] = {}
-        self._folder = ""
 
     def run(self) -> list[Record]:
-        """Return the entries of the VMs."""
-        self._site.meanwhile = self._beat_if_due
+        """Return the entries of the VMs, which the run has taken."""
         try:
             with self._site.outlive_run():
-                while self._waiting or self._open:
-                    self._take_turn()
+                while self._take_turn():
+                    self._beat()
         finally:
             self._end([*self._open, *self._waiting])
         return self._entries
 
-    def _take_turn(self) -> None:
-        """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do."""
-        self._beat()
+    def _take_turn(self) -> bool:
+        """End the sessions whose copies have ended, open others in their places, or wait if there is nothing to do.
+
+        Return whether a VM is left.
+        """
         has_decided = self._decide()
         over = [copy for copy in self._open if self._is_over(copy)]
         self._end(over)
@@ -111,8 +95,10 @@ class Copying:
         for copy in self._open:
             self._site.show(describe_progress(copy.vm, self._progress.get(copy.uuid)))
         if not (over or has_opened or has_decided):
-            pauses = [choose_pause(self._progress.get(copy.uuid)) for copy in self._open]
-            self._site.pause(min(pauses, default=SOONEST))
+            now = self._site.get_time()
+            pauses = [choose_pause(self._progress.get(copy.uuid), now - copy.known) for copy in self._open]
+            self._site.pause(min(pauses, default=choose_pause(None, self._silence)))
+        return bool(self._waiting or self._open)
 
     def _decide(self) -> bool:
         """Let copies of VMs that are off become points, if the VMs are still off. Return whether any asked."""
@@ -128,10 +114,6 @@ class Copying:
         self._beat({copy.uuid: copy.uuid in unchanged for copy in asking})
         return True
 
-    def _beat_if_due(self) -> None:
-        if self._site.get_time() - self._beaten > BEAT:
-            self._beat()
-
     def _beat(self, decisions: Mapping[str, bool] | None = None) -> None:
         """Show other runs, and the copies, that this run works, and read how far the copies are, and their results.
 
@@ -143,12 +125,13 @@ class Copying:
         if find_reason(shown):
             self._progress = {}
             return
-        self._heard, self._folder = self._beaten, shown["jobs"]
+        self._heard = self._beaten
         self._progress = {each["vm_uuid"]: each for each in shown["running"]}
         results = {result["vm_uuid"]: result for result in shown["results"]}
         for copy in self._open:
             copy.result = copy.result or results.get(copy.uuid)
-            copy.unseen = 0 if copy.uuid in self._progress else copy.unseen + 1
+            if copy.uuid in self._progress:
+                copy.known = self._heard
         self._lose({copy.uuid for copy in (*self._open, *self._waiting)} - {*shown["taken"]}, shown["others"])
 
     def _lose(self, uuids: set[str], others: Sequence[Record]) -> None:
@@ -164,10 +147,9 @@ class Copying:
 
     def _is_over(self, copy: VmCopy) -> bool:
         """Return whether the copy of a VM has ended, or nothing is known about it any more."""
-        if copy.result is None and copy.job and copy.unseen >= UNSEEN:
+        if copy.result is None and copy.job and self._heard - copy.known > UNKNOWN:
             # A copy that was killed leaves no result.
-            copy.result = self._site.mover.look(copy.job, self._folder) or None
-            copy.unseen = 0
+            copy.result = self._site.mover.look(copy.job, self._run.folder) or None
         if copy.result is None and self._silence > PATIENCE:
             copy.problem = f"The data mover {self._run.name} could not be reached for {self._silence:.0f} s."
         if copy.result is None and self._site.get_time() - (copy.opened or 0) > self._settings.timeout + GRACE:
@@ -203,7 +185,7 @@ class Copying:
         for copy in ready:
             if not copy.problem:
                 rate = max(1, settings.rate_limit // self._most_open) if settings.rate_limit else 0
-                self._run.start(copy, rate, self._folder)
+                self._run.start(copy, rate)
         # What a failed call has begun must not wait for the copies of other VMs.
         self._end([copy for copy in ready if copy.problem])
         return bool(ready or errors)
@@ -225,10 +207,10 @@ class Copying:
         """Find the points of copies that have ended while the mover could not be reached."""
         if not copies:
             return
-        listed = self._run.list_points([copy.uuid for copy in copies])
+        shown = self._run.touch(list_points=True)
         for copy in copies:
             session = {(get_volume_uuid(info), info.get("bitmap_name")) for info in copy.volumes}
-            for point in [] if find_reason(listed) else listed["points"]:
+            for point in [] if find_reason(shown) else shown["listed"]["points"]:
                 made = {(volume["volume_uuid"], volume["checkpoint"]) for volume in point["volumes"]}
                 if point["vm_uuid"] == copy.uuid and point["whole"] and made and made <= session:
                     copy.problem, copy.result = None, {**NOTHING_DELETED, "point": point}

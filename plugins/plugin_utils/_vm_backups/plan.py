@@ -43,15 +43,15 @@ class Mover:
     problem: str | None = None
 
     @classmethod
-    def from_results(cls, name: str, listed: Record, taken: Record, min_free_percent: int) -> Mover:
-        """Return the mover of its results of backup_point_info and backup_run, with what a plan needs of them.
+    def from_result(cls, name: str, taken: Record, min_free_percent: int) -> Mover:
+        """Return the mover of its result of backup_run, which lists the points, with what a plan needs of them.
 
         A mover has a problem if less than this part of the repository's file system is free.
         """
         others = taken.get("others") or ()
-        for each in (taken, listed):
-            if reason := find_reason(each):
-                return cls(name, others=others, problem=f"The data mover {name} cannot be used: {reason}.")
+        if reason := find_reason(taken):
+            return cls(name, others=others, problem=f"The data mover {name} cannot be used: {reason}.")
+        listed = taken["listed"]
         free, total = int(listed["space"]["free_bytes"]), int(listed["space"]["total_bytes"])
         problem = None
         if free < total * min_free_percent // 100:
@@ -99,8 +99,8 @@ class VmCopy:
     # Whether vm_backup_after is due, because vm_backup_before was called, and how it has failed.
     is_hooked: bool = False
     after_problem: str | None = None
-    # How often the data mover has said nothing about the VM.
-    unseen: int = 0
+    # When the data mover has said for the last time how far the copy is, at first when the copy was started.
+    known: float = 0.0
 
     @property
     def uuid(self) -> str:

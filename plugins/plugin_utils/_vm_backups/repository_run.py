@@ -27,16 +27,33 @@ class RepositoryRun:
         self._owner = describe_worker(SILENCE, run)
         # The VMs of runs that have ended without giving them back.
         self.left_vms: set[str] = set()
+        # The folder for the files of async jobs, and when the run has shown for the last time that it works.
+        self.folder, self._beaten = "", site.get_time()
         site.require_run()
 
     def take(self, uuids: Sequence[str], **given: object) -> Record:
         """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
-        return self._run_module("backup_run", run=self.uuid, owner=self._owner, vm_uuids=uuids, **given)
+        return self.touch(owner=self._owner, vm_uuids=uuids, **given)
 
-    def take_over(self, uuids: Sequence[str], **first: object) -> Record:
-        """Take VMs, also those of runs that have ended without giving them back. Only the first task is told more."""
+    def touch(self, **given: object) -> Record:
+        """Show that the run still works for its VMs, and return what the module backup_run returns."""
+        self._beaten = self._site.get_time()
+        shown = self._run_module("backup_run", run=self.uuid, **given)
+        self.folder = shown.get("jobs") or self.folder
+        return shown
+
+    def beat_if_due(self) -> None:
+        """Show other runs that this one works, if they have not heard of it for a while."""
+        if self._site.get_time() - self._beaten > BEAT:
+            self.touch()
+
+    def take_over(self, uuids: Sequence[str], initialize: bool = False, **given: object) -> Record:
+        """Take VMs, also those of runs that have ended without giving them back.
+
+        With ``initialize``, the first task makes the repository.
+        """
         deadline = self._site.get_time() + MAX_WAIT_FOR_END
-        taken = self.take(uuids, **first)
+        taken = self.take(uuids, initialize=initialize, **given)
         while others := taken.get("others"):
             ended = list_ended(taken)
             self.left_vms |= {uuid for other in others if other["run"] in ended for uuid in other["vm_uuids"]}
@@ -44,7 +61,7 @@ class RepositoryRun:
                 if not any(is_ending(other["owner"]) for other in others) or self._site.get_time() > deadline:
                     break
                 self._site.pause(1)
-            taken = self.take(uuids, ended=ended)
+            taken = self.take(uuids, ended=ended, **given)
         return taken
 
     def give_back(self) -> None:

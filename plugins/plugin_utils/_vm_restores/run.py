@@ -10,7 +10,7 @@ from ...module_utils._api.records import Record
 from .._site.site import Site
 from .._vm_backups.mover_work import run_long
 from .._vm_backups.plan import find_other_run, find_reason
-from .._vm_backups.repository_run import BEAT, RepositoryRun
+from .._vm_backups.repository_run import RepositoryRun
 
 
 class RestoreRun(RepositoryRun):
@@ -18,13 +18,7 @@ class RestoreRun(RepositoryRun):
 
     def __init__(self, site: Site, repository: str, name: str, rate_limit: int) -> None:
         super().__init__(site, repository, name, str(uuid4()))
-        self._rate_limit, self._folder, self._beaten = rate_limit, "", site.get_time()
-
-    def take(self, uuids: Sequence[str], **given: object) -> Record:
-        """Take VMs, and return what the module backup_run returns."""
-        taken = super().take(uuids, **given)
-        self._folder = taken.get("jobs") or self._folder
-        return taken
+        self._rate_limit = rate_limit
 
     def __enter__(self) -> RestoreRun:
         self._site.meanwhile = self.beat_if_due
@@ -32,15 +26,6 @@ class RestoreRun(RepositoryRun):
 
     def __exit__(self, *dummy: object) -> None:
         self.give_back()
-
-    def beat_if_due(self) -> None:
-        """Show other runs that this one works, if they have not heard of it for a while."""
-        if self._site.get_time() - self._beaten > BEAT:
-            self._touch()
-
-    def _touch(self) -> Record:
-        self._beaten = self._site.get_time()
-        return self._run_module("backup_run", run=self.uuid)
 
     def require(self, uuids: Sequence[str]) -> None:
         """Take VMs, also those of runs that have ended. Raise VirtinfraError if another run has one of them."""
@@ -68,7 +53,7 @@ class RestoreRun(RepositoryRun):
         if self._site.check_mode:
             return self._site.mover.run("backup_restore", arguments)
         arguments["run"], label = self.uuid, str(point["vm_name"])
-        return run_long(self._site.mover, self._site, "backup_restore", arguments, label, self._folder, self._touch)
+        return run_long(self._site.mover, self._site, "backup_restore", arguments, label, self.folder, self.touch)
 
     def write_files(self, point: Record, directory: str) -> Record:
         """Check a point, and write it into files. No VM is taken. Return what backup_restore returns."""

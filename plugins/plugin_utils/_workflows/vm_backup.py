@@ -88,9 +88,8 @@ def read(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
         return Report("VMs", next=asdict(Mover(site.play.host)))
     run = MoverRun(site, settings, selected["run"])
     uuids = [vm["uuid"] for vm in selected["vms"]]
-    taken = run.take_over(uuids)
-    listed = {} if find_reason(taken) else run.list_points(uuids)
-    return Report("VMs", next=asdict(Mover.from_results(run.name, listed, taken, settings.min_free_percent)))
+    taken = run.take_over(uuids, settings.initialize, list_points=True)
+    return Report("VMs", next=asdict(Mover.from_result(run.name, taken, settings.min_free_percent)))
 
 
 def copy(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -153,9 +152,14 @@ class _Share:
             problem = ""
         if problem or not (self._vms and self._settings.repository):
             return problem or None, others
-        taken = self._run.take([vm["uuid"] for vm in self._vms])
-        reason = find_reason(taken)
-        lost = f"The data mover {self._run.name} cannot be used: {reason}." if reason else None
+        # Check mode has not made the repository, which the module only predicts with this option.
+        predicted = self._settings.initialize and self._site.check_mode
+        taken = self._run.take([vm["uuid"] for vm in self._vms], initialize=predicted)
+        lost = None
+        if reason := find_reason(taken):
+            lost = f"The data mover {self._run.name} cannot be used: {reason}."
+        else:
+            self._site.meanwhile = self._run.beat_if_due
         return lost, [*others, *(taken.get("others") or ())]
 
     def _copy_all(self) -> None:

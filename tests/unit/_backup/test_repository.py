@@ -71,10 +71,10 @@ def test_a_repository_must_exist(path: str, message: str) -> None:
         Repository(path)
 
 
-def run_module(folder: Path, predict: bool = False, initialize: bool = False) -> dict[str, Any]:
-    """Take a VM for a run in a folder, and return the result."""
-    options = {"repository": str(folder), "initialize": initialize, "state": "present", "run": "2" * 32}
-    given = {**options, "owner": None, "vm_uuids": [VM], "ended": None, "decisions": None}
+def run_module(folder: Path, predict: bool = False, initialize: bool = False, run: str = "2" * 32) -> dict[str, Any]:
+    """Take a VM for a run in a folder, list its points, and return the result."""
+    options = {"repository": str(folder), "initialize": initialize, "state": "present", "run": run}
+    given = {**options, "owner": None, "vm_uuids": [VM], "ended": None, "decisions": None, "list_points": True}
     return execute(backup_run.MODULE, given, predict, run_command)
 
 
@@ -110,6 +110,15 @@ def test_the_first_use_of_a_repository(tmp_path: Path) -> None:
     assert (tmp_path / MARKER).stat().st_mode & 0o077 == 0
     assert run_module(tmp_path)["taken"] == [VM]
     assert "is a repository already" in run_module(tmp_path, initialize=True)["warnings"][0]
+
+
+def test_points_that_cannot_be_listed(tmp_path: Path) -> None:
+    """The failure says nevertheless which other runs have the VM."""
+    assert run_module(tmp_path, initialize=True)["listed"]["points"] == []
+    (tmp_path / VM).write_text("This is no folder.")
+    listed = run_module(tmp_path, run="3" * 32)
+    assert (listed["failed"], "Not a directory" in listed["msg"]) == (True, True)
+    assert [other["run"] for other in listed["others"]] == ["2" * 32]
 
 
 def test_a_marker_that_cannot_be_read(tmp_path: Path) -> None:

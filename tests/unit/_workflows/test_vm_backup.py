@@ -15,6 +15,7 @@ from ansible_collections.virtinfra.manager.plugins.filter.report_table import fo
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.owner import describe_owner
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.site import Site
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.hooks import describe_vm
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.mover_work import PATIENCE
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.plan import (
     AUTO,
     COMPARED,
@@ -126,6 +127,29 @@ def test_a_session_from_its_plan_to_its_end(service: Simulator, back_up: BackupR
     assert list(mover.repository.rglob("*.json")) == []
 
 
+def test_how_many_modules_run_on_a_mover(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
+    """Each is a connection and a process. What many VMs need is in one."""
+    service.reset(vms=6, cbt_tasks=0)
+    hosts = service.records("host")
+    for number, vm in enumerate(service.records("vm")):
+        service.change("vm", vm["uuid"], state="Running", hostUuid=hosts[number % 3]["uuid"])
+    # Two turns, in each of which the copies of VMs on three hosts are started.
+    turn = [*["backup_point"] * 3, "backup_run"]
+    taken, given_back = ["backup_run"] * 2, ["backup_run"]
+    for outcome in (FULL, "incremental"):
+        mover.modules.clear()
+        mover.started.clear()
+        ran = back_up()
+        assert (ran.outcomes, mover.modules) == ([outcome] * 6, [*taken, *turn, *turn, *given_back])
+        for vm in service.records("vm"):
+            checkpoint = {"checkpoint": "bitmap-1", "point": "20261126T021500Z"}
+            mover.points.append(make_point(vm["uuid"]))
+            mover.checkpoints.append({"vm_uuid": vm["uuid"], **checkpoint})
+    mover.modules.clear()
+    back_up(check=True)
+    assert mover.modules == taken
+
+
 def test_the_checkpoint_of_the_repository_is_sent(service: Simulator, back_up: BackupRunner, mover: FakeMover) -> None:
     back_up(vms=["vm-1"])
     (copy,) = mover.started
@@ -189,8 +213,11 @@ def test_two_repositories_at_once(service: Simulator, work: WorkflowRunner, tmp_
         if mover.modules.count("backup_run") == 3 and not later:
             later.append(open_sessions(service, "vm-1", description=first))
 
+    # The larger VM waits for the other one.
+    service.change("volume", service.records("vm")[2]["rootVolumeUuid"], size=1 << 20)
     mover.on_run = begin
-    errors = [str(back_up(vms=["vm-1"]).errors[0])]
+    errors = [str(back_up(vms=["vm-1", "vm-3"], concurrency=1).entries["vm-1"]["error"])]
+    mover.started.clear()
     before = service.state()
     errors += [str(back_up(check, vms=["vm-1"]).errors[0]) for check in (True, False)]
     assert ([name in error for error in errors], later != []) == ([True] * 3, True)
@@ -198,7 +225,8 @@ def test_two_repositories_at_once(service: Simulator, work: WorkflowRunner, tmp_
     # The same folder on another data mover is another repository; a mover in common means that the runs see each other.
     for folder, movers, is_other in (("a", ["m3"], True), ("a", ["m2", "m3"], False), ("a/", ["m1"], False)):
         description = first.replace("/srv/a", str(tmp_path / "a"))
-        service.change("cbttask", service.records("cbttask")[0]["uuid"], description=description)
+        is_open = next(task for task in service.records("cbttask") if task["status"] == "Running")
+        service.change("cbttask", is_open["uuid"], description=description)
         run = BackupRunner(work, *(FakeMover(tmp_path / f"of-{each}", each) for each in movers))
         (tmp_path / "a").mkdir(exist_ok=True)
         predicted = run(check=True, vms=["vm-1"], repository=f"{tmp_path}/{folder}", state="ended")
@@ -372,9 +400,11 @@ def test_a_mover_that_is_lost_while_it_copies(
     mover.on_start = lambda dummy: setattr(mover, "failure", LOST)
     ran = back_up(concurrency=1)
     lost, *others = map(str, ran.errors)
-    assert lost.startswith("The data mover localhost could not be reached for 12")
+    assert lost == f"The data mover localhost could not be reached for {sum(pauses):.0f} s."
     assert others == ["The data mover localhost cannot be reached any more. No session was opened."] * 3
     assert (statuses(service), len(mover.started), sum(pauses) > 120) == (["Stopped"], 1, True)
+    # The pauses grow with the silence.
+    assert (len(pauses) < 50, max(pauses) > 10) == (True, True)
 
 
 def test_a_connection_that_comes_back(
@@ -405,8 +435,14 @@ def test_a_copy_that_ended_during_a_long_loss_is_found(
         uuid = copy["vm"]["uuid"]
         mover.points = [make_point(uuid, "20261101T000000Z", volumes=old), make_point(uuid, volumes=volumes)]
 
-    mover.on_start = lose
-    mover.on_run = lambda module: setattr(mover, "failure", None if module == "backup_point_info" else mover.failure)
+    late: list[str] = []
+
+    def come_back(module: str) -> None:
+        if sum(pauses) > PATIENCE:
+            late.append(module)
+            mover.failure = LOST if len(late) == 1 else None
+
+    mover.on_start, mover.on_run = lose, come_back
     ran = back_up(vms=["vm-1"])
     entry = ran.entries["vm-1"]
     assert (entry["outcome"], entry["point"], entry["error"]) == (FULL, "20261126T021500Z", None)
@@ -452,8 +488,8 @@ def test_a_run_shows_that_it_works_while_the_service_does(
 
     monkeypatch.setattr(Site, "batch", work_for_long)
     assert back_up(vms=["vm-1"]).outcomes == [FULL]
-    # The first batch, which ends what earlier runs left, is before the copies.
-    assert (len(beats) > 3, beats[1:]) == (True, sorted({*beats[1:]}))
+    # The first batch ends what earlier runs left, after the VMs were taken twice: for all movers, and for this one.
+    assert (len(beats) > 3, beats[0], beats) == (True, 3, sorted({*beats}))
 
 
 @pytest.mark.parametrize(
@@ -945,13 +981,12 @@ def test_the_smallest_vm_is_copied_first(service: Simulator, back_up: BackupRunn
         ),
     ],
 )
-@pytest.mark.parametrize("module", ["backup_run", "backup_point_info"])
 def test_a_mover_that_cannot_be_used(
-    service: Simulator, work: WorkflowRunner, tmp_path: Path, module: str, result: dict[str, Any], reason: str
+    service: Simulator, work: WorkflowRunner, tmp_path: Path, result: dict[str, Any], reason: str
 ) -> None:
     """Its VMs are those of the others, if there are any; if not, what earlier runs left is ended all the same."""
     lost, sound = (FakeMover(tmp_path / name, name) for name in ("m1", "m2"))
-    lost.on_run = lambda name: setattr(lost, "failure", result if name == module else None)
+    lost.failure = result
     open_sessions(service, "vm-1")
     ran = BackupRunner(work, lost)()
     assert set(ran.errors) == {f"The data mover m1 cannot be used: {reason}"}
