@@ -81,7 +81,7 @@ def has_closed_session(life: Life) -> bool:
 MOMENTS: dict[str, Callable[[Life], bool]] = {
     "the VMs are selected": after("QueryVmInstance"),
     "the VMs are taken": after_module("backup_run"),
-    "the points are read": after_module("backup_point_info"),
+    "the share of the mover is taken": lambda life: life.modules.count("backup_run") == 2,
     "the tasks are read": after("QueryCbtTask"),
     "the space is read": after("QueryPrimaryStorage"),
     "a task is made": after("CreateCbtTask"),

@@ -28,6 +28,13 @@ DECISION = "decision"
 UNKNOWN = 5.0
 
 
+# The variables of the role that are options of backup_point, too.
+PASSED_ON = (
+    *("repository", "verify", "compare_spread", "exclude_volumes"),
+    *("keep", "compression", "min_free_percent"),
+)
+
+
 class MoverRun(RepositoryRun):
     """The part of a run that works on one mover. Movers can have one repository, and each gives its own VMs back."""
 
@@ -38,22 +45,17 @@ class MoverRun(RepositoryRun):
 
     def start(self, copy: VmCopy, rate_limit: int) -> None:
         """Start a copy."""
-        settings = self._settings
-        passed_on = (
-            *("repository", "verify", "compare_spread", "exclude_volumes"),
-            *("keep", "compression", "min_free_percent"),
-        )
         arguments = {
             "vm": copy.vm,
             "volumes": copy.volumes,
             "mode": copy.mode,
+            "base_checkpoint": None if copy.is_off else copy.checkpoint,
             "run": self.uuid,
             "ask": copy.is_off,
             "rate_limit": rate_limit,
-            **{name: getattr(settings, name) for name in passed_on},
-            **({"base_checkpoint": copy.checkpoint} if copy.checkpoint and not copy.is_off else {}),
+            **{name: getattr(self._settings, name) for name in PASSED_ON},
         }
-        started = self._site.mover.start("backup_point", arguments, settings.timeout, self.folder)
+        started = self._site.mover.start("backup_point", arguments, self._settings.timeout, self.folder)
         copy.job, copy.known = started.get("ansible_job_id"), self._site.get_time()
         if reason := find_reason(started):
             copy.result = {"failed": True, "msg": f"The copy could not be started on {self.name}: {reason}."}
@@ -138,7 +140,7 @@ class Copying:
         """Leave VMs to other runs that have taken them: their sessions are those of these runs now."""
         for copy in [copy for copy in (*self._open, *self._waiting) if copy.uuid in uuids]:
             error = find_other_run(others, copy.uuid) or "Another run has taken the VM."
-            self._close([copy], [build_members(copy.vm, error=error, session_ended=copy in self._waiting)])
+            self._close([build_members(copy.vm, error=error, session_ended=copy in self._waiting)])
 
     @property
     def _silence(self) -> float:
@@ -192,7 +194,7 @@ class Copying:
 
     def _give_up(self, copies: Sequence[VmCopy], reason: str) -> None:
         """Note why no session of VMs was opened."""
-        self._close(copies, [build_members(copy.vm, error=reason) for copy in copies])
+        self._close([build_members(copy.vm, error=reason) for copy in copies])
 
     def _end(self, copies: Sequence[VmCopy]) -> None:
         """End the sessions of VMs, and note what became of them."""
@@ -201,7 +203,7 @@ class Copying:
         remains = self._sessions.end(copies)
         now = self._site.get_time()
         self._find_points([copy for copy in copies if copy.problem and copy.job and not copy.is_marked])
-        self._close(copies, [judge_copy(copy, remains.get(copy.uuid), now) for copy in copies])
+        self._close([judge_copy(copy, remains.get(copy.uuid), now) for copy in copies])
 
     def _find_points(self, copies: Sequence[VmCopy]) -> None:
         """Find the points of copies that have ended while the mover could not be reached."""
@@ -215,8 +217,8 @@ class Copying:
                 if point["vm_uuid"] == copy.uuid and point["whole"] and made and made <= session:
                     copy.problem, copy.result = None, {**NOTHING_DELETED, "point": point}
 
-    def _close(self, copies: Sequence[VmCopy], entries: Sequence[Record]) -> None:
+    def _close(self, entries: Sequence[Record]) -> None:
         self._entries += entries
-        closed = {copy.uuid for copy in copies}
+        closed = {entry["vm_uuid"] for entry in entries}
         self._open = [copy for copy in self._open if copy.uuid not in closed]
         self._waiting = [copy for copy in self._waiting if copy.uuid not in closed]

@@ -12,7 +12,7 @@ from ...module_utils._api.records import Record
 from .._site.marks import VM, Mark, Marks
 from .._site.site import Site
 from .plan import VmCopy, find_reason
-from .settings import COMMAND_TIMEOUT, PLACEHOLDER, Settings
+from .settings import COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT, PLACEHOLDER, Settings
 
 # The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
 LABEL, NOTE = "hook", "before"
@@ -125,6 +125,9 @@ class Hooks:
             )
             return {}
         marks = {mark.object_uuid: mark for mark in found if mark.object_uuid in uuids}
+        # The controller was killed, and a command that it has started may still freeze the guest.
+        end = self._site.get_time() + MAX_COMMAND_TIMEOUT + KILLED_AFTER
+        self._working |= {} if self._site.check_mode else dict.fromkeys(marks, end)
         marked = [vm for vm in vms if vm["uuid"] in marks]
         reasons = self._call(self._settings.after, marked)
         problems = {vm["uuid"]: reason for vm, reason in zip(marked, reasons, strict=True)}
@@ -149,11 +152,12 @@ class Hooks:
     def _run(self, command: Sequence[str], limit: int, vm: Record) -> str | None:
         """Run a command on the data mover for a VM, and return why it failed, None if it did not.
 
-        A lost connection or an interruption does not end it, so the next one waits until its time is over: a guest must
-        not be frozen after it was thawed.
+        A lost connection, an interruption or a kill does not end it, so the next one waits until its time is over: a
+        guest must not be frozen after it was thawed.
         """
         uuid, now = str(vm["uuid"]), self._site.get_time()
         if (left := self._working.get(uuid, now) - now) > 0:
+            self._site.show(f"{vm['name']}: an earlier command may still work, so the next one waits {left:.0f} s")
             self._site.pause(left)
         # No copy hears of the run while the command works.
         self._site.meanwhile()

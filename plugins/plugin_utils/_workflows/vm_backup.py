@@ -7,7 +7,7 @@ end there is one report of all. What a step returned on a host is a variable of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
@@ -102,7 +102,8 @@ def copy(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     try:
         share.copy(selected["ambiguous"])
     except VirtinfraError as failure:
-        share.fail(str(failure))
+        reason = str(failure)
+        share.fail(lambda dummy: reason)
     finally:
         run.give_back()
     will_copy = any(entry["outcome"] not in ("failed", "skipped", "unchanged") for entry in share.entries)
@@ -123,14 +124,10 @@ class _Share:
         """End what earlier runs left, and copy the VMs. Raise VirtinfraError if nothing was done."""
         problem, others = self._take()
         tasks = self._sessions.read_tasks()
-        for vm in list(self._vms):
-            error = AMBIGUOUS if vm["uuid"] in ambiguous else self._sessions.find_obstacle(vm, tasks)
-            if error := error or find_other_run(others, vm["uuid"]):
-                self._close(vm, error=error)
+        self.fail(lambda vm: AMBIGUOUS if vm["uuid"] in ambiguous else self._sessions.find_obstacle(vm, tasks))
+        self.fail(lambda vm: find_other_run(others, vm["uuid"]))
         ended = self._sessions.end_left(self._vms, tasks)
-        for vm in list(self._vms):
-            if ended.get(vm["uuid"]):
-                self._close(vm, error=ended[vm["uuid"]])
+        self.fail(lambda vm: ended.get(vm["uuid"]))
         if self._settings.state == "ended":
             warn_of_leaked(self._site, self._vms, list_known(self._sessions.read_tasks()))
             for vm in list(self._vms):
@@ -140,27 +137,24 @@ class _Share:
             if reason := self._settings.find_unfit_state(vm):
                 # A person who names a VM wants a point of it.
                 self._close(vm, **{"error" if self._settings.names(vm) else "skipped": reason})
-        if problem:
-            self.fail(problem)
+        self.fail(lambda dummy: problem)
         self._copy_all()
 
     def _take(self) -> tuple[str | None, list[Record]]:
         """Take the VMs of the share only, and return why the mover cannot be used, and the other runs that have VMs."""
         others = [other for mover in self._movers for other in mover.others]
-        problem = " ".join(str(mover.problem) for mover in self._movers if mover.problem)
-        if any(mover.problem is None for mover in self._movers):
-            problem = ""
-        if problem or not (self._vms and self._settings.repository):
-            return problem or None, others
+        if all(mover.problem for mover in self._movers):
+            return " ".join(str(mover.problem) for mover in self._movers), others
+        if not (self._vms and self._settings.repository):
+            return None, others
         # Check mode has not made the repository, which the module only predicts with this option.
         predicted = self._settings.initialize and self._site.check_mode
         taken = self._run.take([vm["uuid"] for vm in self._vms], initialize=predicted)
-        lost = None
+        others += taken.get("others") or ()
         if reason := find_reason(taken):
-            lost = f"The data mover {self._run.name} cannot be used: {reason}."
-        else:
-            self._site.meanwhile = self._run.beat_if_due
-        return lost, [*others, *(taken.get("others") or ())]
+            return f"The data mover {self._run.name} cannot be used: {reason}.", others
+        self._site.meanwhile = self._run.beat_if_due
+        return None, others
 
     def _copy_all(self) -> None:
         mover = next((mover for mover in self._movers if mover.name == self._run.name), Mover(self._run.name))
@@ -186,10 +180,11 @@ class _Share:
                 notes = [] if planned.is_off else hooks.describe()
                 self._close(planned.vm, outcome=planned.outcome, why=planned.choice.why, notes=notes)
 
-    def fail(self, reason: str) -> None:
-        """Note why no VM was copied of those that have no entry yet."""
+    def fail(self, find_reason: Callable[[Record], str | None]) -> None:
+        """Note of the VMs that have no entry yet why some are not copied."""
         for vm in list(self._vms):
-            self._close(vm, error=reason)
+            if error := find_reason(vm):
+                self._close(vm, error=error)
 
     def _close(self, vm: Record, **known: Any) -> None:
         self.entries.append(build_members(vm, **known))

@@ -614,7 +614,7 @@ def test_a_stopped_vm_is_copied_through_exports(service: Simulator, back_up: Bac
     ran = back_up(vms=["vm-1"])
     assert (ran.outcomes, ran.errors, marks) == ([FULL], [None], [["virtinfra.manager vm_backup copy exported"]])
     (copy,) = mover.started
-    assert (copy["ask"], copy["mode"], "base_checkpoint" in copy) == (True, FULL, False)
+    assert (copy["ask"], copy["mode"], copy["base_checkpoint"]) == (True, FULL, None)
     assert [call for call in ran.calls if "Tag" not in call] == ["ExportNbdVolumes", "UnexportNbdVolumes"]
     assert (list_marks(service), any(service.state()["exported"].values())) == ([], False)
     mover.points = [make_point(uuid)]
@@ -905,6 +905,27 @@ def test_commands_that_fail(
     assert predicted.last.report == ended.last.report
     assert (ended.entries["vm-1"]["outcome"], list_marks(service)) == ("ended", [])
     assert list_steps(mover) == ["freeze", "thaw", "thaw", "thaw"]
+
+
+def test_a_command_outlives_a_killed_controller(
+    service: Simulator, work: WorkflowRunner, mover: FakeMover, pauses: list[float], tmp_path: Path
+) -> None:
+    """Nothing says that it has ended, so the next run waits for as long as it can take, also on another data mover."""
+    killed = WorkflowRunner(service, 1000)
+
+    def kill(dummy: Any) -> dict[str, Any]:
+        killed.sent = 1000
+        raise Killed
+
+    mover.on_command = kill
+    assert is_killed(lambda: BackupRunner(killed, mover)(vms=["vm-1"], **COMMANDS))
+    assert list_marks(service) == ["virtinfra.manager vm_backup hook before"]
+    other = FakeMover(tmp_path / "other", "other")
+    back_up, wanted = BackupRunner(work, other), {"vms": ["vm-1"], "repository": None, "state": "ended", **COMMANDS}
+    pauses.clear()
+    assert (back_up(check=True, **wanted).outcomes, pauses) == (["ended"], [])
+    other.on_command = lambda dummy: {"rc": 0 if pauses == [90] else 1}
+    assert (back_up(**wanted).errors, list_steps(other), list_marks(service)) == ([None], ["thaw"], [])
 
 
 @pytest.mark.usefixtures("service")
