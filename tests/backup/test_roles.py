@@ -302,6 +302,29 @@ def test_the_policies_of_the_guide(site: RoleSite) -> None:
     assert run_policies() == [{"vm-1": "incremental", "vm-2": "incremental"}, {}, {"vm-3": "full"}]
 
 
+def test_the_guide_keeps_points_where_the_mover_cannot_delete_them(site: RoleSite, tmp_path: Path) -> None:
+    """A copy that is there already is not replaced, and the rules of the other machine are its own."""
+    text = (ROOT / "docs" / "docsite" / "rst" / "guide_backup.rst").read_text(encoding="utf-8")
+    (block,) = re.findall(r"yaml\+jinja\n\n( +- name: Fetch the points, .*?)\n\n(?=\S)", text, re.S)
+    kept, tools = tmp_path / "kept", tmp_path / "tools"
+    kept.mkdir()
+    tools.mkdir()
+    (tools / "rsync").write_text(f'#!/bin/sh\necho "$@" > {tools}/log\ncp -an {site.repository}/. {kept}\n')
+    (tools / "rsync").chmod(0o755)
+    site.environment = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    play = yaml.safe_load(dedent(block).replace("/srv/kept", str(kept)))[0]
+    play["hosts"] = "localhost"
+    points = [site.back_up(query=[], vms="vm-1", full_every=1)["vm-1"]["point"] for dummy in range(2)]
+    code, output = site.play(play)
+    assert code == 0, output
+    folder = site.sim.records("vm")[0]["uuid"]
+    assert [path.parent.name for path in kept.glob(f"{folder}/*/manifest.json")] == points[1:]
+    assert len(list(site.repository.glob(f"{folder}/*/manifest.json"))) == 2
+    (command,) = re.findall(r"\$ rsync -a (.*) /srv/backups/ ", text)
+    fetched = (tools / "log").read_text()
+    assert fetched == f"-a --ignore-existing {command.replace(chr(39), '')} mover-1:/ {kept}/\n"
+
+
 def test_points_of_a_removed_vm_expire_with_the_task_of_the_readme(site: RoleSite, tmp_path: Path) -> None:
     """The role deletes none, and the task all that are old enough, but not the newest. The page can be mailed."""
     readme = (ROOT / "roles" / "vm_backup_report" / "README.md").read_text(encoding="utf-8")

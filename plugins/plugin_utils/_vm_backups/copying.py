@@ -14,7 +14,7 @@ from .mover_work import PATIENCE
 from .plan import VmCopy, choose_due, find_other_run, find_reason, get_volume_uuid
 from .progress import choose_pause, describe_progress
 from .report import NOTHING_DELETED, build_members, judge_copy
-from .repository_run import RepositoryRun
+from .repository_run import BEAT, RepositoryRun
 from .sessions import Sessions
 from .settings import Settings
 
@@ -79,6 +79,9 @@ class Copying:
         """Return the entries of the VMs, which the run has taken."""
         try:
             with self._site.outlive_run():
+                # It can take long to end what earlier runs left, and the VMs may be those of another run since.
+                if self._site.get_time() - self._run.taken > BEAT:
+                    self._beat()
                 while self._take_turn():
                     self._beat()
         finally:

@@ -27,13 +27,17 @@ class RepositoryRun:
         self._owner = describe_worker(SILENCE, run)
         # The VMs of runs that have ended without giving them back.
         self.left_vms: set[str] = set()
-        # The folder for the files of async jobs, and when the run has shown for the last time that it works.
-        self.folder, self._beaten = "", site.get_time()
+        # The folder for the files of async jobs.
+        self.folder = ""
+        # When the run has taken VMs, and has shown that it works, for the last time.
+        self.taken = self._beaten = site.get_time()
         site.require_run()
 
     def take(self, uuids: Sequence[str], **given: object) -> Record:
         """Take VMs, or show that the run still works for them, and return what the module backup_run returns."""
-        return self.touch(owner=self._owner, vm_uuids=uuids, **given)
+        taken = self.touch(owner=self._owner, vm_uuids=uuids, **given)
+        self.taken = self._beaten
+        return taken
 
     def touch(self, **given: object) -> Record:
         """Show that the run still works for its VMs, and return what the module backup_run returns."""

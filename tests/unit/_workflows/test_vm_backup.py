@@ -1215,6 +1215,26 @@ def test_a_run_whose_vm_another_one_has_taken(
     assert (ran.calls, statuses(service)) == (["CreateCbtTask", "EnableCbtTask"], ["Running"])
 
 
+def test_a_run_whose_vm_another_one_has_taken_before_its_session(
+    service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run was silent for long while it ended what an earlier one had left. It opens no session."""
+    uuid = open_sessions(service, "vm-1")["vm-1"]
+    batch = Site.batch
+
+    def lose(self: Site, *arguments: Any, **common: Any) -> Any:
+        if not pauses:
+            self.pause(400)
+            next((mover.repository / ".runs").glob("*.json")).unlink()
+            take(mover, uuid)
+        return batch(self, *arguments, **common)
+
+    monkeypatch.setattr(Site, "batch", lose)
+    ran = back_up(vms=["vm-1"])
+    assert "Another run copies or restores the VM" in str(ran.errors[0])
+    assert (ran.calls, mover.started) == (["DisableCbtTask"], [])
+
+
 def test_runs_that_have_ended_lose_their_vms(
     service: Simulator, back_up: BackupRunner, mover: FakeMover, pauses: list[float]
 ) -> None:
