@@ -140,8 +140,10 @@ results:
   elements: dict
   sample: []
 listed:
-  description: What M(virtinfra.manager.backup_point_info) returns of the VMs of O(vm_uuids), or else of the run.
-  returned: with O(list_points=true), unless with O(state=absent)
+  description:
+    - What M(virtinfra.manager.backup_point_info) returns of the VMs of O(vm_uuids), or else of the run. Null without
+      O(list_points) and with O(state=absent).
+  returned: success
   type: dict
   sample: {}
 """

@@ -261,8 +261,14 @@ def test_a_run(site: Site, mover: Mover) -> None:
     Meter(site.folder.progress).begin(MIB, vm_uuid=site.vm.uuid, point="p", volume_uuid="v", step="full")
     giving = {"repository": str(site.root), "run": "1" * 32, "state": "absent"}
     later = {**taking, "run": "2" * 32, "ended": ["3" * 32]}
-    running, *given, taken = mover.run_all(
-        *(("backup_run", options, False) for options in (taking, giving, giving, later))
+    running, listed, *given, taken = mover.run_all(
+        *(("backup_run", options, False) for options in (taking, {**taking, "list_points": True})),
+        *(("backup_run", options, False) for options in (giving, giving, later)),
+    )
+    assert (running["listed"], listed["listed"]["points"], listed["listed"]["running"]) == (
+        None,
+        [],
+        running["running"],
     )
     assert running["running"][0]["bytes_total"] == MIB
     assert [result["changed"] for result in given] == [True, False]

@@ -56,8 +56,8 @@ def run_backup_run(params: Params, predict: bool, dummy_qemu: QemuImg) -> dict[s
     """Take VMs for a run, or give them back."""
     repository, warnings = _open_repository(params, predict)
     run, vm_uuids, runs = params["run"], params["vm_uuids"], Runs(repository)
-    result: dict[str, Any] = {"changed": False, "taken": [], "others": [], "jobs": str(runs.locate_jobs(run))}
-    result["warnings"] = warnings
+    nothing: dict[str, Any] = {"changed": False, "taken": [], "others": [], "listed": None}
+    result: dict[str, Any] = {**nothing, "jobs": str(runs.locate_jobs(run)), "warnings": warnings}
     if params["state"] == "absent":
         return {**result, "changed": runs.forget(run, predict), "running": [], "results": []}
     if vm_uuids is None:
