@@ -200,6 +200,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("resource", {"kind": "keypair", "name": "a"}, "Did you mean ssh_key_pair?"),
     ("vm", {"name": "vm-5", "memory_size": "4,5G"}, "not '4,5G'. Write a point, not a comma"),
     ("vm", {"name": "vm-5", "root_disk_size": "+10G"}, "It is the size that the volume shall have, not what is added"),
+    ("vm", {"name": "vm-5", "cpu_num": True}, "cpu_num must be a whole number, not True"),
     ("vm", {"name": "vm-5", "state": True}, "got: True. Did you mean running?"),
     ("vm", {"name": ["vm-5"]}, "name must be one string, not ['vm-5']. virtinfra.manager.batch runs the module"),
     ("vm_info", {"name": ["vm-1", "vm-2"]}, "Write query: ['name?=vm-1,vm-2']"),

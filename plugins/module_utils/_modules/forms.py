@@ -24,12 +24,20 @@ from .._masking.masker import has_any_members
 from .sizes import explain_size
 from .words import VARIABLES, find_example, show_argument
 
+
+def _check_whole_number(value: Any) -> int:
+    """Return a whole number. Raise TypeError for true and false, which Python counts as numbers."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return int(check_type_int(value))
+
+
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
     "bytes": (check_type_bytes, "a size, such as 16G"),
     "dict": (check_type_dict, "a mapping"),
     "float": (check_type_float, "a number"),
-    "int": (check_type_int, "a whole number"),
+    "int": (_check_whole_number, "a whole number"),
 }
 
 _SECONDS = ("timeout", "interval")

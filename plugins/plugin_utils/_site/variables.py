@@ -91,12 +91,19 @@ def _convert(
     return {name.removeprefix(f"{role}_"): value for name, value in values.items()}
 
 
-def _check_numbers(options: Options, values: Mapping[str, Any]) -> None:
-    """Raise InvalidOptions for a whole number that is too small."""
+def _check_numbers(options: Options, values: Mapping[str, Any], place: str = "") -> None:
+    """Raise InvalidOptions for a whole number that is too small, also in mappings. ``place`` precedes the names."""
     for name, rules in options.items():
-        least = 1 if _POSITIVE.search(name) else 0
-        if rules.get("type") == "int" and (number := values.get(name)) is not None and number < least:
-            raise InvalidOptions(f"{name} must be at least {least}, not {number}")
+        label, value = f"{place}{name}", values.get(name)
+        least = 1 if _POSITIVE.search(label) else 0
+        if rules.get("type") == "int" and value is not None and value < least:
+            raise InvalidOptions(f"{label} must be at least {least}, not {value}")
+        if parts := rules.get("options"):
+            numbered = (
+                {f"[{number}]": entry for number, entry in enumerate(value)} if isinstance(value, list) else {"": value}
+            )
+            for number, entry in numbered.items():
+                _check_numbers(parts, entry or {}, f"{label}{number}.")
 
 
 def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -> None:

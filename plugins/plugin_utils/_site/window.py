@@ -37,6 +37,12 @@ class Window:
         return f"It was not begun, because {over}. Run the role again, earlier or with a later time."
 
 
+def check_window(role: str, value: str | None) -> None:
+    """Raise InvalidOptions, before a role does anything, for a value from which no end follows."""
+    if value is not None:
+        _parse(f"{role}_not_after", value)
+
+
 def find_end(get_time: Callable[[], float], variable: str, value: str) -> float:
     """Return when the time is over, by a clock. Raise InvalidOptions for a value of another form.
 
@@ -52,13 +58,19 @@ def read_seconds(variable: str, value: str, now: datetime) -> float:
 
     So a run that begins late does not have the time until the next day.
     """
-    if found := DURATION.fullmatch(value.strip()):
+    found = _parse(variable, value)
+    if found.re is DURATION:
         return int(found[1]) * SECONDS[found[2]]
-    found = TIME_OF_DAY.fullmatch(value.strip())
+    end = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+    nearest = min((end - DAY, end, end + DAY), key=lambda each: abs(each - now))
+    return (nearest - now).total_seconds()
+
+
+def _parse(variable: str, value: str) -> re.Match[str]:
+    """Return the parts of a duration, or of a time of day. Raise InvalidOptions for a value of another form."""
+    found = DURATION.fullmatch(value.strip()) or TIME_OF_DAY.fullmatch(value.strip())
     if not found:
         raise InvalidOptions(
             f"{variable} must be a time of day such as 05:30, in quotes, or a duration such as 90m or 2h, not {value!r}"
         )
-    end = now.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
-    nearest = min((end - DAY, end, end + DAY), key=lambda each: abs(each - now))
-    return (nearest - now).total_seconds()
+    return found

@@ -11,6 +11,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._site.settings import VmBackupSettings
+from .._site.window import check_window
 from .plan import STOPPED, check_folder
 
 # How the descriptions of the role's CBT tasks begin. It enables, disables and deletes no others.
@@ -49,13 +50,7 @@ class Settings(VmBackupSettings):
         for name, hook in (("vm_backup_before", self.before), ("vm_backup_after", self.after)):
             if hook is not None and (mistake := find_hook_mistake(hook)):
                 raise InvalidOptions(f"{name}{mistake}")
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        """Raise InvalidOptions for numbers that are too small or too large."""
-        for rule, number in self.keep.items():
-            if number is not None and number < 0:
-                raise InvalidOptions(f"vm_backup_keep.{rule} must be at least 0, not {number}")
+        check_window("vm_backup", self.not_after)
         if not 0 <= self.min_free_percent < 100:
             raise InvalidOptions(f"vm_backup_min_free_percent must be from 0 to 99, not {self.min_free_percent}")
 

@@ -21,7 +21,7 @@ from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostMaintenanceSettings
 from .._site.site import Site
 from .._site.variables import Play
-from .._site.window import Window
+from .._site.window import Window, check_window
 from .._site.wish import Wish, index
 from .host_evacuation import ADD_TARGETS, REMEDY
 from .host_evacuation import run as evacuate
@@ -45,6 +45,7 @@ class Settings(HostMaintenanceSettings):
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if self.state == "present" and not self.tasks:
             raise InvalidOptions("Give host_maintenance_tasks, the file with the tasks to run in maintenance")
+        check_window(ROLE, self.not_after)
 
 
 @dataclass

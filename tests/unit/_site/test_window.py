@@ -94,3 +94,10 @@ def test_no_maintenance_begins_after_the_end(
     assert (
         "was not put into maintenance. It was not begun, because host_maintenance_not_after (05:30) was" in left.message
     )
+
+
+def test_a_wrong_time_is_refused_before_anything_is_read(work: WorkflowRunner) -> None:
+    given = {"tasks": "t.yml", "not_after": "25:00"}
+    for_host = run_for_host(work, "host_maintenance", "host-1", given, step="check")
+    assert "host_maintenance_not_after must be a time of day such as 05:30" in for_host.message
+    assert for_host.calls == []

@@ -1303,6 +1303,8 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: Ba
         ("vm_backup_compare_spread must be at least 0", {"compare_spread": -1}),
         ("vm_backup_keep.daily must be at least 0, not -1", {"keep": {"last": 3, "daily": -1}}),
         ("vm_backup_min_free_percent must be from 0 to 99", {"min_free_percent": 100}),
+        ("vm_backup_not_after must be a time of day such as 05:30", {"not_after": "25:00"}),
+        ("vm_backup_keep.last must be a whole number, not True", {"keep": {"last": True}}),
         ("must not be empty", {"task_prefix": ""}),
         ("No VM meets vm_backup_query", {"query": ["name=nobody"]}),
         ("the role vm_backup has no variable vm_backup_mover", {"mover": "mover-1"}),

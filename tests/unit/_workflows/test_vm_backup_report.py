@@ -270,6 +270,8 @@ def test_only_the_time_differs_if_nothing_has_changed(role: Role) -> None:
     ("variables", "message"),
     [
         ({"repository": "backups"}, "vm_backup_report_repository must be an absolute path on the data mover"),
+        ({"keep": {"daily": -1}}, "vm_backup_report_keep.daily must be at least 0, not -1"),
+        ({"keep": {"dayly": 1}}, "vm_backup_report_keep: there is no option dayly. Did you mean daily?"),
         ({"days": 0}, "vm_backup_report_days is 0. It must be above 0."),
         ({"removed_days": 0}, "vm_backup_report_removed_days is 0. It must be above 0."),
     ],
