@@ -379,7 +379,7 @@ ROLES = {
     "shutdown with a misspelt name": Mistake(
         "site_shutdown",
         {"site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
-        ("Nothing was changed: ", "no VM, or several, has the name vm-l (the group web)"),
+        ("Nothing was changed: ", "no VM, or several, has the name vm-l (the group web of site_shutdown_groups)"),
     ),
     "shutdown of no VM": Mistake(
         "site_shutdown",
@@ -387,7 +387,7 @@ ROLES = {
             "site_shutdown_groups": [{"name": "web", "query": ["name=nobody"]}],
             "site_shutdown_hosts": False,
         },
-        ("These groups have no VM: web.", "site_shutdown_allow_empty"),
+        ("These groups have no VM: web. Check site_shutdown_groups", "site_shutdown_allow_empty"),
     ),
     "list without quotes on the command line": Mistake(
         "vm_snapshots",

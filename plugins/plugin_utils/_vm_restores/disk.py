@@ -85,7 +85,10 @@ def _find_copy(point: Record, source: str) -> Record:
         if copy["volume_uuid"] == source:
             return dict(copy)
     known = ", ".join(str(each["volume_uuid"]) for each in point["volumes"])
-    raise InvalidOptions(f"the point {point['point']} has no volume {source}. {NOTHING} Its volumes are {known}")
+    raise InvalidOptions(
+        f"the point {point['point']} has no volume {source}. {NOTHING} Check"
+        f" vm_backup_restore_volumes: its volumes are {known}"
+    )
 
 
 def _describe_carrier_call(site: Site, vm: Record, point: Record, copy: Record) -> Record:

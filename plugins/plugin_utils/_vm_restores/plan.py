@@ -17,6 +17,10 @@ NOTHING = "Nothing was changed."
 # How many points a message names in place of one that does not exist.
 MAX_POINTS = 5
 
+# What to do about a point.
+_ANOTHER = "Choose another point with vm_backup_restore_point"
+_CHECKED = "Check vm_backup_restore_vm and vm_backup_restore_repository"
+
 
 def find_vm(site: Site, reference: str) -> Record | None:
     """Return the VM with a uuid or a name, None if there is none. Raise InvalidOptions if there are several."""
@@ -56,21 +60,23 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
     found = [point for point in points if _is_meant(point, vm, settings)]
     sources = sorted({point["vm_uuid"] for point in found})
     if len(sources) > 1:
-        raise InvalidOptions(f"several VMs have such points: {', '.join(sources)}. {NOTHING} Give a uuid")
+        raise InvalidOptions(
+            f"several VMs have such points: {', '.join(sources)}. {NOTHING} Give a uuid as vm_backup_restore_vm"
+        )
     if not found:
         wanted = f"the point {settings.point}" if settings.point else "a point"
         others = {str(point["point"]) for point in points if _is_meant(point, vm, replace(settings, point=None))}
         newest_ones = ", ".join(sorted(others, reverse=True)[:MAX_POINTS])
-        hint = f" Its newest points are {newest_ones}" if others else ""
+        hint = f"Its newest points are {newest_ones}: check vm_backup_restore_point" if others else _CHECKED
         raise InvalidOptions(
-            f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING}{hint}"
+            f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING} {hint}"
         )
     newest = max(found, key=lambda point: str(point["point"]))
     if not newest["whole"]:
         problems = "; ".join(newest["problems"])
-        raise InvalidOptions(f"the point {newest['point']} is not whole: {problems}. {NOTHING} Choose another point")
+        raise InvalidOptions(f"the point {newest['point']} is not whole: {problems}. {NOTHING} {_ANOTHER}")
     if not newest["volumes"]:
-        raise InvalidOptions(f"the point {newest['point']} has no volumes. {NOTHING} Choose another point")
+        raise InvalidOptions(f"the point {newest['point']} has no volumes. {NOTHING} {_ANOTHER}")
     return newest
 
 
@@ -115,7 +121,7 @@ def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record
         names = (f"{uuid} ({attached[uuid]['name']})" if uuid in attached else str(uuid) for uuid in copies)
         raise InvalidOptions(
             f"the point {point['point']} has no volumes {', '.join(unknown)}. {NOTHING} Give the uuids of its volumes,"
-            f" which are {', '.join(names)}"
+            f" which are {', '.join(names)}, in vm_backup_restore_volumes or vm_backup_restore_map"
         )
     targets = []
     for source in dict.fromkeys(settings.volumes or copies):

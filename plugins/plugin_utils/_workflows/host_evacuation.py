@@ -102,8 +102,8 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
     """Migrate the VMs of the hosts, each marked before with its host, and prove that none is left."""
-    evacuated = find_hosts(records, settings.hosts)
-    allowed = find_hosts(records, settings.targets) if settings.targets else []
+    evacuated = find_hosts(records, settings.hosts, "host_evacuation_hosts")
+    allowed = find_hosts(records, settings.targets, "host_evacuation_targets") if settings.targets else []
     found = marks.find()
     vms = choose_vms(_read_vms(site, evacuated), evacuated)
     # A migration of an earlier run may end later than the one that would begin now.
@@ -282,8 +282,8 @@ def _take_off(marks: Marks, migrations: Iterable[Migration]) -> None:
         by_vm[uuid].outcome.fail(f"its mark remains: {problem}")
 
 
-def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str]:
-    """Return the uuids of hosts. Raise InvalidOptions for references that select none, or several."""
+def find_hosts(records: Sequence[Record], references: Sequence[str], variable: str) -> list[str]:
+    """Return the uuids of hosts. Raise InvalidOptions for references in a variable that select none, or several."""
     selection = select(records, references)
     ambiguous = [host["name"] for host in selection.objects if host["uuid"] in selection.ambiguous]
     if unclear := [*selection.missing, *dict.fromkeys(ambiguous)]:
@@ -294,8 +294,8 @@ def find_hosts(records: Sequence[Record], references: Sequence[str]) -> list[str
             if host.get("management_ip") in unclear
         ]
         raise InvalidOptions(
-            f"No VM was migrated. No host, or several hosts, have these names: {names}. Check them, or give uuids."
-            f"{''.join(addresses)}{explain_patterns(unclear)}"
+            f"No VM was migrated. No host, or several hosts, have these names: {names}. Check {variable}, or give"
+            f" uuids.{''.join(addresses)}{explain_patterns(unclear)}"
         )
     return [host["uuid"] for host in selection.objects]
 

@@ -83,8 +83,8 @@ def read_description(site: Site, group: str) -> Record:
     }
     if not any(described.values()):
         raise InvalidOptions(
-            f"Nothing is described: the group {group} has no hosts, and the lists of the role notifications are empty."
-            " Give the files of the description, for example with -i site/hosts.yml."
+            f"Nothing is described: the group {group} (site_drift_group) has no hosts, and the lists of the role"
+            " notifications are empty. Give the files of the description, for example with -i site/hosts.yml."
         )
     return described
 

@@ -219,10 +219,12 @@ def _find_problems(
     problems = _find_unknown(settings.exclude_vms, vms, "VM", "site_shutdown_exclude_vms")
     problems += _find_unknown(settings.exclude_hosts, hosts, "host", "site_shutdown_exclude_hosts")
     problems += [
-        f"no VM, or several, has the name {name} (the group {group.name})" for group in groups for name in group.unclear
+        f"no VM, or several, has the name {name} (the group {group.name} of site_shutdown_groups)"
+        for group in groups
+        for name in group.unclear
     ]
     if twice := find_repeated(groups):
-        problems.append(f"these VMs are in several groups: {', '.join(twice)}")
+        problems.append(f"these VMs are in several groups of site_shutdown_groups: {', '.join(twice)}")
     return problems
 
 
@@ -273,8 +275,8 @@ def refuse(plan: Plan, settings: Settings) -> None:
         raise InvalidOptions(f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables.")
     if plan.empty and not settings.allow_empty:
         raise InvalidOptions(
-            f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}. Check them, or set"
-            " site_shutdown_allow_empty."
+            f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}. Check"
+            " site_shutdown_groups, or set site_shutdown_allow_empty."
         )
 
 

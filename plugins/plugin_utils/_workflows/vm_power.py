@@ -156,7 +156,8 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
     if unclear := [name for group in groups for name in group.unclear]:
         names = ", ".join(unclear)
         raise InvalidOptions(
-            f"No VM was changed. No VM, or several VMs, have these names: {names}. Check them, or give uuids."
+            f"No VM was changed. No VM, or several VMs, have these names: {names}. Check them in vm_power_groups, or"
+            " give uuids."
             f"{explain_patterns(unclear, 'query of the group')}"
         )
     if repeated := find_repeated(groups):

@@ -262,7 +262,10 @@ def test_each_vm_of_a_large_group_has_the_whole_grace_time(
     [
         ({"groups": [{"name": "a"}]}, "the group a of vm_power_groups needs vms or query"),
         ({"groups": [GROUPS[0], {**GROUPS[1], "name": "web"}]}, "several groups of vm_power_groups have the name web"),
-        ({"groups": [{"name": "a", "vms": ["vm-1", "vm-99"]}]}, "have these names: vm-99. Check them"),
+        (
+            {"groups": [{"name": "a", "vms": ["vm-1", "vm-99"]}]},
+            "have these names: vm-99. Check them in vm_power_groups",
+        ),
         (
             {"groups": [{"name": "a", "vms": ["vm-*"]}]},
             "Names are no patterns: use query of the group, such as name~=vm-%.",

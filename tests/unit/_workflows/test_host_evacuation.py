@@ -375,10 +375,13 @@ def test_vms_that_cannot_be_read_again(
         ({"hosts": ["host-1"], "concurrency": 0}, "host_evacuation_concurrency must be at least 1"),
         ({"undo": []}, "the role host_evacuation has no variable host_evacuation_undo"),
         ({"hosts": "host-1", "label": "Rack 7"}, "host_evacuation_label must have at most 40 of the characters"),
-        ({"hosts": "host-1,host-99"}, "have these names: host-99. Check them"),
+        ({"hosts": "host-1,host-99"}, "have these names: host-99. Check host_evacuation_hosts, or give uuids."),
         ({"hosts": "host-[1:2]"}, "or give uuids. Names are no patterns."),
         ({"hosts": "10.0.0.11"}, "or give uuids. 10.0.0.11 is the address of host-1."),
-        ({"hosts": "host-1", "targets": "host-98"}, "have these names: host-98. Check them"),
+        (
+            {"hosts": "host-1", "targets": "host-98"},
+            "have these names: host-98. Check host_evacuation_targets, or give uuids.",
+        ),
     ],
 )
 def test_each_check_has_its_message(work: WorkflowRunner, variables: dict[str, Any], message: str) -> None:

@@ -90,7 +90,7 @@ def test_service_types_that_are_no_records(sim: Simulator, work: WorkflowRunner)
         ),
         ({"notifications_topic": []}, "Did you mean notifications_topics"),
         ({"site_drift_groups": "x"}, "Did you mean site_drift_group"),
-        ({"site_drift_group": "none"}, "Nothing is described: the group none has no hosts"),
+        ({"site_drift_group": "none"}, "Nothing is described: the group none (site_drift_group) has no hosts"),
     ],
 )
 def test_mistakes_are_found_before_anything_is_read(

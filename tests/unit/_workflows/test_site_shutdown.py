@@ -76,9 +76,9 @@ def test_plan_with_problems() -> None:
     hosts = [switched_on(1, ipmi_address=None), switched_on(2, ipmi_power_status="UN_CONFIGURED"), switched_on(3)]
     assert plan_shutdown(groups, vms, hosts, replace(SETTINGS, exclude_hosts=["host-7"])).problems == [
         "no host, or several, has the name host-7 (site_shutdown_exclude_hosts)",
-        "no VM, or several, has the name vm-1 (the group a)",
-        "no VM, or several, has the name vm-9 (the group a)",
-        "these VMs are in several groups: vm-3",
+        "no VM, or several, has the name vm-1 (the group a of site_shutdown_groups)",
+        "no VM, or several, has the name vm-9 (the group a of site_shutdown_groups)",
+        "these VMs are in several groups of site_shutdown_groups: vm-3",
         (
             "the service does not know the IPMI controllers of these hosts: host-1, host-2. Set them, or add the hosts"
             " to site_shutdown_exclude_hosts"
@@ -457,10 +457,13 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         ({"concurrency": 0}, "site_shutdown_concurrency must be at least 1"),
         ({"groups": [{"name": "a"}]}, "the group a of site_shutdown_groups needs vms or query"),
         ({"groups": [GROUPS[0], GROUPS[0]]}, "several groups of site_shutdown_groups have the name web"),
-        ({"groups": [{"name": "a", "vms": "vm-l"}]}, "no VM, or several, has the name vm-l (the group a)"),
+        (
+            {"groups": [{"name": "a", "vms": "vm-l"}]},
+            "no VM, or several, has the name vm-l (the group a of site_shutdown_groups)",
+        ),
         (
             {"groups": [{"name": "a", "query": ["name=x"]}]},
-            "These groups have no VM: a. Check them, or set site_shutdown_allow_empty.",
+            "These groups have no VM: a. Check site_shutdown_groups, or set site_shutdown_allow_empty.",
         ),
         ({"time_limitt": 1}, "Did you mean site_shutdown_time_limit?"),
     ],

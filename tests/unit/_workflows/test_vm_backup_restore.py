@@ -122,17 +122,17 @@ def test_what_is_refused(service: Simulator, restore: RestoreRunner, mover: Rest
     owner = {"host": "controller-2", "machine": "elsewhere", "process": 4711, "began": "1"}
     other_run = {"run": "r", "owner": owner, "vm_uuids": [first["uuid"]], "silent_seconds": 5}
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("does not have a point", {"points": [], "running": [], "runs": []}, {}),
+        ("Check vm_backup_restore_vm and vm_backup_restore_repository", {"points": [], "running": [], "runs": []}, {}),
         ("process 4711 on controller-2", {**list_points(service), "runs": [other_run]}, {}),
-        (f"Nothing was changed. Its newest points are {STAMP}", list_points(service), {"point": "yesterday"}),
+        (f"Its newest points are {STAMP}: check vm_backup_restore_point", list_points(service), {"point": "yesterday"}),
         ("does not have the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
-        ("is not whole: a file is missing", broken, {}),
+        ("Nothing was changed. Choose another point with vm_backup_restore_point", broken, {}),
         ("another task copies or restores vm-1", running, {}),
         ("and its copy", grown, {"allow_larger": True}),
         ("and its copy", shrunk, {}),
         (f"the volume {other} is not attached to vm-1", list_points(service), {"map": {root: other}}),
         (f"uuids of its volumes, which are {root} (", list_points(service), {"volumes": ["nothing"]}),
-        ("has no volumes nothing", list_points(service), {"volumes": ["nothing"]}),
+        (", in vm_backup_restore_volumes or vm_backup_restore_map", list_points(service), {"volumes": ["nothing"]}),
         ("no VM has the name or uuid vm-9", list_points(service), {"vm": "vm-9"}),
     ]
     for message, mover.listed, variables in refused:
@@ -675,7 +675,10 @@ def test_files_that_are_not_written_are_failures(
 
 def test_a_point_without_volumes_is_refused(service: Simulator, restore: RestoreRunner, mover: RestoreMover) -> None:
     mover.listed = list_points(service, volumes=[])
-    assert f"the point {STAMP} has no volumes. Nothing was changed." in restore.plan().message
+    assert (
+        f"the point {STAMP} has no volumes. Nothing was changed. Choose another point with vm_backup_restore_point"
+        in restore.plan().message
+    )
 
 
 def test_a_storage_without_room_beside_the_snapshots(service: Simulator, restore: RestoreRunner) -> None:
@@ -1183,7 +1186,10 @@ def test_what_of_a_disk_is_refused(service: Simulator, restore: RestoreRunner) -
         ({"state": "attached", "volumes": []}, "needs one volume in vm_backup_restore_volumes"),
         ({"state": "detached", "start": True}, "is about disks of a VM that goes on running"),
         ({"state": "restored", "attach_to": "vm-2"}, "needs vm_backup_restore_state attached or detached"),
-        ({"volumes": ["f" * 32]}, f"has no volume {'f' * 32}. Nothing was changed. Its volumes are {root}"),
+        (
+            {"volumes": ["f" * 32]},
+            f"has no volume {'f' * 32}. Nothing was changed. Check vm_backup_restore_volumes: its volumes are {root}",
+        ),
         ({"volumes": [root], "attach_to": "vm-9"}, "no VM has the name or uuid vm-9, so it gets no disk."),
         ({"volumes": [root], "attach_to": "vm-2"}, "vm-2 is Paused, so no disk can be attached."),
     ):
