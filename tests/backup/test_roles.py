@@ -7,18 +7,21 @@ import os
 import pwd
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 import yaml
+from backup.process_mover import ProcessMover
 from backup.role_site import RoleSite, open_role_site
 
+from support.backups import BackupRunner
 from support.collection import ROOT
 from support.kvm_host import MIB, run, wait_until
 from support.module_runner import ModuleRunner
+from support.workflow_runner import WorkflowRunner
 
 
 @pytest.fixture
@@ -133,6 +136,30 @@ def test_what_a_point_has_not_is_said(site: RoleSite) -> None:
         code, output, (entry,) = site.run_role("vm_backup", **given, exclude_volumes=exclude)
         assert code == 0, output
         assert [expected in note for note in entry["notes"][:-1]] == ([True] if expected else [])
+
+
+class HalfMover(ProcessMover):
+    """A data mover for sessions of a service that has forgotten all volumes but the first one."""
+
+    def start(self, module: str, arguments: Mapping[str, Any], timeout: int, folder: str) -> dict[str, Any]:
+        """Start a copy."""
+        return super().start(module, {**arguments, "volumes": arguments["volumes"][:1]}, timeout, folder)
+
+
+@pytest.mark.parametrize("state", ["Running", "Stopped"])
+def test_a_session_that_lacks_a_volume_makes_no_point(site: RoleSite, state: str) -> None:
+    """The data mover decides it, also of exports, and the session ends."""
+    vm = site.sim.records("vm")[0]
+    site.sim.change("vm", vm["uuid"], state=state)
+    missing = vm["allVolumes"][1]
+    mover = HalfMover(site.repository)
+    ran = BackupRunner(WorkflowRunner(site.sim), mover)(query=["name=vm-1"], min_free_percent=0)
+    mover.close()
+    assert f"lacks the volumes {missing['name']} ({missing['uuid']}) of the VM" in str(ran.errors[0])
+    assert ([task["status"] for task in site.sim.records("cbttask")] or ["Stopped"]) == ["Stopped"]
+    assert (list(site.repository.rglob("manifest.json")), any(site.sim.state()["exported"].values())) == ([], False)
+    left_out = BackupRunner(WorkflowRunner(site.sim), HalfMover(site.repository))
+    assert left_out(query=["name=vm-1"], min_free_percent=0, exclude_volumes=[missing["name"]]).outcomes == ["full"]
 
 
 def test_the_copy_that_ends_first_has_its_session_ended_first(tmp_path: Path) -> None:

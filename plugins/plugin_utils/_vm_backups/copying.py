@@ -157,7 +157,7 @@ class Copying:
             copy.result = self._site.mover.look(copy.job, self._run.folder) or None
         if copy.result is None and self._silence > PATIENCE:
             copy.problem = f"The data mover {self._run.name} could not be reached for {self._silence:.0f} s."
-        if copy.result is None and self._site.get_time() - (copy.opened or 0) > self._settings.timeout + GRACE:
+        if copy.result is None and self._site.get_time() - copy.opened > self._settings.timeout + GRACE:
             copy.problem = (
                 "The copy did not end within vm_backup_timeout. The session was ended, so that it does no harm."
             )

@@ -11,7 +11,7 @@ from ...module_utils._api.records import Record
 from .._site.marked_vms import RESTORE
 from .._site.marks import VM, Mark, Marks, read_marks
 from .._site.site import Site
-from .plan import STOPPED, VmCopy, get_host, is_excluded, list_copied, list_lacking, read_infos, replace_address
+from .plan import STOPPED, VmCopy, is_excluded, list_copied
 from .settings import Settings
 
 HOW_TO_END = "end them with the module cbt_volume_export and state: absent"
@@ -67,9 +67,8 @@ class Exports:
         results = self._site.batch("cbt_volume_export", objects, settings.concurrency, wait_timeout=settings.timeout)
         for copy, result in zip(copies, results, strict=True):
             copy.is_exported = not is_refused(result)
-            infos = read_infos(result.get("volume_infos"))
-            copy.problem = self._find_problem(copy, result, infos)
-            copy.volumes = [replace_address(info, get_host(copy.vm), settings.host_address) for info in infos]
+            failure = describe_refusal(result) if result["failed"] else None
+            copy.receive(result.get("volume_infos"), settings.host_address, failure)
 
     def _read_again(self, copies: Sequence[VmCopy]) -> None:
         """Read VMs after their export: a change that the export has made does not mean that the VM was started."""
@@ -95,14 +94,6 @@ class Exports:
         due = {uuid: note for uuid, note in wanted.items() if uuid not in problems}
         own = [mark for mark in found if mark.role != RESTORE]
         return {**problems, **(self._marks.set(due, own).problems if due else {})}
-
-    def _find_problem(self, copy: VmCopy, result: Record, infos: Sequence[Record]) -> str | None:
-        if result["failed"]:
-            return describe_refusal(result)
-        if not infos:
-            return "The service has exported no volumes."
-        lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
-        return f"The service has not exported the volumes {lacking} of the VM." if lacking else None
 
     def list_unchanged(self, copies: Sequence[VmCopy]) -> set[str]:
         """Return the VMs that were not started, or changed, since their exports began. Raise VirtinfraError."""

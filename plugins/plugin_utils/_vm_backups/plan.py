@@ -86,8 +86,8 @@ class VmCopy:
     choice: Choice
     checkpoint: str | None = None
     task_uuid: str | None = None
-    started: float | None = None
-    opened: float | None = None
+    started: float = 0.0
+    opened: float = 0.0
     volumes: list[Record] = field(default_factory=list)
     scratch_volumes: list[str] = field(default_factory=list)
     job: str | None = None
@@ -121,6 +121,15 @@ class VmCopy:
     def outcome(self) -> str:
         """The outcome that is expected."""
         return INCREMENTAL if self.mode == AUTO else self.mode
+
+    def receive(self, reply: Any, addresses: Mapping[str, str], failure: str | None) -> None:
+        """Note how the service serves the volumes of the VM, or why there will be no copy.
+
+        The data mover fails for volumes that are missing among them.
+        """
+        infos = read_infos(reply)
+        self.volumes = [replace_address(info, get_host(self.vm), addresses) for info in infos]
+        self.problem = failure or (None if infos else "The service has returned no volumes to copy.")
 
     @classmethod
     def plan(cls, vm: Record, mover: Mover, full_every: int, compare_every: int) -> VmCopy:
@@ -270,13 +279,6 @@ def list_useless(patterns: Iterable[str], vms: Iterable[Record]) -> list[str]:
     """Return the patterns that the name or the uuid of no volume of these VMs matches."""
     volumes = [volume for vm in vms for volume in vm.get("all_volumes") or ()]
     return [pattern for pattern in patterns if not any(is_excluded(volume, [pattern]) for volume in volumes)]
-
-
-def list_lacking(vm: Record, infos: Iterable[Record], exclude: Sequence[str]) -> list[str]:
-    """Return the volumes of a VM that should be in its backup session, but are not."""
-    served = {get_volume_uuid(info) for info in infos}
-    wanted = [volume for volume in list_copied(vm) if not is_excluded(volume, exclude)]
-    return [f"{volume.get('name')} ({volume['uuid']})" for volume in wanted if volume["uuid"] not in served]
 
 
 def sum_sizes(vm: Record) -> int:

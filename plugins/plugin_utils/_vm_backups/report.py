@@ -62,10 +62,12 @@ def build_members(
 
 def judge_copy(copy: VmCopy, remains: str | None, now: float) -> Record:
     """Return the entry of a VM whose session is over. ``remains`` is what is left of the session."""
-    times: dict[str, Any] = {"session_ended": remains is None}
-    if copy.started is not None and copy.opened is not None:
-        times["seconds"] = round(now - copy.started)
-        times["session_seconds"] = 0 if copy.problem else round(now - copy.opened)
+    times: dict[str, Any] = {
+        "session_ended": remains is None,
+        "seconds": round(now - copy.started) if copy.started else 0,
+        # A session that could not be opened serves no volumes.
+        "session_seconds": round(now - copy.opened) if copy.volumes else 0,
+    }
     error = " ".join(filter(None, (find_copy_failure(copy), copy.after_problem, remains)))
     point = (copy.result or {}).get("point")
     made = _describe_point(copy.result or {}) if point else {"why": copy.choice.why, "verified": False}

@@ -10,7 +10,7 @@ from .._site.report import name_some
 from .._site.site import Site
 from .exports import Exports, read_current
 from .hooks import Hooks
-from .plan import Space, VmCopy, has_session, list_lacking, read_infos, replace_address
+from .plan import Space, VmCopy, has_session
 from .scratch import list_known, remove_left
 from .settings import Settings
 
@@ -119,10 +119,8 @@ class Sessions:
         for copy, result in zip(copies, results, strict=True):
             copy.opened = self._site.get_time()
             copy.scratch_volumes = list(result.get("scratch_volumes") or ())
-            infos = read_infos(result.get("volume_cbt_backup_infos"))
-            copy.problem = self._find_problem(copy, result, infos)
-            addresses = settings.host_address
-            copy.volumes = [replace_address(info, copy.vm.get("host_uuid"), addresses) for info in infos]
+            failure = str(result["msg"]) if result["failed"] else None
+            copy.receive(result.get("volume_cbt_backup_infos"), settings.host_address, failure)
 
     def _describe_session(self, copy: VmCopy) -> Record:
         """Return the options of the module cbt_task that open the session of a VM."""
@@ -132,14 +130,6 @@ class Sessions:
         settings = self._settings
         name = f"{settings.task_prefix}{copy.uuid}"
         return {"name": name, "description": settings.description, "vm": copy.uuid, **bitmap}
-
-    def _find_problem(self, copy: VmCopy, result: Record, infos: Sequence[Record]) -> str | None:
-        if result["failed"]:
-            return str(result["msg"])
-        if not infos:
-            return "The service has returned no volumes to copy."
-        lacking = ", ".join(list_lacking(copy.vm, infos, self._settings.exclude_volumes))
-        return f"The backup session lacks the volumes {lacking} of the VM. Run the role again." if lacking else None
 
     def end(self, copies: Sequence[VmCopy]) -> Problems:
         """End the sessions and exports of VMs, and return what remains of each that did not end."""

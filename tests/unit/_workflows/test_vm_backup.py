@@ -32,7 +32,6 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._vm_backups.plan
     has_session,
     list_copied,
     list_ended,
-    list_lacking,
     read_infos,
     replace_address,
     sum_sizes,
@@ -257,14 +256,6 @@ def test_a_volume_that_is_attached_after_the_plan(service: Simulator, back_up: B
     back_up(vms=["vm-1"])
     volumes = {volume["uuid"]: volume for volume in mover.started[0]["vm"]["all_volumes"]}
     assert volumes[volume["uuid"]]["is_shareable"] is True
-
-
-def test_a_session_that_lacks_a_volume() -> None:
-    volumes = [{"uuid": uuid, "name": f"of-{uuid}", "type": "Data", "status": "Ready"} for uuid in ("v1", "v2")]
-    vm = {"all_volumes": [*volumes, {**volumes[0], "uuid": "v3", "is_shareable": True}]}
-    infos = [{"volume": {"volume_uuid": "v1"}}]
-    assert list_lacking(vm, infos, []) == ["of-v2 (v2)"]
-    assert list_lacking(vm, infos, ["of-*2"]) == list_lacking(vm, infos, ["v2"]) == []
 
 
 def test_volumes_that_are_no_records(service: Simulator, back_up: BackupRunner) -> None:
@@ -1466,14 +1457,16 @@ def test_entries_of_a_session_that_do_not_say_where_volumes_are(unusable: Any) -
         ({"result": {"failed": True, "msg": "no space"}}, "no space"),
         ({"result": {"failed": True}}, "The copy has failed."),
         ({"problem": "no route", "result": {"failed": True}}, "no route"),
+        ({"problem": "a migration is going on", "volumes": []}, "a migration is going on"),
     ],
 )
 def test_a_copy_that_failed(known: dict[str, Any], message: str) -> None:
-    copy = VmCopy(make_vm("a", 1), Choice(FULL, ""), started=1.0, opened=3.0, **known)
+    opened = {"started": 1.0, "opened": 3.0, "volumes": [{}]}
+    copy = VmCopy(make_vm("a", 1), Choice(FULL, ""), **{**opened, **known})
     entry = judge_copy(copy, None, 10.0)
     assert (entry["outcome"], entry["error"]) == ("failed", message)
     assert judge_copy(copy, "The session remains.", 10.0)["error"] == f"{message} The session remains."
-    assert (entry["seconds"], entry["session_seconds"]) == (9, 0 if copy.problem else 7)
+    assert (entry["seconds"], entry["session_seconds"]) == (9, 7 if copy.volumes else 0)
 
 
 def test_a_copy_that_succeeded() -> None:
