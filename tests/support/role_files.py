@@ -134,6 +134,12 @@ DEFAULTS_HEADER = """\
 BEGIN = "<!-- The session format writes these tables from meta/argument_specs.yml. -->\n"
 END = "<!-- End of the tables. -->\n"
 
+# What readers of a table need to know about all of its variables.
+REFUSALS = """\
+A variable that begins with `{role}_` and is not in these tables is refused before it has an effect, and so is a
+value of another form. The message says what was probably meant.
+"""
+
 # The types of variables. A dict has the options of its specification, or any.
 TYPES = {"str": "str", "path": "str", "int": "int", "bool": "bool", "dict": "Record"}
 
@@ -258,7 +264,7 @@ def format_readme(role: str) -> str:
         raise ValueError(f"the README of the role {role} lacks the line {BEGIN.strip()}")
     options = read_options(role)
     tables = [_format_table(group, names, options) for group, names in group_options(role).items()]
-    return "\n".join([f"{before}{begin}", *tables, f"{END}{rest.partition(END)[2]}"])
+    return "\n".join([f"{before}{begin}", REFUSALS.format(role=role), *tables, f"{END}{rest.partition(END)[2]}"])
 
 
 def _begin_readme(role: str) -> str:
