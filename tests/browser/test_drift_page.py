@@ -12,6 +12,14 @@ from support.playbook_runner import PlaybookRunner
 
 HOSTILE = "<img src=x onerror='parent.isAttacked = true'>{{ 40 + 2 }}" + "name-without-any-break" * 10
 CUT = "[...document.querySelectorAll('main *')].filter(each => each.getBoundingClientRect().right > %d).length"
+WORDS_ON_TWO_LINES = """[...document.querySelectorAll('code')].filter(code => {
+  const text = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (text.nextNode()) for (const word of text.currentNode.data.matchAll(/--?\\w+/g)) {
+    range.setStart(text.currentNode, word.index);
+    range.setEnd(text.currentNode, word.index + word[0].length);
+    if (range.getClientRects().length > 1) return true;
+  }
+}).length"""
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
@@ -40,6 +48,7 @@ def test_the_page_fits(page: Page, report: str, width: int, dark: bool) -> None:
     page.open(report, width=width, dark=dark)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(CUT % width) == 0
+    assert page.evaluate(WORDS_ON_TWO_LINES) == 0
     assert (page.evaluate(BACKGROUND) == "rgb(255, 255, 255)") is not dark
 
 

@@ -35,8 +35,8 @@ class BackupPage:
     def build(self, now: datetime) -> str:
         """Return the page. Problems come first."""
         introduction = (
-            f"{show_level('Warning', 1)} the newest point is older than {self._days} days."
-            f" {show_level('Bad', 2)} there is no point that can be restored."
+            f"{show_level('Warning', 1)}: the newest point is older than {self._days} days."
+            f" {show_level('Bad', 2)}: there is no point that can be restored."
         )
         sections = [*self._build_unread(), ("vms", "VMs", self._build_vms(now))]
         sections += [*self._build_volumes(), *self._build_outside(now), *self._build_removed()]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from ...module_utils._api.records import Record
-from .page import build_card, build_page, build_section, build_table, build_title, show, show_level
+from .page import build_card, build_page, build_section, build_table, build_title, show, show_command, show_level
 
 # The sections, in their order: the outcome, its level, the title, and what the page says of its objects.
 SECTIONS = (
@@ -19,7 +19,7 @@ SECTIONS = (
 
 INTRODUCTION = (
     "The commands change the service as it is described. If the service is right, describe it again: "
-    "<code>{describe}</code>"
+    "{describe}"
 )
 
 
@@ -38,7 +38,7 @@ def build_drift_page(rows: Sequence[Record], describe: str, now: datetime) -> st
             sections.append(build_section(name, title, [f"<p>{sentence}</p>", table]))
     if not sections:
         sections = ["<p>The service is as it is described.</p>"]
-    return build_page("Drift", INTRODUCTION.format(describe=show(describe)), cards, sections, now)
+    return build_page("Drift", INTRODUCTION.format(describe=show_command(describe)), cards, sections, now)
 
 
 def _build_title(row: Record, level: int) -> str:
@@ -49,7 +49,7 @@ def _explain(row: Record) -> str:
     """Return what differs, which side is newer, and the command."""
     times = _compare_times(row)
     details = f"<small>{times}</small>" if times else ""
-    command = f"<code>{show(row['command'])}</code>" if row["command"] else ""
+    command = show_command(row["command"]) if row["command"] else ""
     return f"{show(row['error'])}{details}{command}"
 
 

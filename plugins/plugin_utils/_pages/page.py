@@ -58,6 +58,12 @@ def show(value: object) -> str:
     return f"<bdi>{escape(escape_controls(str(value)))}</bdi>"
 
 
+def show_command(command: str) -> str:
+    """Return a command as markup. A line of it ends between two words, and not after the hyphens of an option."""
+    words = " ".join(f"<span>{escape(word)}</span>" for word in escape_controls(command).split(" "))
+    return f"<code><bdi>{words}</bdi></code>"
+
+
 def show_level(text: str, level: int | None) -> str:
     """Return a number or another text of ours with its level, None if it has none."""
     return f'<b class="{"none" if level is None else LEVELS[level]}">{text}</b>'

@@ -58,16 +58,17 @@ code {
   display: block; margin: .4rem 0; padding: .4rem .6rem; border-radius: .3rem; background: var(--card);
   font-size: .8rem; white-space: pre-wrap; user-select: all;
 }
+code span { display: inline-block; max-width: 100%; }
 
 @media (max-width: 40rem) {
   table { font-size: .875rem; }
   th, td { padding-right: .5rem; }
-  /* Beside two or more cells, the title of a row has a line of its own. */
-  tr:has(> :nth-child(3)) {
+  /* Beside two or more cells, or a command, the title of a row has a line of its own. */
+  tr:is(:has(> :nth-child(3)), table:has(code) *) {
     display: flex; flex-wrap: wrap; column-gap: .5rem; padding: .5rem 0; border-bottom: 1px solid var(--line);
   }
-  tr:has(> :nth-child(3)) > * { flex: 1 1 0; width: auto; padding: .1rem 0; border: 0; }
-  tr:has(> :nth-child(3)) > :first-child { flex-basis: 100%; }
+  tr:is(:has(> :nth-child(3)), table:has(code) *) > * { flex: 1 1 0; width: auto; padding: .1rem 0; border: 0; }
+  tr:is(:has(> :nth-child(3)), table:has(code) *) > :first-child { flex-basis: 100%; }
   td.error { font-size: .8rem; }
   thead th { font-size: .75rem; }
 }
