@@ -22,7 +22,7 @@ extends_documentation_fragment:
 options:
   vm:
     description:
-      - Return only tasks of this VM, by name or uuid, including tasks of other VMs as well.
+      - Return only tasks of this VM, by name or uuid. They may have other VMs, too.
       - The module fails with the code V(UNSUPPORTED) if the service does not show the VMs of a task.
     type: str
     aliases: [vm_instance_uuid]

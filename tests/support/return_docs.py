@@ -143,7 +143,7 @@ def describe_job() -> Fields:
         "object": {
             "description": "The object of the call as messages name it, null if the call names none.",
             "type": "str",
-            "sample": "host host-1",
+            "sample": "vm vm-1",
         },
         "state": {
             "description": "The state of the job: V(running) or V(unknown).",

@@ -18,8 +18,7 @@ SECTIONS = (
 )
 
 INTRODUCTION = (
-    "The commands change the service as it is described. If the service is right, describe it again: "
-    "{describe}"
+    "The commands change the service as it is described. If the service is right, describe it again: {describe}"
 )
 
 
