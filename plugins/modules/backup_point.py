@@ -233,14 +233,14 @@ point:
   type: dict
   sample: >-
     {vm_uuid: a0000004000040008000000000000001, vm_name: vm-1, point: 20261127T021500Z, created: '2026-11-27T02:15:00Z',
-     mode: incremental, file_bytes: 1048576,
-     volumes:
-       [{device_id: 0, size: 10737418240, mode: incremental, reason: the bitmap of the export, base: 20261126T021500Z,
-         checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576, bytes_written: 983040,
-         bytes_zeroed: 65536, file_bytes: 1048576,
-         sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
-         bytes_verified: 1048576, bytes_compared: 0, encrypted: false}],
-     left_out: [{name: scratch-1, reason: it is shareable}]}
+    mode: incremental, file_bytes: 1048576,
+    volumes:
+    [{device_id: 0, size: 10737418240, mode: incremental, reason: the bitmap of the export, base: 20261126T021500Z,
+    checkpoint: bitmap-00000009, compression: none, bytes_read: 1048576, bytes_written: 983040,
+    bytes_zeroed: 65536, file_bytes: 1048576,
+    sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, verified: true,
+    bytes_verified: 1048576, bytes_compared: 0, encrypted: false}],
+    left_out: [{name: scratch-1, reason: it is shareable}]}
 problems:
   description:
     - What a person should look at. It is also shown as warnings.

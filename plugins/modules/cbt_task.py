@@ -105,10 +105,10 @@ cbt_task:
   type: dict
   sample: >-
     {uuid: a0000010000040008000000000000003, name: cbt-task-3, description: backup 3,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running,
-     resource_refs: [{resource_type: VmInstanceVO}], vm_instance_uuid: a0000004000040008000000000000003,
-     vm_instance_name: vm-1, resource_uuids: [a0000004000040008000000000000003], resource_names: [vm-1],
-     tags: [production]}
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', status: Running,
+    resource_refs: [{resource_type: VmInstanceVO}], vm_instance_uuid: a0000004000040008000000000000003,
+    vm_instance_name: vm-1, resource_uuids: [a0000004000040008000000000000003], resource_names: [vm-1],
+    tags: [production]}
 scratch_volumes:
   description:
     - The uuids of the scratch volumes of the open session. Null if the service does not show them, and in check mode if
@@ -156,8 +156,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

@@ -182,15 +182,15 @@ host:
   type: dict
   sample: >-
     {uuid: a0000003000040008000000000000001, name: host-1, description: hypervisor 1,
-     zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
-     cluster_name: cluster-1, management_ip: 10.0.0.11, hypervisor_type: KVM, state: Enabled, status: Connected,
-     architecture: x86_64, hostname: host-1.example.com, nqn: 'nqn.2014-08.org.nvmexpress:uuid:host-1',
-     total_cpu_capacity: 320, available_cpu_capacity: 300, total_memory_capacity: 274877906944,
-     available_memory_capacity: 206158430208, cpu_sockets: 2, cpu_num: 32, ipmi_address: 172.31.0.2,
-     ipmi_username: admin, ipmi_power_status: POWER_ON, ipmi_port: 623, create_date: 'Jan 6, 2024 4:52:16 AM',
-     last_op_date: 'Jan 6, 2024 4:52:16 AM', cpu_status: Normal, memory_status: Normal, disk_status: Normal,
-     nic_status: Normal, gpu_status: Normal, power_supply_status: Normal, fan_status: Normal, raid_status: Normal,
-     temperature_status: Normal, username: root, ssh_port: 22, tags: [production]}
+    zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
+    cluster_name: cluster-1, management_ip: 10.0.0.11, hypervisor_type: KVM, state: Enabled, status: Connected,
+    architecture: x86_64, hostname: host-1.example.com, nqn: 'nqn.2014-08.org.nvmexpress:uuid:host-1',
+    total_cpu_capacity: 320, available_cpu_capacity: 300, total_memory_capacity: 274877906944,
+    available_memory_capacity: 206158430208, cpu_sockets: 2, cpu_num: 32, ipmi_address: 172.31.0.2,
+    ipmi_username: admin, ipmi_power_status: POWER_ON, ipmi_port: 623, create_date: 'Jan 6, 2024 4:52:16 AM',
+    last_op_date: 'Jan 6, 2024 4:52:16 AM', cpu_status: Normal, memory_status: Normal, disk_status: Normal,
+    nic_status: Normal, gpu_status: Normal, power_supply_status: Normal, fan_status: Normal, raid_status: Normal,
+    temperature_status: Normal, username: root, ssh_port: 22, tags: [production]}
 migrated_vms:
   description:
     - The VMs that the maintenance migrated to other hosts.
@@ -234,8 +234,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

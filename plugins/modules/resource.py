@@ -113,43 +113,22 @@ EXAMPLES = r"""
         - {type: Ingress, protocol: TCP, dst_port_range: "80,443"}
 
 - name: Detach a volume from its VM
-  virtinfra.manager.resource:
-    kind: volume_attachment
-    volume: data-of-vm-1
-    vm: vm-1
-    state: absent
+  virtinfra.manager.resource: {kind: volume_attachment, volume: data-of-vm-1, vm: vm-1, state: absent}
 
 - name: Attach it to another one
-  virtinfra.manager.resource:
-    kind: volume_attachment
-    volume: data-of-vm-1
-    vm: vm-2
+  virtinfra.manager.resource: {kind: volume_attachment, volume: data-of-vm-1, vm: vm-2}
 
 - name: Start a VM again when its host fails
-  virtinfra.manager.resource:
-    kind: vm_ha
-    vm: vm-1
-    properties:
-      level: NeverStop
+  virtinfra.manager.resource: {kind: vm_ha, vm: vm-1, properties: {level: NeverStop}}
 
 - name: Delete an image, so that it can be recovered for some days
-  virtinfra.manager.resource:
-    kind: image
-    name: iso-2
-    state: absent
+  virtinfra.manager.resource: {kind: image, name: iso-2, state: absent}
 
 - name: Recover it
-  virtinfra.manager.resource:
-    kind: image
-    name: iso-2
-    recover: true
+  virtinfra.manager.resource: {kind: image, name: iso-2, recover: true}
 
 - name: Remove a network and all that belongs to it
-  virtinfra.manager.resource:
-    kind: l3_network
-    name: l3-3
-    state: absent
-    force: true
+  virtinfra.manager.resource: {kind: l3_network, name: l3-3, state: absent, force: true}
 """
 
 RETURN = r"""
@@ -190,8 +169,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

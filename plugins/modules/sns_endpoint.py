@@ -152,14 +152,14 @@ endpoint:
   type: dict
   sample: >-
     {uuid: a000000d000040008000000000000003, name: operators, type: WorkChat, url: 'https://chat.example.com/********',
-     at_all: false, at_person_user_ids: [user-1], description: alarms of the operators, state: Enabled,
-     platform_uuid: a000000c000040008000000000000003, platform_name: snmp-1, create_date: 'Jan 6, 2024 4:52:16 AM',
-     last_op_date: 'Jan 6, 2024 4:52:16 AM',
-     platform:
-       {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat,
-        description: traps of the data centre, state: Enabled, snmp_address: 192.0.2.50, snmp_port: 1162},
-     connection_status: UP, at_person_list: {user-1: on call}, topic_uuids: [a000000e000040008000000000000001],
-     topic_names: [topic-1], tags: [production]}
+    at_all: false, at_person_user_ids: [user-1], description: alarms of the operators, state: Enabled,
+    platform_uuid: a000000c000040008000000000000003, platform_name: snmp-1, create_date: 'Jan 6, 2024 4:52:16 AM',
+    last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    platform:
+    {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat,
+    description: traps of the data centre, state: Enabled, snmp_address: 192.0.2.50, snmp_port: 1162},
+    connection_status: UP, at_person_list: {user-1: on call}, topic_uuids: [a000000e000040008000000000000001],
+    topic_names: [topic-1], tags: [production]}
 also_removed:
   description: The persons and subscriptions that are removed with the endpoint.
   returned: with O(state=absent)
@@ -173,8 +173,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

@@ -115,8 +115,8 @@ platform:
   type: dict
   sample: >-
     {uuid: a000000c000040008000000000000003, name: workchat-1, type: WorkChat, description: traps of the data centre,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Enabled,
-     snmp_address: 192.0.2.50, snmp_port: 1162, tags: [production]}
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Enabled,
+    snmp_address: 192.0.2.50, snmp_port: 1162, tags: [production]}
 also_removed:
   description: The endpoints that are removed with the platform.
   returned: with O(state=absent)
@@ -143,8 +143,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

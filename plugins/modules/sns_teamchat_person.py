@@ -105,8 +105,8 @@ person:
   type: dict
   sample: >-
     {uuid: a000000f000040008000000000000001, user_id: user-1, endpoint_uuid: a000000d000040008000000000000002,
-     endpoint_name: snmp-endpoint-1, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
-     remark: on call}
+    endpoint_name: snmp-endpoint-1, create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    remark: on call}
 job:
   description:
     - The handle of the job that is still running, for M(virtinfra.manager.job_wait).
@@ -114,8 +114,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

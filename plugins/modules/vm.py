@@ -205,19 +205,10 @@ EXAMPLES = r"""
     tags: [production]
 
 - name: Create a VM to be installed from an ISO
-  virtinfra.manager.vm:
-    name: shop-2
-    state: stopped
-    iso: iso-2
-    disk_size: 20G
-    instance_offering: offering-1
+  virtinfra.manager.vm: {name: shop-2, state: stopped, iso: iso-2, disk_size: 20G, instance_offering: offering-1}
 
 - name: Clone a VM
-  virtinfra.manager.vm:
-    name: shop-3
-    state: stopped
-    clone_from: vm-2
-    cpu_num: 4
+  virtinfra.manager.vm: {name: shop-3, state: stopped, clone_from: vm-2, cpu_num: 4}
 
 - name: Start a VM
   virtinfra.manager.vm: {name: vm-2, state: running}
@@ -232,11 +223,7 @@ EXAMPLES = r"""
   virtinfra.manager.vm: {uuid: a0000004000040008000000000000001, name: web-1}
 
 - name: Give a VM exactly these tags
-  virtinfra.manager.vm:
-    name: vm-4
-    tags:
-      - production
-      - backup::daily
+  virtinfra.manager.vm: {name: vm-4, tags: [production, "backup::daily"]}
 
 - name: Destroy a VM, which can be recovered for some days
   virtinfra.manager.vm: {name: web-1, state: absent}
@@ -255,27 +242,27 @@ vm:
   type: dict
   sample: >-
     {uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1,
-     zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
-     cluster_name: cluster-1, image_uuid: a0000012000040008000000000000001, image_name: image-1,
-     host_uuid: a0000003000040008000000000000001, host_name: host-1, last_host_uuid: a0000003000040008000000000000001,
-     instance_offering_uuid: a0000013000040008000000000000001, instance_offering_name: offering-1,
-     root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
-     platform: Linux, architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0,
-     allocator_strategy: LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM',
-     last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Running, guest_os_type: Linux,
-     vm_nics:
-       [{uuid: a0000006000040008000000000000001, type: VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01',
-         hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}', driver_type: virtio,
-         internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}],
-     all_volumes:
-       [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root,
-         description: was attached to another machine,
-         install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
-         status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0,
-         is_shareable: false, encrypted: false}],
-     vm_cd_roms:
-       [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1, iso_install_path: /storage/images/tools.iso,
-         description: guest tools, device_id: 0}], tags: [production]}
+    zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
+    cluster_name: cluster-1, image_uuid: a0000012000040008000000000000001, image_name: image-1,
+    host_uuid: a0000003000040008000000000000001, host_name: host-1, last_host_uuid: a0000003000040008000000000000001,
+    instance_offering_uuid: a0000013000040008000000000000001, instance_offering_name: offering-1,
+    root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
+    platform: Linux, architecture: x86_64, hypervisor_type: KVM, memory_size: 4294967296, cpu_num: 2, cpu_speed: 0,
+    allocator_strategy: LeastVmPreferredHostAllocatorStrategy, create_date: 'Jan 6, 2024 4:52:16 AM',
+    last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Running, guest_os_type: Linux,
+    vm_nics:
+    [{uuid: a0000006000040008000000000000001, type: VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01',
+    hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}', driver_type: virtio,
+    internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}],
+    all_volumes:
+    [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root,
+    description: was attached to another machine,
+    install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
+    status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0,
+    is_shareable: false, encrypted: false}],
+    vm_cd_roms:
+    [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1, iso_install_path: /storage/images/tools.iso,
+    description: guest tools, device_id: 0}], tags: [production]}
 also_removed:
   description:
     - What is removed with the VM, its data volumes with O(data_volumes=delete), its CBT tasks, and its snapshot groups,
@@ -291,8 +278,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

@@ -123,13 +123,13 @@ nic:
   type: dict
   sample: >-
     {uuid: a0000006000040008000000000000001, type: VNIC, vm_instance_uuid: a0000004000040008000000000000001,
-     vm_instance_name: vm-1, l3_network_uuid: a0000005000040008000000000000001, l3_network_name: l3-1, ip: 10.101.0.11,
-     mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}',
-     driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
-     used_ips:
-       [{uuid: a0000016000040008000000000000001, ip: 10.101.0.11, netmask: 255.255.0.0, gateway: 10.101.0.1,
-         used_for: VM, ip_version: 4, ip_in_long: 174391307}]}
+    vm_instance_name: vm-1, l3_network_uuid: a0000005000040008000000000000001, l3_network_name: l3-1, ip: 10.101.0.11,
+    mac: 'fa:00:00:00:00:01', hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}',
+    driver_type: virtio, internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    used_ips:
+    [{uuid: a0000016000040008000000000000001, ip: 10.101.0.11, netmask: 255.255.0.0, gateway: 10.101.0.1,
+    used_for: VM, ip_version: 4, ip_in_long: 174391307}]}
 vm:
   description:
     - The VM with all of its NICs.
@@ -141,27 +141,27 @@ vm:
   type: dict
   sample: >-
     {uuid: a0000004000040008000000000000001, name: vm-1, type: UserVm, description: guest 1,
-     zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
-     image_uuid: a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001,
-     last_host_uuid: a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001,
-     root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
-     default_l3_network_name: l3-1, platform: Linux, architecture: x86_64, hypervisor_type: KVM,
-     memory_size: 4294967296, cpu_num: 2, cpu_speed: 0, allocator_strategy: LeastVmPreferredHostAllocatorStrategy,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Running,
-     guest_os_type: Linux,
-     vm_nics:
-       [{uuid: a0000006000040008000000000000001, type: VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01',
-         hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}', driver_type: virtio,
-         internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}],
-     all_volumes:
-       [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root,
-         description: was attached to another machine,
-         install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
-         status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0,
-         is_shareable: false, encrypted: false}],
-     vm_cd_roms:
-       [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1, iso_install_path: /storage/images/tools.iso,
-         description: guest tools, device_id: 0}]}
+    zone_uuid: a0000001000040008000000000000001, cluster_uuid: a0000002000040008000000000000001,
+    image_uuid: a0000012000040008000000000000001, host_uuid: a0000003000040008000000000000001,
+    last_host_uuid: a0000003000040008000000000000001, instance_offering_uuid: a0000013000040008000000000000001,
+    root_volume_uuid: a0000007000040008000000000000001, default_l3_network_uuid: a0000005000040008000000000000001,
+    default_l3_network_name: l3-1, platform: Linux, architecture: x86_64, hypervisor_type: KVM,
+    memory_size: 4294967296, cpu_num: 2, cpu_speed: 0, allocator_strategy: LeastVmPreferredHostAllocatorStrategy,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM', state: Running,
+    guest_os_type: Linux,
+    vm_nics:
+    [{uuid: a0000006000040008000000000000001, type: VNIC, ip: 10.101.0.11, mac: 'fa:00:00:00:00:01',
+    hypervisor_type: KVM, netmask: 255.255.0.0, gateway: 10.101.0.1, meta_data: '{}', driver_type: virtio,
+    internal_name: vnic000001.0, state: enable, ip_version: 4, device_id: 0}],
+    all_volumes:
+    [{uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root,
+    description: was attached to another machine,
+    install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
+    status: Ready, volume_qos: total=10485760, size: 42949672960, actual_size: 2147483648, device_id: 0,
+    is_shareable: false, encrypted: false}],
+    vm_cd_roms:
+    [{uuid: a0000015000040008000000000000001, name: cd-rom-of-vm-1, iso_install_path: /storage/images/tools.iso,
+    description: guest tools, device_id: 0}]}
 new_default_networks:
   description:
     - The L3 network that became the default network of the VM, because the NIC was on the former one; empty otherwise.
@@ -177,8 +177,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

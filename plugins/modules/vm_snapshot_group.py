@@ -121,9 +121,9 @@ snapshot_group:
   type: dict
   sample: >-
     {uuid: a000000b000040008000000000000001, name: before-upgrade, description: before the upgrade of the database,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
-     vm_instance_uuid: a0000004000040008000000000000001, vm_instance_name: vm-1, snapshot_count: 2,
-     volume_snapshot_refs: [{device_id: 0, snapshot_deleted: false}], tags: [production]}
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    vm_instance_uuid: a0000004000040008000000000000001, vm_instance_name: vm-1, snapshot_count: 2,
+    volume_snapshot_refs: [{device_id: 0, snapshot_deleted: false}], tags: [production]}
 also_removed:
   description: The later snapshot groups that are removed with it.
   returned: with O(state=absent)
@@ -162,8 +162,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

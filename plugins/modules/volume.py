@@ -120,15 +120,15 @@ volume:
   type: dict
   sample: >-
     {uuid: a0000007000040008000000000000001, name: root-of-vm-1, type: Root,
-     description: was attached to another machine, primary_storage_uuid: a0000008000040008000000000000001,
-     primary_storage_name: primary-storage-1, vm_instance_uuid: a0000004000040008000000000000001,
-     vm_instance_name: vm-1, disk_offering_uuid: a0000017000040008000000000000001, disk_offering_name: disk-offering-1,
-     root_image_uuid: a0000012000040008000000000000001,
-     install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
-     status: Ready, volume_qos: total=10485760, last_vm_instance_uuid: a0000004000040008000000000000001,
-     size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable: false, encrypted: false,
-     create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
-     last_detach_date: 'Jan 6, 2024 4:52:16 AM', tags: [production]}
+    description: was attached to another machine, primary_storage_uuid: a0000008000040008000000000000001,
+    primary_storage_name: primary-storage-1, vm_instance_uuid: a0000004000040008000000000000001,
+    vm_instance_name: vm-1, disk_offering_uuid: a0000017000040008000000000000001, disk_offering_name: disk-offering-1,
+    root_image_uuid: a0000012000040008000000000000001,
+    install_path: /storage/volumes/a0000007000040008000000000000001.qcow2, format: qcow2, state: Enabled,
+    status: Ready, volume_qos: total=10485760, last_vm_instance_uuid: a0000004000040008000000000000001,
+    size: 42949672960, actual_size: 2147483648, device_id: 0, is_shareable: false, encrypted: false,
+    create_date: 'Jan 6, 2024 4:52:16 AM', last_op_date: 'Jan 6, 2024 4:52:16 AM',
+    last_detach_date: 'Jan 6, 2024 4:52:16 AM', tags: [production]}
 detached_from:
   description: The VM that has the volume no more, because it was deleted with O(force=true).
   returned: success and O(state=absent)
@@ -142,8 +142,8 @@ job:
   type: dict
   sample: >-
     {uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, job_uuid: 5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c,
-     location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
-     state: running}
+    location: /service/v1/api-jobs/5d1f3f9a0e7b4f0d9b9a0c6f3a7f1b2c, operation: StartVmInstance, object: vm vm-1,
+    state: running}
 """
 
 from ..module_utils._python import check_python

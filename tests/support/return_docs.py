@@ -372,7 +372,9 @@ def format_sample(fields: Fields, is_list: bool, indent: int) -> Iterator[str]:
     record = build_sample(fields)
     sample = [record] if is_list else record
     yield f"{' ' * indent}sample:{'' if is_list else ' >-'}"
-    yield from (f"{' ' * (indent + 2)}{line}" for line in _wrap_flow(sample, WIDTH - indent - 2))
+    for line in _wrap_flow(sample, WIDTH - indent - 2):
+        # A string keeps the ends of lines that are indented, and ansible-doc would show them as backslashes.
+        yield f"{' ' * (indent + 2)}{line if is_list else line.lstrip()}"
 
 
 def _wrap_flow(value: Any, width: int) -> list[str]:
