@@ -43,8 +43,10 @@ def list_figures(name: str, label: str, jobs: int, run: Run) -> Iterator[Figure]
     # An operation and the list of the objects for each job; the run itself reads nothing else.
     yield Figure(f"{name}_seconds", f"{label}, s", run.seconds)
     yield Figure(f"{name}_polls", f"{label}, polls a job", run.polls / jobs, 1.1, "G2")
-    yield Figure(f"{name}_requests", f"{label}, other requests a job", others / jobs, 2.0, "G2")
-    yield Figure(f"{name}_connections", f"{label}, connections of its two workers", run.connections, 4.0, "G2")
+    text = f"{label}: requests a job, beside polls"
+    yield Figure(f"{name}_requests", text, others / jobs, 2.0, "G2", text)
+    text = f"{label}: connections of its two workers"
+    yield Figure(f"{name}_connections", text, run.connections, 4.0, "G2", text)
 
 
 def play_of_debug(items: int) -> dict[str, Any]:

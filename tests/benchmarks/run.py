@@ -17,7 +17,7 @@ from benchmarks.figures import HEADER, Figure, describe_machine, is_worse, read_
 # Each is a file with a function `measure` that yields figures.
 SHORT = (
     *("tasks", "waiting", "batches", "names", "inventory", "events", "onboarding_short", "objects", "workflows"),
-    *("reports", "backups"),
+    *("objects_beside", "reports", "backups"),
 )
 LONG = ("batches_large", "objects_large", "inventory_large", "onboarding", "workflows_large", "rulebooks")
 
