@@ -1233,7 +1233,7 @@ COMPANION_ROWS = (
         params=(required("uuid", refers_to="volume"), required("size", "long")),
         result=("inventory",),
         record="Volume",
-        effect=Effect(is_idempotent=False),
+        effect=Effect(is_idempotent=False, duplicate_codes=("SYS.1007",)),
     ),
     Operation(
         "ResizeRootVolume",
@@ -1246,7 +1246,7 @@ COMPANION_ROWS = (
         ),
         result=("inventory",),
         record="Volume",
-        effect=Effect(is_idempotent=False),
+        effect=Effect(is_idempotent=False, duplicate_codes=("SYS.1007",)),
     ),
     Operation(
         "AttachDataVolumeToVm",
