@@ -64,8 +64,10 @@ def run_many_with_faults(sim: Simulator, report: Report, count: int, times: int)
 
 
 SHORT: dict[str, Part] = {
-    "main faults on each call": in_this_process(
-        lambda sim, report: run_diagonal(sim, report, CALL, [fault for fault in MAIN_FAULTS if fault not in TLS_FAULTS])
+    "half of the main faults on each call": in_this_process(
+        lambda sim, report: run_diagonal(
+            sim, report, CALL, [fault for fault in MAIN_FAULTS if fault not in TLS_FAULTS], step=2
+        )
     ),
     "faults of TLS on each call": lambda sim, report: run_diagonal(
         sim, report, CALL, [fault for fault in MAIN_FAULTS if fault in TLS_FAULTS]
