@@ -40,6 +40,7 @@ def list_scratch_volumes(site: RoleSite) -> list[str]:
     return [volume["name"] for volume in site.sim.records("volume") if volume["name"].startswith("Cbt-volume-of-")]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(53, 53 + FACTOR))
 def test_a_controller_is_killed_at_random_moments(site: RoleSite, tmp_path: Path, seed: int) -> None:
     """After the next run, each point is whole or absent, and no session and no scratch volume is open."""
@@ -83,8 +84,16 @@ def has_ended(site: RoleSite) -> bool:
     return not (is_open or list((site.repository / ".runs").glob("*.json")))
 
 
-@pytest.mark.parametrize("moment", ["EnableCbtTask", "copy"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+# Each signal, and each moment; the others in the session nights.
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (signal.SIGINT, "copy"),
+        (signal.SIGTERM, "EnableCbtTask"),
+        pytest.param(signal.SIGINT, "EnableCbtTask", marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, "copy", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, number: int, moment: str) -> None:
     """Sessions that open at this moment are ended, too. Ctrl-C reaches a process group, ``kill`` one process."""
     for vm in site.sim.records("vm"):
@@ -103,7 +112,7 @@ def test_a_controller_that_is_interrupted_ends_its_sessions(site: RoleSite, numb
     assert_nothing_is_open(site)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.nightly), signal.SIGTERM])
 def test_a_restore_and_a_drill_that_are_interrupted_leave_nothing(site: RoleSite, number: int) -> None:
     """No export, no run, and no VM of a drill. The next restore completes the VM."""
     vm = site.sim.records("vm")[0]

@@ -58,7 +58,7 @@ def wait_until(condition: Callable[[], Any], seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
+        time.sleep(0.05)
 
 
 def free_port() -> int:
