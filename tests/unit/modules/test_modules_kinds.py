@@ -105,7 +105,11 @@ OFFERING = {"kind": "disk_offering", "name": "data-100"}
         ({"name": "x"}, "properties: kind disk_offering has no property name. Give it as the option name."),
         (
             {"disksize": 1, "colour": 1, "shape": 1, "name": "x"},
-            " Kind disk_offering has no property shape. Kind disk_offering has no property name. Give it as the option",
+            ", type. Kind disk_offering has no property name. Give it as the option name.",
+        ),
+        (
+            {"colour": 1, "shape": 1},
+            "kind disk_offering has no property colour or shape. The properties are allocation_strategy, description",
         ),
     ],
 )
