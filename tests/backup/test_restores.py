@@ -252,7 +252,7 @@ def test_files(new_site: SiteFactory, tmp_path: Path, image_format: str) -> None
     site = new_site(8 * MIB, 4 * MIB)
     stamp = make_points(site)[0]
     task = RestoreTask(site.vm.uuid, stamp, directory=str(tmp_path / "files"), image_format=image_format)
-    with pytest.raises(BackupFailure, match="directory must be an existing folder"):
+    with pytest.raises(BackupFailure, match=r"must be an existing folder .* vm_backup_restore_to_directory$"):
         restore(site.repository, task, QEMU)
     (tmp_path / "files").mkdir()
     assert restore(site.repository, task, QEMU, predict=True).is_changed

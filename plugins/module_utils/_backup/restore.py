@@ -315,7 +315,10 @@ class _Files:
         """Write the files that are not there."""
         directory = Path(self._task.directory or "")
         if not directory.is_absolute() or not directory.is_dir():
-            raise BackupFailure(f"directory must be an existing folder with an absolute path, not {directory}")
+            raise BackupFailure(
+                f"directory must be an existing folder with an absolute path, not {directory}. In the role"
+                " vm_backup_restore it is vm_backup_restore_to_directory"
+            )
         missing = [volume for volume in self._outcome.volumes if not self._is_there(volume)]
         # A file of one's own can be sparse, so this is the least that is needed.
         needed = {each.volume_uuid: each.file_bytes or 0 for each in copies}
