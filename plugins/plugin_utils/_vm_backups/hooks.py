@@ -32,6 +32,7 @@ class Hooks:
 
     def __init__(self, site: Site, settings: Settings) -> None:
         self._site, self._settings = site, settings
+        self._hooks = {"vm_backup_before": settings.before, "vm_backup_after": settings.after}
         self._marks = Marks(site, "vm_backup", LABEL, VM, settings.concurrency)
         self._set: dict[str, Mark] = {}
         # Until when a command for a VM may still work, of which no result came back.
@@ -39,13 +40,13 @@ class Hooks:
 
     def describe(self) -> list[str]:
         """Return what is called for each VM, in sentences for check mode."""
-        hooks = {"vm_backup_before": self._settings.before, "vm_backup_after": self._settings.after}
         where = self._site.play.host
-        return [f"{name} would {_describe(hook, where)}." for name, hook in hooks.items() if hook]
+        return [f"{name} would {_describe(hook, where)}." for name, hook in self._hooks.items() if hook]
 
     def predict(self, vm: Record) -> str | None:
         """Return why the calls for a VM would be refused, None if they would not. Check mode sends none."""
-        for name, hook in (("vm_backup_after", self._settings.after), ("vm_backup_before", self._settings.before)):
+        # A run finds out first that the second one is refused.
+        for name, hook in reversed(self._hooks.items()):
             if hook and not hook.get("command") and (reason := self._call(hook, [vm])[0]):
                 return f"{name} is refused: {reason}"
         return None
@@ -125,9 +126,10 @@ class Hooks:
             )
             return {}
         marks = {mark.object_uuid: mark for mark in found if mark.object_uuid in uuids}
-        # The controller was killed, and a command that it has started may still freeze the guest.
-        end = self._site.get_time() + MAX_COMMAND_TIMEOUT + KILLED_AFTER
-        self._working |= {} if self._site.check_mode else dict.fromkeys(marks, end)
+        if not self._site.check_mode and any(hook and hook.get("command") for hook in self._hooks.values()):
+            # The controller was killed, and a command that it has started may still freeze the guest.
+            end = self._site.get_time() + MAX_COMMAND_TIMEOUT + KILLED_AFTER
+            self._working |= dict.fromkeys(marks, end)
         marked = [vm for vm in vms if vm["uuid"] in marks]
         reasons = self._call(self._settings.after, marked)
         problems = {vm["uuid"]: reason for vm, reason in zip(marked, reasons, strict=True)}
@@ -145,20 +147,16 @@ class Hooks:
         if hook and hook.get("command"):
             limit = hook.get("timeout") or COMMAND_TIMEOUT
             return [self._run(hook["command"], limit, vm) for vm in vms]
+        for vm in vms:
+            self._wait(vm)
         objects = [fill_in(hook or {}, vm["uuid"]) for vm in vms]
         results = self._site.batch("api", objects, self._settings.concurrency)
         return [str(result["msg"]) if result["failed"] else None for result in results]
 
     def _run(self, command: Sequence[str], limit: int, vm: Record) -> str | None:
-        """Run a command on the data mover for a VM, and return why it failed, None if it did not.
-
-        A lost connection, an interruption or a kill does not end it, so the next one waits until its time is over: a
-        guest must not be frozen after it was thawed.
-        """
-        uuid, now = str(vm["uuid"]), self._site.get_time()
-        if (left := self._working.get(uuid, now) - now) > 0:
-            self._site.show(f"{vm['name']}: an earlier command may still work, so the next one waits {left:.0f} s")
-            self._site.pause(left)
+        """Run a command on the data mover for a VM, and return why it failed, None if it did not."""
+        uuid = str(vm["uuid"])
+        self._wait(vm)
         # No copy hears of the run while the command works.
         self._site.meanwhile()
         self._working[uuid] = self._site.get_time() + limit + KILLED_AFTER
@@ -167,6 +165,16 @@ class Hooks:
         if "rc" in result:
             del self._working[uuid]
         return find_failure(result, limit)
+
+    def _wait(self, vm: Record) -> None:
+        """Wait until the time of an earlier command for a VM is over: a guest must not be frozen after it was thawed.
+
+        A lost connection, an interruption or a kill of the controller does not end it.
+        """
+        now = self._site.get_time()
+        if (left := self._working.get(vm["uuid"], now) - now) > 0:
+            self._site.show(f"{vm['name']}: an earlier command may still work, so the next call waits {left:.0f} s")
+            self._site.pause(left)
 
 
 def describe_vm(vm: Record) -> dict[str, str]:

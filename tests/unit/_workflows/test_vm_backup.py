@@ -898,10 +898,17 @@ def test_commands_that_fail(
     assert list_steps(mover) == ["freeze", "thaw", "thaw", "thaw"]
 
 
+@pytest.mark.parametrize("after", [COMMANDS["after"], HOOKS["after"]], ids=["command", "operation"])
 def test_a_command_outlives_a_killed_controller(
-    service: Simulator, work: WorkflowRunner, mover: FakeMover, pauses: list[float], tmp_path: Path
+    service: Simulator,
+    work: WorkflowRunner,
+    mover: FakeMover,
+    pauses: list[float],
+    tmp_path: Path,
+    after: dict[str, Any],
 ) -> None:
     """Nothing says that it has ended, so the next run waits for as long as it can take, also on another data mover."""
+    hooks = {**COMMANDS, "after": after}
     killed = WorkflowRunner(service, 1000)
 
     def kill(dummy: Any) -> dict[str, Any]:
@@ -909,14 +916,15 @@ def test_a_command_outlives_a_killed_controller(
         raise Killed
 
     mover.on_command = kill
-    assert is_killed(lambda: BackupRunner(killed, mover)(vms=["vm-1"], **COMMANDS))
+    assert is_killed(lambda: BackupRunner(killed, mover)(vms=["vm-1"], **hooks))
     assert list_marks(service) == ["virtinfra.manager vm_backup hook before"]
     other = FakeMover(tmp_path / "other", "other")
-    back_up, wanted = BackupRunner(work, other), {"vms": ["vm-1"], "repository": None, "state": "ended", **COMMANDS}
+    back_up, wanted = BackupRunner(work, other), {"vms": ["vm-1"], "repository": None, "state": "ended", **hooks}
     pauses.clear()
     assert (back_up(check=True, **wanted).outcomes, pauses) == (["ended"], [])
     other.on_command = lambda dummy: {"rc": 0 if pauses == [90] else 1}
-    assert (back_up(**wanted).errors, list_steps(other), list_marks(service)) == ([None], ["thaw"], [])
+    assert (back_up(**wanted).errors, pauses, list_marks(service)) == ([None], [90], [])
+    assert (list_steps(other) == ["thaw"], read_guests(service)[0] == "thawed") in ((True, False), (False, True))
 
 
 @pytest.mark.usefixtures("service")
