@@ -155,6 +155,7 @@ def vars_file(tmp_path: Path) -> Path:
     return tmp_path / "vars.yml"
 
 
+@pytest.mark.nightly
 def test_vars_files_of_the_guide(sim: Simulator, playbook_runner: PlaybookRunner, vars_file: Path) -> None:
     """One playbook with all playbooks of roles, with a host that fails in the first run; no output shows a secret."""
     sim.reset(clusters=1, session=SESSION)

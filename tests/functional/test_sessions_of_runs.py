@@ -289,8 +289,17 @@ def signals_of_a_terminal() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("signals_of_a_terminal")
-@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["process", "process_group"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [
+        # Ctrl-C and a terminal that closes reach a process group, ``kill`` one process.
+        *((signal.SIGINT, os.killpg), (signal.SIGTERM, os.kill), (signal.SIGHUP, os.killpg)),
+        *(
+            pytest.param(number, send, marks=pytest.mark.nightly)
+            for number, send in ((signal.SIGINT, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.kill))
+        ),
+    ],
+)
 def test_a_run_that_is_ended_by_a_signal_leaves_no_session(
     run: Run, sim: Simulator, number: signal.Signals, send: Callable[[int, int], None]
 ) -> None:
