@@ -28,18 +28,21 @@ class CatalogueServer(StubServer):
     """
 
     def __init__(self, server: str) -> None:
-        super().__init__(self._answer)
+        super().__init__(self.answer)
         self.performed: list[str] = []
         self.given: list[dict[str, Any]] = []
         self.records: dict[str, list[dict[str, Any]]] = {}
         self.results: dict[str, dict[str, Any]] = {}
-        self._routes: dict[tuple[str, ...], list[Fact]] = {}
+        # The operations by the number of segments of their paths, and by the segments.
+        self._routes: dict[int, dict[tuple[str, ...], list[Fact]]] = {}
         self._jobs: dict[str, str] = {}
         for fact in FACTS.values():
             for path in fact.paths if server in fact.servers else ():
-                self._routes.setdefault(split_path(path), []).append(fact)
+                segments = split_path(path)
+                self._routes.setdefault(len(segments), {}).setdefault(segments, []).append(fact)
 
-    def _answer(self, request: StubRequest) -> StubResponse:
+    def answer(self, request: StubRequest) -> StubResponse:
+        """Run the operation of a request, and return the response."""
         if request.path.startswith(POLLS):
             name = self._jobs.get(request.path.removeprefix(POLLS))
             return StubResponse(200, self.results.get(name, {})) if name else StubResponse(404, b"no such job")
@@ -59,10 +62,11 @@ class CatalogueServer(StubServer):
     def _route(self, request: StubRequest) -> Fact | StubResponse:
         """Return the operation that a request runs: the only one of its path, or that of its method and body."""
         segments = tuple(request.path.removeprefix(ROOT).strip("/").split("/"))
-        matches = [route for route in self._routes if is_match(route, segments)]
+        routes = self._routes.get(len(segments), {})
+        matches = [route for route in routes if is_match(route, segments)]
         if not matches:
             return StubResponse(404, b"no such path")
-        facts = self._routes[min(matches, key=lambda route: [part == "{}" for part in route])]
+        facts = routes[min(matches, key=lambda route: [part == "{}" for part in route])]
         if len(facts) == 1:
             return facts[0]
         same = [fact for fact in facts if fact.method == request.method]
