@@ -644,14 +644,21 @@ def test_a_vm_that_was_destroyed_meanwhile_is_named(local: Simulator, role: Role
     assert "VMs that the maintenance stopped were destroyed meanwhile: vm-1" in ran.left.warnings
 
 
+# Every fifth request; all first ones together, at night, are each request.
+STEP = 5
+
+
 @pytest.mark.parametrize("missing", [[], ["CreateUserTag"]], ids=["adds tags", "attaches patterns"])
 @pytest.mark.parametrize("name", ["enter", "leave", "absent"])
+@pytest.mark.parametrize(
+    "first", [1, *(pytest.param(first, marks=pytest.mark.nightly) for first in range(2, STEP + 1))]
+)
 def test_a_killed_maintenance_converges(
-    sim: Simulator, role: Role, work: WorkflowRunner, name: str, missing: list[str]
+    sim: Simulator, role: Role, work: WorkflowRunner, name: str, missing: list[str], first: int
 ) -> None:
     """After whichever request its controller is killed, the next run of another one puts everything back."""
     variables = {"tasks": str(role.tasks), "running_vms": "stop"}
-    for after in itertools.count(1, 2):
+    for after in itertools.count(first, STEP):
         sim.reset(clusters=1, hosts=3, local_storages=2, latency=0.0, user_tags=0, missing_operations=missing)
         before = states_of(sim)
 
