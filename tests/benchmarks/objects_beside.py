@@ -6,6 +6,7 @@ The batches have the default concurrency and jobs that end at once, so that most
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -46,22 +47,23 @@ def measure_hosts() -> Iterator[Figure]:
 
 
 def measure_names() -> Iterator[Figure]:
-    """Yield the processor time of a batch that finds interfaces by name, beside uuids, and how many more requests."""
+    """Yield the processor time of a batch that finds interfaces by name, beside uuids, and its further requests."""
     taken: dict[bool, list[float]] = {True: [], False: []}
-    requests: dict[bool, list[int]] = {True: [], False: []}
+    operations: dict[bool, Counter[str]] = {}
     with Simulator("--latency", "0", "--hosts", str(NICS)) as simulator:
         start = measure_start(simulator)
         for by_name in (True, False) * ROUNDS:
             simulator.reset()
             run = run_batch(simulator, "host_nic_service", list_nics(by_name), {"service_types": ["StorageNetwork"]})
             taken[by_name].append(run.processor - start)
-            requests[by_name].append(len(run.requests))
-    text = f"`host_nic_service` in a batch of {NICS} by names / the same by uuids"
+            operations[by_name] = Counter(request["operation"] for request in run.requests)
+    text = f"`host_nic_service` in a batch of {NICS} by names / the same by uuids, processor time"
     value = statistics.median(taken[True]) / statistics.median(taken[False])
-    yield Figure("batch_names_processor", f"{text}, processor time", value, 1.3, "G8", f"{text}, processor time", " x")
-    text = f"`host_nic_service` in a batch of {NICS} by names: more requests than by uuids"
-    more = float(statistics.median(requests[True]) - statistics.median(requests[False]))
-    yield Figure("batch_names_requests", text, more, 10.0, "G8", text)
+    yield Figure("batch_names_processor", text, value, 1.3, "G8", text, " x")
+    # How many requests answer the reads that both batches make depends on which threads wait at the same time.
+    more = sum(count for operation, count in operations[True].items() if operation not in operations[False])
+    text = f"`host_nic_service` in a batch of {NICS} by names: requests that the same by uuids does not make"
+    yield Figure("batch_names_requests", text, float(more), 10.0, "G8", text)
 
 
 def measure_templates() -> Figure:
