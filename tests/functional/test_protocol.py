@@ -1,8 +1,9 @@
 """The guarantees of every module, tested with its own EXAMPLES: check, run, run again, check again.
 
 Two services are used: one like real servers, and one that follows the document literally and offers only the documented
-operations. How Ansible runs a task does not depend on the service, so the modules use the latter one in the process of
-the tests. The first example of one module of each kind also runs in a module process.
+operations. How Ansible runs a task depends neither on the service nor on the module, so Ansible runs one module of each
+kind with the first service, and the others at night; the rest runs in the process of the tests. The first example of
+one module of each kind also runs in a module process.
 """
 
 from __future__ import annotations
@@ -249,18 +250,18 @@ def play_all(
     return {name: tried(module(name), [played for played in run if played.play == name]) for name in names}
 
 
-def play_literally(sim: Simulator, names: Iterable[str]) -> dict[str, list[ExampleRun]]:
-    """Run the examples of modules with a service that follows the document literally; return the runs by module."""
+def play_in_process(sim: Simulator, names: Iterable[str], service: str) -> dict[str, list[ExampleRun]]:
+    """Run the examples of modules with a service in the process of the tests; return the runs by module."""
     runs = {}
     for name in names:
-        sim.reset(session=SESSION, token=TOKEN, **SERVICES[LITERAL])
+        sim.reset(session=SESSION, token=TOKEN, **SERVICES[service])
         variables: dict[str, Any] = dict(VARIABLES)
         # The tasks of a run share what they know of the service.
         store = MemoryStore(ConnectionOptions(sim.url))
         run = ModuleRunner(sim, partial(keep_store, store))
         played = [
             each
-            for task in tasks_of(module(name), LITERAL, as_module=False)
+            for task in tasks_of(module(name), service, as_module=False)
             if module(name).fqcn in task or "register" in task
             for each in play_here(run, task, variables)
         ]
@@ -312,11 +313,11 @@ def assert_no_secrets(run: Run) -> None:
 COMPARABLE = [name for name in MODULES if name not in ("batch", "session", "workflow")]
 
 # A module with a state, one that reads, one that is not idempotent, and the module for all operations.
-EACH_KIND = "each_kind"
+EACH_KIND, OTHERS, OTHERS_BY_ANSIBLE = "each_kind", "other_modules", "other_modules_by_ansible"
 REPRESENTATIVES = ("api", "host_info", "kvm_host", "vm_nic_qos")
 SELECTIONS = {
     EACH_KIND: REPRESENTATIVES,
-    "other_modules": tuple(name for name in COMPARABLE if name not in REPRESENTATIVES),
+    **dict.fromkeys((OTHERS, OTHERS_BY_ANSIBLE), tuple(name for name in COMPARABLE if name not in REPRESENTATIVES)),
 }
 
 Runs = Mapping[str, list[ExampleRun]]
@@ -329,8 +330,8 @@ def run_examples(running_simulator: Simulator, tmp_path_factory: pytest.TempPath
 
     @functools.cache
     def run(selection: str, service: str, as_module: bool = False) -> Runs:
-        if service == LITERAL:
-            return play_literally(running_simulator, SELECTIONS[selection])
+        if service == LITERAL or selection == OTHERS:
+            return play_in_process(running_simulator, SELECTIONS[selection], service)
         playbook_runner = PlaybookRunner(tmp_path_factory.mktemp("play"), running_simulator.url, {})
         return play_all(running_simulator, playbook_runner, SELECTIONS[selection], as_module)
 
@@ -342,7 +343,7 @@ def service(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=SELECTIONS)
+@pytest.fixture(params=[EACH_KIND, OTHERS, pytest.param(OTHERS_BY_ANSIBLE, marks=pytest.mark.nightly)])
 def runs(run_examples: RunExamples, request: pytest.FixtureRequest, service: str) -> Runs:
     """The runs of the examples of several modules, by module."""
     return run_examples(request.param, service)
