@@ -48,6 +48,7 @@ nightly: $(NOX)
 	@failed=; \
 	for core in 2.16 2.19 2.21 2.22; do $(NOX) -s core-$$core -- all || failed="$$failed core-$$core"; done; \
 	$(NOX) -s unit -- --numprocesses auto -m nightly tests/unit || failed="$$failed unit"; \
+	EXAMPLES_FACTOR=2 $(NOX) -s generated || failed="$$failed generated"; \
 	$(NOX) -s chaos || failed="$$failed chaos"; \
 	$(NOX) -s nights || failed="$$failed nights"; \
 	$(NOX) -s mutation -- $(MUTATED) || failed="$$failed mutation"; \

@@ -12,7 +12,7 @@ from support.random_tasks import SERVICES, RandomTask, build_random_task
 
 # Parts of the tasks, so that workers share the tasks.
 PARTS = 12
-COUNT = count_examples(1500)
+COUNT = count_examples(750)
 
 # Values of options with which a task acts each time.
 EACH_TIME = {
