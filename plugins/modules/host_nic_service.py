@@ -42,7 +42,7 @@ options:
     description:
       - The host of the O(interfaces), by name or uuid. Required if they are given by name and several hosts have
         interfaces with these names.
-      - The module fails, and changes nothing, if an interface to set has service types and is on another host.
+      - The module fails, and changes nothing, if an interface to set is on another host.
     type: str
     aliases: [host_uuid]
   interfaces:
@@ -53,6 +53,7 @@ options:
     required: true
   vlan_ids:
     description: The VLANs on these interfaces, from 0 to 4094. By default 0, which means the interfaces themselves.
+      With an empty list, the module does nothing, and warns.
     type: list
     elements: int
   service_types:
@@ -147,7 +148,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.hosts import MANAGEMENT, find_no_interfaces, plan_service_types, read_nic_services
+from ..module_utils._resources.hosts import MANAGEMENT, find_nothing_to_set, plan_service_types, read_nic_services
 
 SERVICES = ResourceSpec(
     record_type="HostNicServices",
@@ -155,7 +156,7 @@ SERVICES = ResourceSpec(
     find=read_nic_services,
     update="SetServiceTypeOnHostNetworkInterface",
     plan=plan_service_types,
-    find_ignored=find_no_interfaces,
+    find_ignored=find_nothing_to_set,
     format_result=lambda record: {"services": (record or {}).get("services", [])},
 )
 MODULE = resource_module(

@@ -24,12 +24,13 @@ class KnownNames:
     """The names that a task knows. It remembers them in a store, which the other tasks of a run share.
 
     ``resolve_names`` in names.py replaces names by uuids. A client calls ``verify`` before it sends a call, and
-    ``note_change``.
+    ``note_change``. ``owned`` are the uuids of objects that were found by their names within an object of the task.
     """
 
     def __init__(self, store: NameStore, clock: Clock) -> None:
         self._store, self._clock = store, clock
         self._checks: list[_Check] = []
+        self.owned: set[str] = set()
 
     def share(self) -> KnownNames:
         """Return the names for another client of the task, which checks what it uses itself."""
@@ -89,3 +90,4 @@ class KnownNames:
         self._store.forget(RESOURCE_TYPES)
         self._store.seen.clear()
         self._checks.clear()
+        self.owned.clear()

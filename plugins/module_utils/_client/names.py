@@ -247,13 +247,14 @@ def resolve_name(client: Client, resource_type: ResourceType, name: str, owner: 
 
     key = tuple(map(str, owner.values())) or (name,)
     uuids = client.names.find(resource_type, key, look_up)[0]
-    if name not in uuids:
-        return find_uuid(client, resource_type, name, owner)
+    uuid = uuids[name] if name in uuids else find_uuid(client, resource_type, name, owner)
     # The service renames no objects that have their names within an owner, and the name of the owner is checked.
-    if not resource_type.owner:
-        is_current = partial(_is_current, client, resource_type, name, owner, uuids[name])
-        client.names.rely_on((resource_type.name, name, uuids[name]), is_current)
-    return uuids[name]
+    if owner:
+        client.names.owned.add(uuid)
+    elif name in uuids and not resource_type.owner:
+        is_current = partial(_is_current, client, resource_type, name, owner, uuid)
+        client.names.rely_on((resource_type.name, name, uuid), is_current)
+    return uuid
 
 
 def _recall_list(client: Client, resource_type: ResourceType, name: str, owner: Record) -> tuple[dict[str, str], bool]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from itertools import product
 
@@ -11,7 +12,7 @@ from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.records import Record, drop_null_references, is_same_value
 from .._api.references import format_option_name
 from .._client.client import Client
-from .._client.lists import list_selected
+from .._client.lists import list_by_uuids, list_selected
 from .._engine.current import Current, Found, Unreadable
 from .._engine.plan import build_call, build_default_plan
 from .._engine.spec import Ignored, PlannedCall, ResourceSpec, Settling
@@ -333,7 +334,8 @@ def _is_in_maintenance(host: Record) -> bool:
 def read_nic_services(client: Client, desired: Record) -> Record:
     """Read the service types of host interfaces: ``services`` has an entry for each desired interface and VLAN.
 
-    ``hostUuid`` is the desired host, unless the service shows that an interface is one of another host.
+    ``hostUuid`` is the desired host, unless the service shows that an interface is one of another host. An empty list
+    of interfaces, or of VLANs, has no entries.
     """
 
     def read_rows(interface: str) -> list[Record]:
@@ -343,14 +345,30 @@ def read_nic_services(client: Client, desired: Record) -> Record:
     rows = [row for rows in client.map_concurrently(read_rows, interfaces) for row in rows]
     current = {(row.get("interfaceUuid"), row.get("vlanId") or 0): row.get("serviceTypes") or [] for row in rows}
     types = {pair: sorted(current.get(pair, [])) for pair in _list_pairs(desired)}
+    rows += _read_interfaces(client, desired, {str(row.get("interfaceUuid")) for row in rows if row.get("hostUuid")})
     others = {row["hostUuid"] for row in rows if row.get("hostUuid")} - {desired.get("hostUuid")}
     return {"services": _to_services(types), "hostUuid": min(others, default=desired.get("hostUuid"))}
 
 
-def find_no_interfaces(desired: Record, dummy: Record) -> Iterator[Ignored]:
-    """Yield that the list of interfaces is empty."""
-    if not desired["interfaceUuids"]:
-        yield Ignored("interfaces is empty, so there is nothing to do")
+def _read_interfaces(client: Client, desired: Record, shown: Collection[str]) -> list[Record]:
+    """Return the interfaces that the task may set and whose host no service type shows, if the task has a host.
+
+    The host of an interface that it has by name is known.
+    """
+    if not (desired.get("hostUuid") and desired["serviceTypes"] and _list_pairs(desired)):
+        return []
+    hidden = set(desired["interfaceUuids"]) - client.names.owned - set(shown)
+    with suppress(Unsupported):
+        return list_by_uuids(client, "QueryHostNetworkInterface", sorted(hidden))
+    return []
+
+
+def find_nothing_to_set(desired: Record, dummy: Record) -> Iterator[Ignored]:
+    """Yield that the list of interfaces, or of VLANs, is empty."""
+    for option, parameter in (("interfaces", "interfaceUuids"), ("vlan_ids", "vlanIds")):
+        if desired.get(parameter) == []:
+            default = ". Omit it to set the interfaces themselves" if option == "vlan_ids" else ""
+            yield Ignored(f"{option} is empty, so there is nothing to do{default}")
 
 
 def plan_service_types(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -372,7 +390,7 @@ def plan_service_types(resource: ResourceSpec, state: str, desired: Record, curr
 
 def _list_pairs(desired: Record) -> list[Pair]:
     """Return the desired pairs of an interface and a VLAN. Without ``vlanIds``, the VLAN is 0."""
-    return list(dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds") or [0])))
+    return list(dict.fromkeys(product(desired["interfaceUuids"], desired.get("vlanIds", [0]))))
 
 
 def _to_services(types: Mapping[Pair, list[str]]) -> list[Record]:

@@ -202,7 +202,7 @@ def find_settled(options: Record, rows: Mapping[Pair, Record]) -> list[Record] |
     """
     (name,), wanted = options["interfaces"], set(options["service_types"])
     services = []
-    for vlan in sorted({*(options.get("vlan_ids") or [0])}):
+    for vlan in sorted({*options.get("vlan_ids", [0])}):
         row = rows.get((options["host"], name, vlan))
         types = sorted(row.get("serviceTypes") or ()) if row else []
         if row is None or set(types) not in (wanted, {*wanted, MANAGEMENT}):

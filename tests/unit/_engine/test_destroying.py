@@ -122,6 +122,20 @@ def test_interface_of_another_host_is_not_cleared(run: ModuleRunner, sim: Simula
     assert run.twice("host_nic_service", {**chosen, "host": first, "service_types": []}).calls
 
 
+@pytest.mark.parametrize("has_types", [False, True])
+def test_interface_of_another_host_is_not_set(run: ModuleRunner, sim: Simulator, has_types: bool) -> None:
+    first, second = (host["uuid"] for host in sim.records("host")[:2])
+    nic = next(nic for nic in sim.records("hostnic") if nic["hostUuid"] == first and nic["interfaceName"] == "eth1")
+    options = {"interfaces": [nic["uuid"]], "service_types": ["StorageNetwork"]}
+    if has_types:
+        run("host_nic_service", {**options, "vlan_ids": [7]})
+    message = run.refused("host_nic_service", {**options, "host": second})
+    assert f": host (is 'host-1' ({first}), should be 'host-2' ({second}))" in message
+    assert run.twice("host_nic_service", {**options, "host": first}).calls
+    by_name = run("host_nic_service", {**options, "host": "host-1", "interfaces": ["eth2"]})
+    assert [entry["operation"] for entry in by_name.log].count("QueryHostNetworkInterface") == 1
+
+
 @pytest.mark.parametrize("resource", [CBT_TASK], ids=lambda resource: str(resource.result_key))
 def test_delete_is_not_planned_for_another_object(resource: ResourceSpec) -> None:
     current = {**dict.fromkeys(RECORD_FIELDS[resource.record_type], "old"), "uuid": UUID}

@@ -96,11 +96,22 @@ def test_order_in_the_reply_does_not_matter(run: ModuleRunner, plain: list[str])
         assert returned_services(ran) == {(plain[0], 0): sorted(TYPES)}
 
 
-@pytest.mark.parametrize("vlans", [{}, {"vlan_ids": []}, {"vlan_ids": [0]}])
+@pytest.mark.parametrize("vlans", [{}, {"vlan_ids": [0]}])
 def test_no_vlan_is_vlan_0(run: ModuleRunner, sim: Simulator, plain: list[str], vlans: dict[str, Any]) -> None:
     options = {"interfaces": plain[:1], "service_types": ["TenantNetwork"], **vlans}
     assert returned_services(run.twice("host_nic_service", options)) == {(plain[0], 0): ["TenantNetwork"]}
     run.idle("host_nic_service", {**options, "vlan_ids": None})
+
+
+@pytest.mark.parametrize(
+    ("option", "advice"), [("interfaces", ""), ("vlan_ids", ". Omit it to set the interfaces themselves")]
+)
+def test_empty_list_is_nothing_to_do(run: ModuleRunner, plain: list[str], option: str, advice: str) -> None:
+    options = {"interfaces": plain[:1], "service_types": ["TenantNetwork"], option: []}
+    for check in (True, False):
+        ran = run("host_nic_service", options, check)
+        assert (ran.changed, ran["services"]) == (False, [])
+        assert f"{option} is empty, so there is nothing to do{advice}." in ran.warnings[0]
 
 
 def test_repeated_references_count_once(run: ModuleRunner, plain: list[str]) -> None:
@@ -154,7 +165,7 @@ def test_service_types_replace_any_previous_types(
         run("api", {"operation": "SetServiceTypeOnHostNetworkInterface", "params": once})
     request = {"interfaces": [nics[each] for each in interfaces], "vlan_ids": vlans, "service_types": types}
     ran = run("host_nic_service", request)
-    desired = set(itertools.product(interfaces, vlans or [0]))
+    desired = set(itertools.product(interfaces, vlans))
     differing = [pair for pair in desired if before.get(pair, set()) != set(types)]
     calls = [ran.sent("SetServiceTypeOnHostNetworkInterface", number) for number in range(len(ran.calls))]
     assert ran.changed == bool(differing)
