@@ -56,6 +56,9 @@ _FILLED = {"volumeUuids", "interfaceUuids", "atPersonUserIds", "atPersonList"}
 # The uuid that the service gives to a new object.
 _NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
 
+# The binary form of a key begins with three zero bytes, which are AAAA in base64. Options of a login may precede it.
+_PUBLIC_KEY = re.compile(r"(?:\A|\s)(?:ssh|ecdsa|sk)-\S+\s+AAAA")
+
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _ANY_URL = re.compile(r"[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
@@ -131,11 +134,25 @@ def _check_cron(label: str, value: str) -> None:
         )
 
 
+def refuse_private_key(name: str, text: str) -> None:
+    """Raise InvalidOptions, which does not show it, for a private key in place of something that may be shown."""
+    if "PRIVATE KEY-----" in text:
+        raise InvalidOptions(
+            f"{name} must not be a private key. Keep it secret, and give its public key to the service"
+        )
+
+
 def _check_public_key(label: str, value: str) -> None:
+    """Refuse paths, and what is no public key. The message does not show another text, which may be secret."""
+    refuse_private_key(label, value)
     if re.fullmatch(r"[/~.]\S*|\S+\.pub", value.strip()):
         raise InvalidOptions(
             f"{label} must be the text of the key, such as the result of lookup('ansible.builtin.file', {value!r}), not"
             " its path"
+        )
+    if not _PUBLIC_KEY.search(value):
+        raise InvalidOptions(
+            f"{label} must be the line of a public key, such as 'ssh-ed25519 AAAAC3Nz... me@example.com'"
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from .errors import InvalidOptions
+from .limits import refuse_private_key
 from .records import (
     NullReference,
     PredictedReference,
@@ -111,6 +112,7 @@ def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
     if is_null(value):
         return NullReference(name)
     text = str(value).strip()
+    refuse_private_key(name, text)
     return unify_uuid(text) if may_be_name else normalize_uuid(name, text)
 
 

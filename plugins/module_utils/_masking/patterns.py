@@ -80,7 +80,13 @@ _LOGIN = _Form(
         | ((?<![\w.@/:\\-])[a-z_][\w-]{{2,31}}:)(?!//) {_PASSWORD} (?=@(?:{_IP_ADDRESS}|{_DOMAIN}/))""",
 )
 
-_FORMS = (_QUOTED_VALUE, _NAMED_VALUE, _WEBHOOK, _COMMAND, _LOGIN)
+# A private key of any program, also in JSON and cut off: -----BEGIN OPENSSH PRIVATE KEY-----.
+_PRIVATE_KEY = _Form(
+    ("private key-----",),
+    r"(-----BEGIN\ [A-Z\d\ ]{0,32}PRIVATE\ KEY-----) .+? (?=-----END\ |\Z)",
+)
+
+_FORMS = (_QUOTED_VALUE, _NAMED_VALUE, _WEBHOOK, _COMMAND, _LOGIN, _PRIVATE_KEY)
 # Names of parameters and members that are secret without one of the words of _NAME, in small letters without
 # underscores, and the hints that they contain.
 _SECRET_WORDS = re.compile(

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
-from .._api.limits import check_value
+from .._api.limits import check_value, refuse_private_key
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
@@ -233,6 +233,7 @@ def _read_reference(label: str, refers_to: ResourceType | None, value: Any) -> s
     """Return a uuid, or a name if objects of the type have names; null in check mode is that of a predicted object."""
     if is_null(value):
         return PredictedReference(label)
+    refuse_private_key(label, str(value))
     return unify_uuid(str(value)) if refers_to else normalize_uuid(label, str(value))
 
 

@@ -735,7 +735,15 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
         *(("cron", value, "six fields") for value in ("0 2 * *", "0 2 * * *", "@daily")),
         *(("cron", value, None) for value in ("0 0 2 * * ?", " 0 0 2 ? * MON 2027 ")),
         *(("publicKey", value, "the text of the key") for value in ("/home/me/.ssh/id.pub", "~/.ssh/id", "id.pub")),
-        ("publicKey", "ssh-ed25519 AAAA me", None),
+        *(
+            ("publicKey", value, "the line of a public key")
+            for value in ("secret", "ssh-ed25519 secret", "---- BEGIN SSH2 PUBLIC KEY ----\nAAAA secret")
+        ),
+        *(
+            ("publicKey", f"{kind} AAAA me", None)
+            for kind in ("ssh-ed25519", "ecdsa-sha2-nistp256", "sk-ssh-ed25519@a.b")
+        ),
+        ("publicKey", 'from="10.0.0.0/8" ssh-rsa AAAA', None),
         *(
             ("srcIpRange", value, "of addresses, networks and ranges")
             for value in ("10.0.0.1-", "10.0.0.0/33", "10.0.0.1, db", "10.0.0.1 10.0.0.2", "")

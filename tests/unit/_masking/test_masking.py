@@ -295,6 +295,13 @@ CREDENTIALS = [
     ("POST https://q.example.com/cgi/send?v=1&key={}&x=1", "POST https://q.example.com/cgi/send?v=1&key={}&x=1"),
     ("POST https://hooks.example.com/services/{} failed", "POST https://hooks.example.com/{} failed"),
     ("https://o.example.com/open-apis/bot/v2/hook/{}.", "https://o.example.com/open-apis/bot/v2/hook/{}."),
+    *[
+        (
+            f"-----BEGIN {kind}PRIVATE KEY-----{{}}-----END {kind}PRIVATE KEY-----",
+            f"-----BEGIN {kind}PRIVATE KEY-----{{}}-----END {kind}PRIVATE KEY-----",
+        )
+        for kind in ("", "OPENSSH ", "EC ")
+    ],
 ]
 WORDS = st.text("abcXYZ0189!$%^*_+~", min_size=4, max_size=24)
 
@@ -320,6 +327,7 @@ def test_credentials_of_other_tasks_are_masked(text: str, expected: str, passwor
         ("{username=root,password=a,b}", f"{{username=root,password={MASK}}}"),
         ('<a href="https://u:p@h.example.com/">', f'<a href="https://u:{MASK}@h.example.com/">'),
         ("password=a</td>", f"password={MASK}</td>"),
+        ("'-----BEGIN RSA PRIVATE KEY-----\\nMIIE cut off", f"'-----BEGIN RSA PRIVATE KEY-----{MASK}"),
     ],
 )
 def test_credentials_in_odd_shapes_are_masked(text: str, expected: str) -> None:

@@ -169,6 +169,32 @@ def test_option_that_does_not_fit_to_the_kind_is_refused(
     assert message in refusal(run, **options)
 
 
+PRIVATE = "-----BEGIN OPENSSH PRIVATE KEY-----\nSECRET\n-----END OPENSSH PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "label"),
+    [
+        ("resource", {"kind": "ssh_key_pair", "properties": {"public_key": PRIVATE}}, "properties.public_key"),
+        (
+            "resource",
+            {"kind": "load_balancer_listener", "properties": {"certificate": PRIVATE}},
+            "properties.certificate",
+        ),
+        ("vm", {"ssh_key_pairs": [PRIVATE]}, "ssh_key_pairs"),
+    ],
+)
+def test_private_key_is_neither_sent_nor_shown(
+    run: ModuleRunner, module: str, options: dict[str, Any], label: str
+) -> None:
+    for check in (True, False):
+        ran = run(module, {"name": "a", **options}, check)
+        assert label in ran.message
+        assert "must not be a private key" in ran.message
+        assert "SECRET" not in str(ran.result)
+        assert ran.log == []
+
+
 @pytest.mark.parametrize("kind", [kind for kind, tasks in KIND_TASKS.items() if tasks.refused])
 def test_property_that_cannot_be_changed_is_named_with_both_values(run: ModuleRunner, kind: str) -> None:
     prepare(run, kind, "and create")
