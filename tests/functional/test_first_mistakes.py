@@ -445,6 +445,32 @@ ROLES = {
         {"capacity_report_path": "a.html", "capacity_report_file_mode": "rw"},
         ("capacity_report_file_mode: 'rw' is no mode.",),
     ),
+    "permissions in decimal": Mistake(
+        "capacity_report",
+        {"capacity_report_path": "a.html", "capacity_report_file_mode": 640},
+        ("capacity_report_file_mode: 640 is no mode. Write permissions with a zero and in quotes, such as '0640'.",),
+    ),
+    "page with the name of its data": Mistake(
+        "vm_backup_report",
+        {"vm_backup_report_path": "FOLDER/a.json", "vm_backup_report_repository": "/nowhere"},
+        (", the name of the file with the data beside the page. Give the page another one, such as FOLDER/a.html",),
+    ),
+    "list in place of the mover of a drill": Mistake(
+        "vm_backup_drill",
+        {"vm_backup_drill_repository": "/nowhere", "vm_backup_drill_mover": ["mover-1"]},
+        ("vm_backup_drill_mover must be one string, such as mover-1, not ['mover-1']",),
+        ("unhashable",),
+    ),
+    "list in place of the mover of a restore": Mistake(
+        "vm_backup_restore",
+        {
+            "vm_backup_restore_vm": "vm-1",
+            "vm_backup_restore_repository": "/nowhere",
+            "vm_backup_restore_mover": ["mover-1"],
+        },
+        ("vm_backup_restore_mover must be one string, such as mover-1, not ['mover-1']",),
+        ("unhashable",),
+    ),
     "restored files in a relative folder": Mistake(
         "vm_backup_restore",
         {

@@ -562,6 +562,8 @@ EXAMPLES: Mapping[str, str] = {
     "data_volume_system_tags": "{a0000008000040008000000000000001: ['env::prod']}",
     "decisions": "{a0000004000040008000000000000001: true}",
     "disks": "[{size: 20G}]",
+    **dict.fromkeys(("vm_backup_drill_mover", "vm_backup_restore_mover"), "mover-1"),
+    "vm_backup_drill_count": "0, which chooses all",
     "vm_backup_rate_limit": "50, in MiB per second",
     "filters": "['name=web-1']",
     **dict.fromkeys(("inbound_bandwidth", "outbound_bandwidth"), "104857600, without a unit"),

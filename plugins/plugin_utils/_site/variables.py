@@ -25,6 +25,7 @@ from ...module_utils._modules.options import Options, drop_empty
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.words import VARIABLES, show_argument
 from .._run.encrypted import decrypt_values
+from .written_file import spell_mode
 
 # How the text of a variable is read, by the type of the variable.
 _READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
@@ -82,6 +83,7 @@ def _convert(
     # The names say what is secret. Core before 2.19 refuses encrypted values with no_log, so roles have none.
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
     given = unify_values(options, drop_empty(options, given))
+    given = {name: spell_mode(name, value) if name.endswith("_file_mode") else value for name, value in given.items()}
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -10,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -20,6 +22,38 @@ from ...module_utils._api.records import Record
 NEW_FILE = 0o644
 
 PRIVATE_FOLDER = 0o700
+
+# The permissions of a class of users: who may write or execute a file may also read it.
+_USUAL = (0, 4, 5, 6, 7)
+
+
+def spell_mode(variable: str, value: Any) -> Any:
+    """Return permissions that are a number as octal text, and all others as they are.
+
+    YAML reads 0640 without quotes as the number 416, which older templates make a string. Raise InvalidOptions for a
+    number that was meant in another way, such as 640, whose permissions would be 1200.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        mode = value
+    elif isinstance(value, str) and re.fullmatch("[1-7][0-7]{2}", value):
+        mode = int(value, 8)
+    else:
+        return value
+    if not _is_usual(mode):
+        raise InvalidOptions(
+            f"{variable}: {value!r} is no mode. Write permissions with a zero and in quotes, such as '0640'."
+        )
+    return f"{mode:04o}"
+
+
+def _is_usual(mode: int) -> bool:
+    """Return whether the owner may read a file with these permissions, and no class of users more than the one before.
+
+    What YAML makes of the usual permissions in octal has this form, and what was meant in decimal lacks it.
+    """
+    owner, group, others = mode >> 6, mode >> 3 & 7, mode & 7
+    is_known = all(each in _USUAL for each in (owner, group, others))
+    return is_known and owner > 0 and group & owner == group and others & group == others
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,14 @@ def check_folder(path: str, variable: str) -> None:
         raise InvalidOptions(f"{variable} must be an absolute path on the data mover, not {path}")
 
 
+def require_vms(vms: Sequence[Record], query: Sequence[str], query_variable: str, fail_variable: str) -> None:
+    """Raise InvalidOptions if no VM meets a query: a report that shall fail for VMs without a point would not."""
+    if not vms:
+        raise InvalidOptions(
+            f"No VM meets {query_variable} ({', '.join(query)}), so {fail_variable} would check none. Correct it."
+        )
+
+
 def list_ended(taking: Record) -> list[str]:
     """Return the other runs in a result of backup_run that have ended, or of which nothing was heard for long."""
     return [str(other["run"]) for other in taking.get("others") or () if _is_over(other)]

@@ -16,7 +16,7 @@ from .._site.report import Entry, Outcome, Report
 from .._site.settings import CapacityReportSettings
 from .._site.site import Site
 from .._site.variables import Play
-from .._vm_backups.plan import find_reason
+from .._vm_backups.plan import find_reason, require_vms
 
 ROLE = "capacity_report"
 
@@ -94,6 +94,8 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     }
     if settings.backup_repository:
         vms = _read(site, "vm_info", "vms", query=settings.backup_query)
+        if settings.backup_fail and settings.backup_query and not vms.error:
+            require_vms(vms.records, settings.backup_query, f"{ROLE}_backup_query", f"{ROLE}_backup_fail")
         parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(site.play, given["points"]))
     now = site.get_date()
     rows = build_rows(parts, given["points"], settings, now)

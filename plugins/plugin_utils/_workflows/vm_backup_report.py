@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -26,7 +27,7 @@ from .._vm_backups.overview import (
     list_leftovers,
     list_removed,
 )
-from .._vm_backups.plan import check_folder, find_reason
+from .._vm_backups.plan import check_folder, find_reason, require_vms
 
 ROLE = "vm_backup_report"
 
@@ -43,6 +44,11 @@ class Settings(VmBackupReportSettings):
         for name, days in (("days", self.days), ("removed_days", self.removed_days)):
             if days < 1:
                 raise InvalidOptions(f"{ROLE}_{name} is {days}. It must be above 0.")
+        if Path(self.path).suffix == ".json":
+            raise InvalidOptions(
+                f"{ROLE}_path is {self.path}, the name of the file with the data beside the page. Give the page"
+                f" another one, such as {Path(self.path).with_suffix('.html')}"
+            )
 
 
 def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
@@ -85,7 +91,10 @@ def select_vms(site: Site, settings: Settings, every: Sequence[Record]) -> list[
     if not settings.query:
         return list(every)
     known = {vm["uuid"] for vm in site.read("vm_info", query=settings.query)["vms"]}
-    return [vm for vm in every if vm["uuid"] in known]
+    chosen = [vm for vm in every if vm["uuid"] in known]
+    if settings.fail:
+        require_vms(chosen, settings.query, f"{ROLE}_query", f"{ROLE}_fail")
+    return chosen
 
 
 def find_unread(play: Play, points: Sequence[Record]) -> list[Record]:

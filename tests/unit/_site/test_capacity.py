@@ -234,6 +234,8 @@ def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunne
     ran = run(work, points, **given, backup_fail=True)
     assert ran.message == f"1 of 2 VMs have no restore point of the last 2 days: {second['name']}"
     assert ran.result["failed_count"] == 1
+    ran = run(work, points, **{**given, "backup_query": ["name=nobody"]}, backup_fail=True)
+    assert ran.message.startswith("No VM meets capacity_report_backup_query (name=nobody), so capacity_report_backup_f")
     lost = {"unreachable": True, "msg": "no route", "item": "localhost"}
     ran = run(work, [lost], **given, backup_fail=True)
     (failed,) = ran.result["next"]["totals"]["failed"]

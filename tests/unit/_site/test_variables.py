@@ -79,6 +79,30 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
     assert message in str(failure.value)
 
 
+@pytest.mark.parametrize(
+    ("role", "given", "message"),
+    [
+        (
+            "vm_backup_drill",
+            {"count": "all"},
+            "vm_backup_drill_count must be a whole number, such as 0, which chooses all, not 'all'",
+        ),
+        ("vm_backup_drill", {"watch": "2m"}, "vm_backup_drill_watch must be a whole number of seconds, not '2m'"),
+        (
+            "site_shutdown",
+            {"time_limit": "15m"},
+            "site_shutdown_time_limit must be a whole number of seconds, not '15m'",
+        ),
+        ("site_shutdown", {"host_time": "5m"}, "site_shutdown_host_time must be a whole number of seconds, not '5m'"),
+        ("site_drift", {"file_mode": 640}, "site_drift_file_mode: 640 is no mode."),
+    ],
+)
+def test_wrong_numbers(role: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOptions) as failure:
+        read_variables(role, {f"{role}_{name}": value for name, value in given.items()}, keep_value, Masker())
+    assert message in str(failure.value)
+
+
 @pytest.mark.parametrize("given", ["vm_snapshot_keep", "vm_snaphots_keep", "vms_snapshots_keep"])
 def test_misspelt_beginning(given: str) -> None:
     """A variable of the play with such a name, from which the one of the role is set, is none."""

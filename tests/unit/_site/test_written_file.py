@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import VirtinfraError
-from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.written_file import WrittenFile
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions, VirtinfraError
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.written_file import WrittenFile, spell_mode
 
 
 def read_mode(path: Path) -> int:
@@ -33,6 +33,26 @@ def test_a_file_gets_its_permissions(tmp_path: Path, now: int | None, mode: str,
     file.write()
     assert (path.read_text(), read_mode(path), file.find_change()) == ("content", expected, None)
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(0o640, "0640"), (0o644, "0644"), (0o600, "0600"), (0o400, "0400"), (0o755, "0755"), (0o777, "0777")]
+    + [(text, text) for text in ("0640", "0604", "u=rw,g=r,o=", "rw", "2750")]
+    + [("640", "0640"), ("400", "0400"), (None, None)],
+)
+def test_permissions_that_yaml_reads_as_a_number(given: object, expected: str | None) -> None:
+    assert spell_mode("page_file_mode", given) == expected
+
+
+@pytest.mark.parametrize("digits", ["600", "640", "644", "660", "664", "666", "400", "440", "444", "750", "755", "777"])
+def test_permissions_as_a_decimal_number(digits: str) -> None:
+    """These would be other ones, such as 1200 for 640, and so would the string of what YAML reads in 0640."""
+    for given in (int(digits), str(int(digits, 8))):
+        if isinstance(given, str) and not set(given) <= set("01234567"):
+            continue
+        with pytest.raises(InvalidOptions, match=f"^page_file_mode: {given!r} is no mode. .* such as '0640'.$"):
+            spell_mode("page_file_mode", given)
 
 
 def test_the_difference_is_shown(tmp_path: Path) -> None:

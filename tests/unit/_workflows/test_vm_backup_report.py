@@ -115,6 +115,13 @@ def test_each_vm_is_judged_by_its_newest_point_that_can_be_restored(role: Role) 
     assert failed.message == "3 of 4 VMs have no restore point of the last 2 days: vm-2, vm-3, vm-4"
 
 
+def test_a_query_without_vms_fails_a_report_that_may_fail(role: Role) -> None:
+    """It would be green, and protect nothing."""
+    assert not role(make_mover(make_point(1, 0.5)), query=["name=nobody"]).result["failed_count"]
+    ran = role(make_mover(make_point(1, 0.5)), query=["name=nobody"], fail=True)
+    assert ran.message.startswith("No VM meets vm_backup_report_query (name=nobody), so vm_backup_report_fail would")
+
+
 def test_what_is_not_protected_is_said(role: Role, sim: Simulator) -> None:
     """Volumes without a copy, VMs outside the query, points of removed VMs, and what interrupted tasks have left."""
     sim.change("vm", seeded_uuid("vm", 4), state="Destroyed")
