@@ -35,7 +35,7 @@ class Walk:
     """Runs of the playbook maintenance_walk for three hosts in one cluster, with tasks of a user."""
 
     def __init__(self, sim: Simulator, runner: PlaybookRunner, tasks: Path) -> None:
-        self._sim, self._runner, self.tasks = sim, runner, tasks
+        self.sim, self._runner, self.tasks = sim, runner, tasks
 
     def write(self, *tasks: Task) -> None:
         """Write the tasks of the user."""
@@ -43,7 +43,7 @@ class Walk:
 
     def write_inventory(self) -> str:
         """Write the hosts as an inventory, and return its path."""
-        uuids = {host["name"]: {"virtinfra_uuid": host["uuid"]} for host in self._sim.records("host")}
+        uuids = {host["name"]: {"virtinfra_uuid": host["uuid"]} for host in self.sim.records("host")}
         variables = {
             "ansible_connection": "local",
             "ansible_python_interpreter": "{{ ansible_playbook_python }}",
@@ -56,14 +56,14 @@ class Walk:
     def __call__(self, *arguments: str, **variables: Any) -> tuple[Run, Reports]:
         """Run the playbook, and return the reports by the names of the hosts."""
         given = ["-i", self.write_inventory(), "-e", json.dumps(variables), *arguments]
-        known = {"VIRTINFRA_BASE_URL": self._sim.url, "VIRTINFRA_SESSION_ID": self._sim.session}
+        known = {"VIRTINFRA_BASE_URL": self.sim.url, "VIRTINFRA_SESSION_ID": self.sim.session}
         run = self._runner.playbook("virtinfra.manager.maintenance_walk", given, known)
         return run, read_reports(run)
 
     @property
     def states(self) -> list[str]:
         """The states of the hosts."""
-        return [host["state"] for host in self._sim.records("host")]
+        return [host["state"] for host in self.sim.records("host")]
 
 
 def read_reports(run: Run) -> Reports:
@@ -92,6 +92,15 @@ def test_the_walk_stops_at_the_first_failure(walk: Walk, serial: int) -> None:
     assert error.startswith(f"host host-2 stays in maintenance. {walk.tasks} failed: Update the firmware: ")
     assert run.output.count("host host-2 stays in maintenance") <= 3
     assert error.rstrip(".") in run.results[-1]["msg"]
+
+
+def test_a_uuid_for_all_hosts_is_refused_for_all(walk: Walk) -> None:
+    """The tasks of the user would run on hosts that are not in maintenance."""
+    (uuid, *dummy) = (host["uuid"] for host in walk.sim.records("host"))
+    run, dummy_reports = walk("-e", f"host_maintenance_uuid={uuid}")
+    assert run.code == 2, run.output
+    assert f"host_maintenance_uuid is {uuid} for host-1 and for host-2. Set it for each host" in run.output
+    assert not any(played.written for played in run)
 
 
 def test_a_task_without_a_name_is_named_by_its_action(walk: Walk) -> None:

@@ -10,7 +10,7 @@ from ...module_utils._api.records import Record
 from ...module_utils._api.references import normalize_references, unify_uuid
 from ...module_utils._masking.terminal import escape_controls
 from .site import Site
-from .variables import load_role_options
+from .variables import Play, load_role_options
 
 # The variables of the inventory plugin hosts.
 UUID = "virtinfra_uuid"
@@ -31,6 +31,30 @@ def require_uuid(role: str, uuid: str | None, failure: str) -> str:
     except InvalidOptions as mistake:
         raise InvalidOptions(f"{failure} {mistake}. {remedy}") from None
     return uuid
+
+
+def require_own_host(play: Play, role: str, uuid: str, failure: str) -> None:
+    """Raise InvalidOptions if the uuid in the variable of a role is that of another host of the inventory.
+
+    ``failure`` is the sentence on what did not happen. A value for all hosts, such as one of ``-e``, is the uuid of at
+    most one of them, so all of them fail.
+    """
+    variable, own = f"{role}_uuid", play.read_host_values(play.host, UUID)
+    if own and unify_uuid(own[0]) != unify_uuid(uuid):
+        raise InvalidOptions(
+            f"{failure} {variable} is {uuid}, and {UUID} of {play.host} is {own[0]}. Remove {variable}, whose default"
+            f" is {UUID}, or run the play for the host with the other uuid."
+        )
+    # Reading the variables of all hosts for each host takes long. The default of the variable differs between hosts.
+    if own and not play.read_host_values(play.host, variable):
+        return
+    others = (host for host in play.list_all() if host != play.host)
+    for host in others:
+        if unify_uuid(uuid) in map(unify_uuid, play.read_host_values(host, variable, UUID)):
+            raise InvalidOptions(
+                f"{failure} {variable} is {uuid} for {play.host} and for {host}. Set it for each host, or let the"
+                " inventory plugin virtinfra.manager.hosts do so."
+            )
 
 
 def read_host(site: Site, uuid: str) -> Record | None:

@@ -201,12 +201,14 @@ class Play:
 
     def read_batch(self, *names: str) -> list[str]:
         """Return the values of variables of the hosts of the batch as texts, without those that are not defined."""
-        values = []
-        for host in self.batch:
-            variables = self._variables["hostvars"][host]
-            for name in names:
-                with suppress(AnsibleError, UndefinedError, KeyError):
-                    values.append(str(variables[name]))
+        return [value for host in self.batch for value in self.read_host_values(host, *names)]
+
+    def read_host_values(self, host: str, *names: str) -> list[str]:
+        """Return the values of variables of a host as texts, without those that are not defined."""
+        variables, values = self._variables["hostvars"][host], []
+        for name in names:
+            with suppress(AnsibleError, UndefinedError, KeyError):
+                values.append(str(variables[name]))
         return values
 
     def count_lost(self) -> int:

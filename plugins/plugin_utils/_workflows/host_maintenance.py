@@ -15,7 +15,16 @@ from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.run import describe_failure
 from .._site.maintenance_marks import MaintenanceMarks
 from .._site.marked_vms import HALF_WRITTEN, find_half_written
-from .._site.play_host import UUID, find_host, find_lack, name_variables, read_available, read_host, require_uuid
+from .._site.play_host import (
+    UUID,
+    find_host,
+    find_lack,
+    name_variables,
+    read_available,
+    read_host,
+    require_own_host,
+    require_uuid,
+)
 from .._site.power import PAUSED, RUNNING
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostMaintenanceSettings
@@ -97,13 +106,17 @@ class Starts:
     is_offered: bool = True
 
 
-def check(dummy_site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report:
+def check(site: Site, options: Mapping[str, Any], dummy_given: Record) -> Report:
     """Return the variables, which the tasks of the user may change, for the other steps.
 
     It is a step of its own so that a mistake in the variables of one host ends the play before another host is in
     maintenance.
     """
-    Settings(**options).check()
+    settings = Settings(**options)
+    settings.check()
+    if settings.uuid:
+        failed = "put into" if settings.state == "present" else "taken out of"
+        require_own_host(site.play, ROLE, settings.uuid, f"{site.play.host} was not {failed} maintenance.")
     return Report("hosts", next={"variables": dict(options)})
 
 

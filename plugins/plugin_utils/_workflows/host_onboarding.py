@@ -9,7 +9,7 @@ from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record, is_localhost
-from .._site.report import Entry, Outcome, Report
+from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import HostOnboardingSettings
 from .._site.site import Site
 from .._site.variables import Play
@@ -125,6 +125,7 @@ Step = tuple[Onboarding, Record]
 def run(site: Site, dummy: Mapping[str, Any]) -> Report:
     """Onboard the hosts, and return what became of each. A host that fails is in no later step."""
     hosts = list(read_hosts(site.play))
+    refuse_repeated(hosts)
     site.ask(build_wish(site, hosts))
     concurrency = next((host.wanted.concurrency for host in list_active(hosts)), 1)
     for host, result in _act(site, "kvm_host", plan_additions(hosts), concurrency):
@@ -230,6 +231,19 @@ def _read_host(play: Play, host: str, collected: Mapping[str, Any]) -> Onboardin
         name, address = (collected.get(f"{ROLE}_{name}") for name in ("name", "management_ip"))
         return Onboarding(host, Settings(name=str(name or host), management_ip=address), errors=[str(mistake)])
     return Onboarding(host, wanted)
+
+
+def refuse_repeated(hosts: Sequence[Onboarding]) -> None:
+    """Fail the hosts that share a name or an address, which are different hosts with the value of one of them."""
+    active = list_active(hosts)
+    for name in ("name", "management_ip"):
+        by_value: dict[str, list[Onboarding]] = {}
+        for host in active:
+            by_value.setdefault(str(getattr(host.wanted, name)), []).append(host)
+        for value, same in by_value.items():
+            for host in same if len(same) > 1 else ():
+                others = name_some([other.host for other in same if other is not host])
+                host.errors.append(f"{ROLE}_{name} is {value}, which is also that of {others}. Set it for each host.")
 
 
 def list_active(hosts: Sequence[Onboarding]) -> list[Onboarding]:

@@ -9,7 +9,15 @@ from typing import Any
 from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
-from .._site.play_host import find_host, find_lack, name_variables, read_available, read_host, require_uuid
+from .._site.play_host import (
+    find_host,
+    find_lack,
+    name_variables,
+    read_available,
+    read_host,
+    require_own_host,
+    require_uuid,
+)
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostRemovalSettings
 from .._site.site import Site
@@ -69,7 +77,10 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def _remove(site: Site, removal: Removal, settings: HostRemovalSettings) -> None:
     """Remove the host, unless it is gone. Raise VirtinfraError."""
-    host = find_host(site, require_uuid(ROLE, settings.uuid, f"{removal.name} was not removed."))
+    failure = f"{removal.name} was not removed."
+    uuid = require_uuid(ROLE, settings.uuid, failure)
+    require_own_host(site.play, ROLE, uuid, failure)
+    host = find_host(site, uuid)
     if host is None:
         return
     removal.name, removal.previous_state = host["name"], host["state"]

@@ -228,6 +228,19 @@ def test_only_a_maintenance_needs_tasks(work: WorkflowRunner) -> None:
     assert "next" in run_for_host(work, "host_maintenance", "host-1", {"state": "absent"}, step="check").result
 
 
+@pytest.mark.parametrize(("state", "failed"), [("present", "put into"), ("absent", "taken out of")])
+def test_only_the_own_host_is_maintained(work: WorkflowRunner, state: str, failed: str) -> None:
+    """The first step refuses a uuid for all hosts of a play, before one of them is in maintenance."""
+    variables, own = {"state": state, "tasks": "x", "uuid": "1" * 32}, {"virtinfra_uuid": "2" * 32}
+    ran = run_for_host(work, "host_maintenance", "host-1", variables, hostvars=own, step="check")
+    assert (
+        f"host-1 was not {failed} maintenance. host_maintenance_uuid is {'1' * 32}, and virtinfra_uuid" in ran.message
+    )
+    given = {"host_maintenance_uuid": "1" * 32}
+    ran = run_for_host(work, "host_maintenance", "host-1", variables, batch={"b": given}, hostvars=given, step="check")
+    assert f"host_maintenance_uuid is {'1' * 32} for host-1 and for b. Set it for each host" in ran.message
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -194,6 +194,23 @@ def test_hosts_are_onboarded_and_a_second_run_changes_nothing(service: Simulator
     assert (again.outcomes, again.calls, again.result["changed"]) == (["unchanged"] * 3, [], False)
 
 
+def test_hosts_with_the_same_name_or_address_are_not_added(service: Simulator, work: WorkflowRunner) -> None:
+    """A value for all hosts of a group is meant for one of them at most."""
+    hosts = {
+        "a": new_host(1),
+        "b": new_host(2, name="new-1"),
+        "c": new_host(3),
+        "d": new_host(4, management_ip="10.1.0.3"),
+    }
+    ran = work("host_onboarding", create_variables({**hosts, "e": new_host(5)}))
+    assert ran.outcomes == ["failed"] * 4 + ["changed"]
+    assert [entry["error"] for entry in ran.report[1:3]] == [
+        "host new-1: host_onboarding_name is new-1, which is also that of a. Set it for each host.",
+        "host new-3: host_onboarding_management_ip is 10.1.0.3, which is also that of d. Set it for each host.",
+    ]
+    assert set(states(service)) == {"new-5"}
+
+
 def test_state_and_services_of_an_existing_host(service: Simulator, work: WorkflowRunner) -> None:
     """The host is not disabled before its service types are set, and needs no credentials."""
     run(work, new_host(1))

@@ -102,6 +102,25 @@ def test_hosts_that_the_cluster_cannot_spare(service: Simulator, work: WorkflowR
     assert ran.calls == []
 
 
+def test_only_the_own_host_is_removed(service: Simulator, work: WorkflowRunner) -> None:
+    """A uuid for all hosts of a play, such as one of -e, would remove another host than the inventory names."""
+    uuids = {host["name"]: host["uuid"] for host in service.records("host")}
+    own = {"virtinfra_uuid": uuids["host-1"]}
+    ran = run_for_host(work, "host_removal", "host-1", {"uuid": uuids["host-2"]}, hostvars=own)
+    assert error_of(ran) == (
+        f"host-1 was not removed. host_removal_uuid is {uuids['host-2']}, and virtinfra_uuid of host-1 is"
+        f" {uuids['host-1']}. Remove host_removal_uuid, whose default is virtinfra_uuid, or run the play for the host"
+        " with the other uuid."
+    )
+    assert ran.log == []
+    for all_hosts in ({}, own):
+        given = {"host_removal_uuid": uuids["host-1"].upper()}
+        ran = run_for_host(work, "host_removal", "host-1", {}, batch={"b": given}, hostvars={**all_hosts, **given})
+        assert f"host_removal_uuid is {uuids['host-1']} for host-1 and for b. Set it for each host" in error_of(ran)
+        assert ran.log == []
+    assert run_for_host(work, "host_removal", "host-1", {}, hostvars=own).outcomes == ["changed"]
+
+
 def test_nothing_is_lost_without_permission(sim: Simulator, work: WorkflowRunner) -> None:
     sim.reset(clusters=1, hosts=3, latency=0.0)
     for storage in sim.records("primarystorage"):
