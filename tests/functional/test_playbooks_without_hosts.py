@@ -73,10 +73,27 @@ from support.playbook_runner import PlaybookRunner
         *(
             (
                 playbook,
-                ["-i", "hosts.ini", "-e", f"{playbook}_patern=host-1"],
+                ["-i", "hosts.ini", *limit, "-e", f"{playbook}_patern=host-1"],
                 f"the playbook {playbook} has no variable {playbook}_patern. Did you mean {playbook}_pattern?",
             )
             for playbook in ("maintenance_walk", "onboard_hosts", "back_up_vms", "remove_hosts")
+            for limit in ([], ["--limit", "host-1"])
+        ),
+        ("remove_hosts", ["-i", "hosts.ini", "--limit", "host-1"], "Set remove_hosts_pattern"),
+        ("back_up_vms", ["-i", "hosts.ini", "--limit", "host-1"], "back_up_vms_pattern (localhost) selects none."),
+        *(
+            (
+                playbook,
+                ["-i", "hosts.ini", "--limit", "host-1", *pattern, "-e", f"{playbook}_serial={serial}"],
+                f"{playbook}_serial must be a number of hosts from 1,",
+            )
+            for playbook, *pattern in (("maintenance_walk",), ("remove_hosts", "-e", "remove_hosts_pattern=host-1"))
+            for serial in ("0", "lots")
+        ),
+        (
+            "maintenance_walk",
+            ["-i", "hosts.ini", "-e", '{"maintenance_walk_pattern": ["host-1"]}'],
+            "Give host_maintenance_tasks, the file with the tasks",
         ),
     ],
 )
