@@ -49,6 +49,9 @@ _SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.IGNORECASE)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
+# The wildcards of a name as it is meant for a pattern.
+_WILDCARD = re.compile("[*?%]")
+
 # Another condition within the value of a condition.
 _FURTHER = re.compile(r"\s(?:or|and|&&|\|\|)\s+([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
 
@@ -458,12 +461,12 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
     Quotes, brackets, commas and asterisks are parts of values and names: they are no mistakes if records have them.
     """
     warnings = []
-    if re.search(r"[*?%]", name):
-        pattern = re.sub(r"[*]", "%", name).replace("?", "_")
-        warnings.append(f"name {name!r} is no pattern. Write query: ['name~={pattern}'].")
-    elif "," in name:
+    if problem := describe_pattern(name):
         names = ",".join(map(str.strip, name.split(",")))
-        warnings.append(f"name {name!r} is one name. Write query: ['name?={names}'].")
+        pattern = re.sub(r"[*]", "%", name).replace("?", "_")
+        warnings.append(
+            f"{problem}. Write query: ['{f'name~={pattern}' if _WILDCARD.search(name) else f'name?={names}'}']."
+        )
     warnings += _describe_contradictions(texts := list(texts))
     for text in texts:
         if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
@@ -474,6 +477,13 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
         elif oversight := _describe_value(text):
             warnings.append(f"the condition {text!r}: {oversight}")
     return warnings
+
+
+def describe_pattern(name: str) -> str:
+    """Return a clause that a name with wildcards, or with a comma, is a single name; empty for any other name."""
+    if _WILDCARD.search(name):
+        return f"name {name!r} is no pattern"
+    return f"name {name!r} is one name" if "," in name else ""
 
 
 def _describe_contradictions(texts: Iterable[str]) -> list[str]:

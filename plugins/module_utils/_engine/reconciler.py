@@ -39,6 +39,7 @@ from .context import ModuleContext
 from .current import Current, Found, Missing, Unreadable
 from .differences import list_references
 from .drift import find_ignored
+from .namesakes import require_free_name, warn_of_pattern
 from .plan import plan
 from .reader import DependentsReader, ObjectReader
 from .refusals import require_acceptance
@@ -87,8 +88,11 @@ class Planner:
 
     def plan(self, current: Current) -> list[PlannedCall]:
         """Plan the calls that lead from the current record to the requested state."""
-        self.planned = self._plan(current)
-        return self.planned
+        calls = self._plan(current)
+        if not (self.planned or self.done):
+            require_free_name(self.reader, calls, current.record)
+        self.planned = calls
+        return calls
 
     def _plan(self, current: Current) -> list[PlannedCall]:
         """Plan, and check before the first call that all calls can be made.
@@ -238,6 +242,7 @@ class Reconciler:
             self.turn.end()
         self.reader.warn_if_unreadable()
         _warn_of_ignored(self.reader, after)
+        warn_of_pattern(self.reader, before)
         self.dependents.review()
         extras = {**record_to_result(self.extras, self.resource.record_type), **self.dependents.result}
         diff = self.dependents.add_to_diff(format_diff(self.resource, before.record, after))

@@ -134,8 +134,10 @@ def plan_snapshot_group(resource: ResourceSpec, state: str, desired: Record, cur
     if state != REVERTED:
         return build_default_plan(resource, state, desired, current)
     if current.record is None:
-        key = "uuid" if "uuid" in desired else "name"
-        raise NotFound(f"no snapshot group with {key} {desired.get(key)!r}", f"Check the {key}.")
+        if "uuid" in desired:
+            raise NotFound(f"no snapshot group with uuid {desired['uuid']!r}", "Check the uuid.")
+        vm, name = desired.get("vmInstanceUuid"), desired.get("name")
+        raise NotFound(f"the VM {vm} has no snapshot group with name {name!r}", "Check the name and the VM.")
     return [build_call(resource, _REVERT, desired, current.record, current.record)._replace(is_visible=False)]
 
 

@@ -157,7 +157,11 @@ def test_revert_needs_force(stopped: ModuleRunner) -> None:
     [
         ("running", {}, "a revert needs a stopped VM, and vm-1 is Running"),
         ("stopped", {"with_memory": True}, "needs a running or paused VM, and vm-1 is Stopped"),
-        ("stopped", {"name": "other"}, "no snapshot group with name 'other'"),
+        (
+            "stopped",
+            {"name": "other"},
+            "the VM vm-1 (a0000004000040008000000000000001) has no snapshot group with name 'other'",
+        ),
         ("stopped", {"uuid": "f" * 32}, "no snapshot group with uuid"),
         ("stopped", {"description": "other"}, "description (is not set, should be 'other')"),
     ],

@@ -189,10 +189,10 @@ def test_uuid_and_name_rename(run: ModuleRunner, sim: Simulator, options: dict[s
 
 
 @pytest.mark.parametrize("options", [CHAT, SNMP], ids=["workchat", "snmp"])
-def test_two_with_the_same_name_are_ambiguous(run: ModuleRunner, options: dict[str, Any]) -> None:
+def test_two_with_the_same_name_are_ambiguous(run: ModuleRunner, sim: Simulator, options: dict[str, Any]) -> None:
     first = run("sns_endpoint", options)["endpoint"]["uuid"]
     second = run("sns_endpoint", {**options, "name": "second"})["endpoint"]["uuid"]
-    run("sns_endpoint", {"type": options["type"], "uuid": second, "name": options["name"]})
+    sim.change("endpoint", second, name=options["name"])
     message = run.refused("sns_endpoint", options)
     assert first in message
     assert second in message
