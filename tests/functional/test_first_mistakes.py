@@ -297,6 +297,123 @@ INVENTORIES = {
     "number that is a string": Mistake(
         "vms", {"groups": {"a": "virtinfra_cpu_num == '2'"}}, ("groups: a: ", "is a string. Write 2 without quotes.")
     ),
+    "state without quotes": Mistake(
+        "vms",
+        {"exclude": ["virtinfra_state != Running"]},
+        ("exclude: no host has a variable Running. To give the text Running, write it in quotes: 'Running'.",),
+        ("default",),
+    ),
+    "domain without quotes": Mistake(
+        "vms", {"compose": {"fqdn": "virtinfra_name ~ example.com"}}, ("write it in quotes: 'example.com'",)
+    ),
+    "path without quotes": Mistake(
+        "vms",
+        {"compose": {"ansible_ssh_private_key_file": "/etc/keys/id"}},
+        ("write \"'/etc/keys/id'\", with both kinds of quotes",),
+    ),
+    "statement in a condition": Mistake(
+        "vms",
+        {"groups": {"a": "{% if virtinfra_state == 'Running' %}up{% endif %}"}},
+        ("groups: a: ", "is a template. Write the condition alone, such as virtinfra_state == 'Running'."),
+    ),
+    "list as the address": Mistake(
+        "vms",
+        {"compose": {"ansible_host": "virtinfra_addresses"}},
+        ("compose: ansible_host must be a text", "virtinfra_addresses[0]"),
+    ),
+    "list of texts that is compared with a text": Mistake(
+        "vms",
+        {"groups": {"a": "virtinfra_addresses == '10.0.0.1'"}},
+        ("groups: a: virtinfra_addresses is a list. Write '10.0.0.1' in virtinfra_addresses",),
+    ),
+    "list of mappings that is compared with a text": Mistake(
+        "hosts",
+        {"groups": {"a": "virtinfra_primary_storages == 'ps-1'"}},
+        ("Write 'ps-1' in virtinfra_primary_storages | map(attribute='name')",),
+    ),
+    "mapping that is compared with a text": Mistake(
+        "vms", {"groups": {"a": "virtinfra_host == 'host-1'"}}, ("is a mapping. Write virtinfra_host_name to compare",)
+    ),
+    "size in megabytes": Mistake(
+        "vms",
+        {"groups": {"a": "virtinfra_memory_size > 4096"}},
+        ("virtinfra_memory_size is in bytes, such as ", "Write 4096 * 1024 * 1024 for 4096 MiB"),
+    ),
+    "date that is compared as a text": Mistake(
+        "vms",
+        {"include": ["virtinfra_create_date > '2024-01-06'"]},
+        ("include: virtinfra_create_date is a text such as ", "virtinfra_create_date | virtinfra.manager.to_datetime"),
+    ),
+    "cache plugin without a cache": Mistake(
+        "vms", {"cache_plugin": "ansible.builtin.jsonfile"}, ("cache_plugin has no effect without cache: true",)
+    ),
+    "key that is a list of mappings": Mistake(
+        "hosts",
+        {"keyed_groups": [{"key": "virtinfra_primary_storages"}]},
+        ("keyed_groups: virtinfra_primary_storages is a list of mappings", "| map(attribute='name')."),
+    ),
+    "key that is a number": Mistake(
+        "vms", {"keyed_groups": [{"key": "virtinfra_cpu_num", "prefix": "cpu"}]}, ("Write virtinfra_cpu_num | string.",)
+    ),
+    "key with another word for tags": Mistake(
+        "vms", {"keyed_groups": [{"key": "tags"}]}, ("Did you mean virtinfra_user_tags? It needs user_tags: true.",)
+    ),
+    "prefix that is a variable": Mistake(
+        "vms",
+        {"keyed_groups": [{"key": "virtinfra_state", "prefix": "virtinfra_cluster_name"}]},
+        ("keyed_groups: prefix is a text, so virtinfra_cluster_name is not evaluated", "virtinfra_cluster_name ~ '_'"),
+    ),
+    "parent group that is a variable": Mistake(
+        "vms",
+        {"keyed_groups": [{"key": "virtinfra_state", "parent_group": "virtinfra_cluster_name"}]},
+        ("Write parent_group: '{{ virtinfra_cluster_name }}'",),
+    ),
+    "option in an entry of keyed_groups": Mistake(
+        "vms",
+        {"keyed_groups": [{"key": "virtinfra_state", "leading_separator": False}]},
+        ("an entry has no leading_separator. It is an option of the source",),
+    ),
+    "unknown member of keyed_groups": Mistake(
+        "vms", {"keyed_groups": [{"key": "virtinfra_state", "color": 1}]}, ("Its members are key, prefix, separator,",)
+    ),
+    "variable with a prefix that the source removes": Mistake(
+        "vms", {"hostvars_prefix": "", "groups": {"a": "virtinfra_state == 'Running'"}}, ("Did you mean state?",)
+    ),
+    "variable whose name is reserved": Mistake(
+        "vms",
+        {"hostvars_prefix": "", "groups": {"a": "virtinfra_name == 'vm-1'"}},
+        ("Ansible reserves name, so hosts have no such variable. Set another hostvars_prefix.",),
+    ),
+    "word of another inventory for names": Mistake(
+        "vms", {"hostnames": ["private-ip-address"]}, ("write virtinfra_name or virtinfra_addresses[0].",), ("default",)
+    ),
+    "tag for names": Mistake(
+        "vms", {"hostnames": ["tag:Name"]}, ("hostnames: 'tag:Name' is neither a field nor a valid expression",)
+    ),
+    "one name for two services": Mistake(
+        "vms",
+        {"services": [{"name": "a"}, {"name": "a", "base_url": "http://127.0.0.1:1"}]},
+        ("services: URL/service and http://127.0.0.1:1/service have the same name a.",),
+    ),
+    "one service twice": Mistake(
+        "vms",
+        {"services": [{"name": "a"}, {"name": "b"}]},
+        ("services: a and b are the same service, URL/service, so its VMs are in the inventory twice.",),
+    ),
+    "session of one of the services": Mistake(
+        "vms", {"services": [{"name": "a"}, {"name": "b", "session_id": "x"}]}, ("services[1] (b): hosts: QueryHost ",)
+    ),
+    "password of one of the services": Mistake(
+        "vms",
+        {"services": [{"name": "a", "account": "x", "account_password": "y"}]},
+        ("services[0] (a): account x: LogInByAccount failed",),
+    ),
+    "credentials of the environment beside those of a service": Mistake(
+        "vms",
+        {"services": [{"name": "a", "api_token": "API-KEY", "query": ["state=Running"]}]},
+        ("services[0] (a): QueryVmInstance needs session_id, or account and",),
+        ("VIRTINFRA_SESSION_ID",),
+    ),
     "condition that is a text": Mistake(
         "vms", {"groups": {"web": "virtinfra_name"}}, ("virtinfra_name is a text", "virtinfra_name == 'vm-1'")
     ),
@@ -548,11 +665,11 @@ def test_mistakes_with_modules(sim: Simulator, tmp_path: Path, monkeypatch: pyte
 
 
 def test_mistakes_with_inventories(sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    warnings = collect_warnings(monkeypatch)
+    warnings, texts = collect_warnings(monkeypatch), {"URL": sim.url, "API-KEY": sim.token}
 
     def make(mistake: Mistake) -> str:
         warnings.clear()
-        options = {"base_url": sim.url, "session_id": sim.session, **mistake.options}
+        options = {"base_url": sim.url, "session_id": sim.session, **fill_in(mistake.options, texts)}
         given = {name: value for name, value in options.items() if value is not None}
         try:
             Source(tmp_path, mistake.of, **given).fill()
@@ -560,7 +677,7 @@ def test_mistakes_with_inventories(sim: Simulator, tmp_path: Path, monkeypatch: 
             warnings.append(str(failure))
         return " ".join(warnings)
 
-    check(INVENTORIES, {}, make)
+    check(INVENTORIES, texts, make)
 
 
 def test_mistakes_with_roles(playbook_runner: PlaybookRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

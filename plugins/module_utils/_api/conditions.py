@@ -267,10 +267,15 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
                 f" the service and without a time zone, not {value!r}"
             ) from None
     if name in NUMBER_FIELDS and not (operator.endswith("~=") or _NUMBER.fullmatch(value)):
-        size = find_size(value) if _SIZE_FIELD.fullmatch(name) else None
+        size = find_size(value) if is_size_field(name) else None
         hint = f". Write {field}{operator}{size[1]}." if size else ""
         raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}{hint}")
     return value
+
+
+def is_size_field(field: str) -> bool:
+    """Return whether a field, of those that are numbers, is a number of bytes."""
+    return _SIZE_FIELD.fullmatch(field) is not None
 
 
 def find_size(text: str) -> tuple[str, int] | None:

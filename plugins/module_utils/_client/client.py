@@ -458,7 +458,10 @@ def _choose_auth(client: Client, operation: Operation) -> Authorization:
     needs_token = operation.credential == "token"
     if auth := _build_bearer(client.connection) if needs_token else client.authorize_call():
         return auth
-    raise Unsupported(f"{operation.name} needs {TOKEN_OPTION if needs_token else SESSION_OPTIONS}")
+    options = TOKEN_OPTION if needs_token else SESSION_OPTIONS
+    # A profile, or an entry of an inventory with credentials, replaces those of the environment by empty texts.
+    is_replaced = (client.connection.api_token if needs_token else client.connection.session_id) == ""
+    raise Unsupported(f"{operation.name} needs {options.partition(' (or ')[0] if is_replaced else options}")
 
 
 def _answers_unknown_ids_like(client: Client, job: Job) -> bool:

@@ -60,7 +60,7 @@ class ConnectionOptions:
                 "base_url is required: the address of the service, for example https://manager.example.com (or"
                 " VIRTINFRA_BASE_URL in the environment)"
             )
-        self._check_ends()
+        _check_ends(self)
         if self.base_url != self.base_url.strip():
             raise InvalidOptions("base_url begins or ends with a blank. Remove it")
         try:
@@ -83,15 +83,6 @@ class ConnectionOptions:
             Proxy.parse(self.proxy_url, "proxy_url")
             if not self.use_proxy:
                 raise InvalidOptions("proxy_url and use_proxy: false are mutually exclusive. Remove one of them")
-
-    def _check_ends(self) -> None:
-        """Raise InvalidOptions for a line break at the end, as lookups leave there, and for quotes."""
-        for name in ("base_url", *(name for names in CREDENTIAL_OPTIONS for name in names), "api_token"):
-            if (getattr(self, name) or "").endswith(("\n", "\r")):
-                raise InvalidOptions(f"{name} ends with a line break. Remove it, for example with the filter trim")
-        for name in ("base_url", "account", "session_id", "access_key_id"):
-            if re.fullmatch(r"""(['"]).*\1""", getattr(self, name) or ""):
-                raise InvalidOptions(f"{name} begins and ends with a quote, which is a part of the value. Remove both")
 
     def _check_only_origin(self, parts: SplitResult) -> None:
         """Raise InvalidOptions if ``base_url`` contains more than scheme, host and port; the message names the surplus
@@ -118,7 +109,9 @@ class ConnectionOptions:
             )
         _check_zone(self.access_key_time_zone)
         if self.account and not (self.account_password or self.session_id or self.access_key_id):
-            raise InvalidOptions("account needs account_password (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)")
+            # An entry of an inventory with an account replaces the password of the environment by an empty text.
+            place = " (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)" if self.account_password is None else ""
+            raise InvalidOptions(f"account needs account_password{place}")
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> ConnectionOptions:
@@ -231,6 +224,16 @@ class ConnectionOptions:
         scheme = "https" if self.uses_tls else "http"
         names = (case(f"{kind}_proxy") for kind in (scheme, "all") for case in (str.lower, str.upper))
         return next((name for name in names if os.environ.get(name)), "")
+
+
+def _check_ends(options: ConnectionOptions) -> None:
+    """Raise InvalidOptions for a line break at the end, as lookups leave there, and for quotes."""
+    for name in ("base_url", *(name for names in CREDENTIAL_OPTIONS for name in names), "api_token"):
+        if (getattr(options, name) or "").endswith(("\n", "\r")):
+            raise InvalidOptions(f"{name} ends with a line break. Remove it, for example with the filter trim")
+    for name in ("base_url", "account", "session_id", "access_key_id"):
+        if re.fullmatch(r"""(['"]).*\1""", getattr(options, name) or ""):
+            raise InvalidOptions(f"{name} begins and ends with a quote, which is a part of the value. Remove both")
 
 
 # Few module processes use an access key, so the others do not load the code for it.

@@ -101,6 +101,9 @@ class CachedInventory(BaseInventoryPlugin, Cacheable):
             )
             self.has_foreign_cache = True
             self.set_option("cache", False)
+        given = [name for name in direct or () if name.startswith("cache_")]
+        if given and "cache" not in direct and not self.get_option("cache"):
+            self.warn(f"{given[0]} has no effect without cache: true")
         self._timeout = self.get_option("cache_timeout")
         services = [entry for entry in self.get_option("services") or () if isinstance(entry, Mapping)]
         if self.get_option("cache") and not keeps_entries(self):

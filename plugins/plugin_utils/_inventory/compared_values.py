@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ...module_utils._api.conditions import describe_unknown_value, find_size
+from ...module_utils._api.conditions import describe_unknown_value, find_size, is_size_field
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.record_fields import NUMBER_FIELDS
-from .._jinja.references import list_compared
+from .._jinja.references import Compared, list_compared
 from .hostvars import HostEntry, HostVars
 from .unknown_names import list_places
 
+_ORDERS = frozenset("gt gteq lt lteq > >= < <= ge le greaterthan lessthan".split())
+
+# Variables with which Ansible connects to a host, each of which is a text.
+_CONNECTION_TEXTS = frozenset(("ansible_host", "ansible_user", "ansible_connection", "ansible_ssh_private_key_file"))
+
+# Nobody has a VM or a storage with less, so a smaller number is meant in MB or GB.
+_LEAST_SIZE = 1 << 20
+
 
 def check_values(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
-    """Warn of a value that is none of the documented ones of its field, and that no host has.
+    """Warn of a value that is none of the documented ones of its field, or of another type, and that no host has.
 
     Raise InvalidOptions for a number that is compared with a string.
     """
@@ -23,17 +31,79 @@ def check_values(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) 
     composed = frozenset(plugin.get_option("compose") or {})
     for place in list_places(plugin):
         own = fields.keys() - composed if place.sees_composed else fields.keys()
-        for name, values in list_compared(place.source):
-            texts = [value for value in values if isinstance(value, str) and value]
-            if name in own and texts:
-                present = {value for entry in entries if isinstance(value := entry.variables.get(name), str)}
-                if fields[name] in NUMBER_FIELDS and not present:
+        for compared in list_compared(place.source):
+            if compared.name not in own:
+                continue
+            problem = _examine(place.label, compared, fields, entries, plugin.RESOURCE_TYPE.record)
+            if problem:
+                plugin.warn(f"{place.label}: {problem}")
+
+
+def _examine(
+    label: str, compared: Compared, fields: Mapping[str, str], entries: Sequence[HostEntry], record_type: str
+) -> str | None:
+    """Return what is wrong with the constants of a comparison; raise InvalidOptions for a string in place of a number.
+
+    ``fields`` are those of the variables.
+    """
+    field = fields[compared.name]
+    present = [value for entry in entries if (value := entry.variables.get(compared.name)) is not None]
+    texts = [value for value in compared.values if isinstance(value, str) and value]
+    if field in NUMBER_FIELDS and texts and not any(isinstance(value, str) for value in present):
+        raise InvalidOptions(
+            f"{label}: {compared.name} is a number, and {texts[0]!r} is a string. {_explain_number(texts[0])}."
+        )
+    if unknown := [text for text in texts if text not in present]:
+        problem = describe_unknown_value(field, unknown, record_type)
+        return (
+            problem
+            or _describe_container(compared.name, unknown[0], present, fields)
+            or (_describe_date(compared) if field.endswith("Date") and present else None)
+        )
+    return _describe_size(compared, present) if is_size_field(field) else None
+
+
+def _describe_container(name: str, text: str, present: Sequence[Any], known: Container[str]) -> str | None:
+    """Return how to compare a variable with a text if it is a list or a mapping; ``known`` are all variables."""
+    value = next((value for value in present if isinstance(value, (list, Mapping)) and value), None)
+    if isinstance(value, Mapping):
+        other = f"{name}_name" if f"{name}_name" in known else f"{name}.name"
+        return f"{name} is a mapping. Write {other} to compare its name"
+    if not value:
+        return None
+    if isinstance(value[0], Mapping):
+        return f"{name} is a list of mappings. Write {text!r} in {name} | map(attribute='name')"
+    return f"{name} is a list. Write {text!r} in {name}"
+
+
+def _describe_date(compared: Compared) -> str | None:
+    """Return how to compare a date by its order."""
+    if compared.operator not in _ORDERS:
+        return None
+    return (
+        f"{compared.name} is a text such as 'Jan 6, 2024 8:00:00 AM', which is not in the order of time. Write"
+        f" {compared.name} | virtinfra.manager.to_datetime"
+    )
+
+
+def _describe_size(compared: Compared, present: Sequence[Any]) -> str | None:
+    """Return how to compare with a size if all hosts have far more than the number of an expression."""
+    numbers = [value for value in compared.values if type(value) in (int, float) and 0 < value < _LEAST_SIZE]
+    if not (numbers and present and all(isinstance(value, int) and value >= _LEAST_SIZE for value in present)):
+        return None
+    return f"{compared.name} is in bytes, such as {present[0]}. Write {numbers[0]} * 1024 * 1024 for {numbers[0]} MiB"
+
+
+def check_composed(plugin: Any, entries: Sequence[HostEntry]) -> None:
+    """Raise InvalidOptions for a composed variable of the connection that is a list or a mapping for a host."""
+    for name, source in (plugin.get_option("compose") or {}).items():
+        if name in _CONNECTION_TEXTS:
+            for entry in entries:
+                if isinstance(entry.variables.get(name), (list, Mapping)):
                     raise InvalidOptions(
-                        f"{place.label}: {name} is a number, and {texts[0]!r} is a string. {_explain_number(texts[0])}."
+                        f"compose: {name} must be a text, and {source} is a list or a mapping for {entry.name}. Give"
+                        f" one of its members, such as {source}[0]."
                     )
-                unknown = [text for text in texts if text not in present]
-                if problem := describe_unknown_value(fields[name], unknown, plugin.RESOURCE_TYPE.record):
-                    plugin.warn(f"{place.label}: {problem}")
 
 
 def _explain_number(text: str) -> str:

@@ -14,6 +14,7 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError, suggest_
 from ...module_utils._api.records import is_ipv6, is_localhost
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .._jinja.references import find_names, list_texts
+from .._jinja.subset import find_syntax_error
 from .hostvars import HostEntry, HostVars
 
 # The maximum length of a host name, in characters.
@@ -160,6 +161,11 @@ class _NameSource:
             if name.isidentifier() and not hostvars.is_generated_variable(name):
                 hint = suggest_name(name, hostvars.fields) or f" The fields are {', '.join(hostvars.fields)}."
                 raise InvalidOptions(f"hostnames: hosts have no variable {name}.{hint}")
+            if reason := find_syntax_error(name, "template" if "{{" in name else "value"):
+                raise InvalidOptions(
+                    f"hostnames: {name!r} is neither a field nor a valid expression: {reason.rstrip('.')}. The fields"
+                    f" are {', '.join(hostvars.fields)}."
+                )
             # The text is not stripped: since 2.19 core only evaluates strings that it marked when it read the source
             # file.
             expression = Expression(source, "template" if "{{" in name else "value")

@@ -29,7 +29,7 @@ from .._jinja.expressions import check_syntax
 from .._run.profiles import Profiles
 from .._run.variables import warn_of_unknown_variables
 from .cached import CachedInventory, check_cache, make_files_private, suggest_cache_connection
-from .compared_values import check_values
+from .compared_values import check_composed, check_values
 from .hostvars import USER_TAGS, AddedValues, HostEntry, HostVars
 from .names import assign_names, filter_entries
 from .reading import ServiceData, ServiceReader
@@ -169,10 +169,12 @@ class Inventory(CachedInventory, Constructable):
         services = self._create_services()
         reader = ServiceReader(self, hostvars, self._timeout if cache else None)
         data, entries = reader.read_all(services, self.open_caches(services))
-        check_keyed_groups(self)
+        check_keyed_groups(self, hostvars)
         check_names(self, entries, hostvars)
         check_values(self, entries, hostvars)
-        return self._complete_entries(entries, hostvars, data)
+        completed = self._complete_entries(entries, hostvars, data)
+        check_composed(self, completed)
+        return completed
 
     def _complete_entries(
         self, entries: list[HostEntry], hostvars: HostVars, services: list[ServiceData]

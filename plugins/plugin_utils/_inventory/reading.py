@@ -53,6 +53,7 @@ class ServiceReader:
                 data, added = self._read(service, cache)
             except VirtinfraError as failure:
                 if service.on_failure == FAIL or not failure.is_outage:
+                    failure.label = ": ".join(filter(None, (service.label, failure.label)))
                     raise
                 # The pages that were read are discarded.
                 del self._hostvars.invalid_addresses[address_count:]
@@ -65,9 +66,25 @@ class ServiceReader:
             entries += added
         if not completed:
             raise VirtinfraError(f"no service can be read (on_failure: skip). {'. '.join(skipped)}")
+        self._warn_of_same_service(services, entries)
         for reason in skipped:
             self._plugin.warn(f"{reason}. The {self._noun} of this service are missing (on_failure: skip).")
         return completed, entries
+
+    def _warn_of_same_service(self, services: list[Service], entries: list[HostEntry]) -> None:
+        """Warn if two services with different names have the same URL, and the same object is in both."""
+        urls: dict[str, str] = {}
+        for service in services:
+            url = service.connection.service_url
+            if (other := urls.setdefault(url, service.name)) != service.name:
+                uuids = {
+                    name: {entry.uuid for entry in entries if entry.service == name} for name in (other, service.name)
+                }
+                if uuids[other] & uuids[service.name]:
+                    self._plugin.warn(
+                        f"services: {other} and {service.name} are the same service, {url}, so its {self._noun} are in"
+                        " the inventory twice. Remove one of them, or give both the same name"
+                    )
 
     def _show_progress(self, line: str) -> None:
         self._plugin.display.display(line, stderr=True)

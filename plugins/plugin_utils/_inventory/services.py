@@ -66,6 +66,7 @@ OPTIONS: Options = {
 class Service:
     """A service and the records to read. ``source`` is ``query``, ``cursor``, or None if the credentials decide.
 
+    ``label`` is its entry in the option services, empty without one.
     ``fields`` are the fields to read of each record, None for all, and ``parts`` the members of the records in one of
     them, at all depths, that are kept while others are read ahead.
     ``on_failure`` says what to do if the service cannot be read: ``fail``, ``skip`` or ``last_known``.
@@ -80,6 +81,7 @@ class Service:
     filters: tuple[str, ...]
     page_size: int
     on_failure: str
+    label: str = ""
     fields: frozenset[str] | None = None
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
     rejected_uuids: list[str] = field(default_factory=list, compare=False)
@@ -356,10 +358,23 @@ def create_services(
             raise InvalidOptions(f"{label} must be a mapping of options, not {type(entry).__name__}")
         try:
             options = _combine_options(source, entry, profiles)
-            services.append(_create_service(options, {**OPTIONS, "name": {"type": "str"}}, page_size))
+            service = _create_service(options, {**OPTIONS, "name": {"type": "str"}}, page_size)
+            services.append(replace(service, label=f"{label} ({service.name})"))
         except VirtinfraError as failure:
             raise InvalidOptions(f"{label}: {failure}") from None
+    _check_service_names(services)
     return services
+
+
+def _check_service_names(services: Iterable[Service]) -> None:
+    """Raise InvalidOptions if services with different URLs have the same name: their objects would be mixed up."""
+    urls: dict[str, str] = {}
+    for service in services:
+        url = service.connection.service_url
+        if urls.setdefault(service.name, url) != url:
+            raise InvalidOptions(
+                f"services: {urls[service.name]} and {url} have the same name {service.name}. Give each its own name."
+            )
 
 
 def _combine_options(source: Mapping[str, Any], entry: Mapping[str, Any], profiles: Profiles) -> dict[str, Any]:

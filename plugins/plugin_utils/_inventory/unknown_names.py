@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
+from ...module_utils._api.field_values import FIELD_VALUES
 from .._jinja.compose import MAGIC
-from .._jinja.references import find_required_names
-from .hostvars import HostEntry, HostVars
+from .._jinja.references import find_required_names, joins_name
+from .hostvars import HostEntry, HostVars, is_variable_name
 from .selection import ADDRESS
 from .vm_names import VM_NAMES
 
@@ -32,6 +33,17 @@ OPTIONS_OF_VALUES = {
 KEYED = ("key", "prefix", "separator", "parent_group", "default_value", "trailing_separator")
 
 
+# Members of an entry that are texts, and how to evaluate a variable.
+_KEYED_TEXTS = {
+    "prefix": "Join it to the key, such as {0} ~ '_' ~ virtinfra_state",
+    "parent_group": "Write parent_group: '{{{{ {0} }}}}'",
+}
+
+# The prefix of variables without the option hostvars_prefix, and words for user tags.
+_PREFIX = "virtinfra_"
+_TAGS = ("tag", "tags", "label", "labels")
+
+
 class Place(NamedTuple):
     """An expression, the option that contains it, whether it can use composed variables, and if it is a condition."""
 
@@ -41,8 +53,11 @@ class Place(NamedTuple):
     is_condition: bool = False
 
 
-def check_keyed_groups(plugin: Any) -> None:
-    """Raise InvalidOptions for an entry of keyed_groups without a key, or with a member that core would ignore."""
+def check_keyed_groups(plugin: Any, hostvars: HostVars) -> None:
+    """Raise InvalidOptions for an entry of keyed_groups without a key, or with a member that core would ignore.
+
+    Warn of the name of a variable where a text is needed.
+    """
     for entry in plugin.get_option("keyed_groups") or ():
         if not isinstance(entry, Mapping):
             continue
@@ -52,7 +67,17 @@ def check_keyed_groups(plugin: Any) -> None:
             raise InvalidOptions("keyed_groups: prefix is a text, in which braces are not evaluated. Put them in key.")
         for name in entry:
             if name not in KEYED:
-                raise InvalidOptions(f"keyed_groups: an entry has no {name}.{suggest_name(str(name), KEYED)}")
+                raise InvalidOptions(f"keyed_groups: an entry has no {name}.{_suggest_member(plugin, str(name))}")
+        for name, remedy in _KEYED_TEXTS.items():
+            if hostvars.is_generated_variable(value := str(entry.get(name))):
+                plugin.warn(f"keyed_groups: {name} is a text, so {value} is not evaluated. {remedy.format(value)}")
+
+
+def _suggest_member(plugin: Any, name: str) -> str:
+    """Return a sentence, and a space before it, with the member of an entry that was probably meant."""
+    if name in plugin.option_definitions:
+        return " It is an option of the source: write it beside keyed_groups, not in an entry."
+    return suggest_name(name, KEYED) or f" Its members are {', '.join(KEYED)}."
 
 
 def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
@@ -66,6 +91,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
     composed = frozenset(plugin.get_option("compose") or {})
     for place in list_places(plugin):
         _check_condition(place, entries)
+        _check_key(place, entries)
         known = composed if place.sees_composed else frozenset()
         for name in sorted(find_required_names(place.source) - known):
             if name in fields:
@@ -84,6 +110,21 @@ def _check_condition(place: Place, entries: Sequence[HostEntry]) -> None:
         raise InvalidOptions(
             f"{place.label}: {name} is a text, not true or false. Compare it, such as {name} == {str(text)!r}"
         )
+
+
+def _check_key(place: Place, entries: Sequence[HostEntry]) -> None:
+    """Raise InvalidOptions for a key that is a variable with a list of mappings, of which core makes long names."""
+    if place.label != "keyed_groups":
+        return
+    name = str(place.source).strip()
+    for entry in entries:
+        value = entry.variables.get(name)
+        if isinstance(value, list) and value and isinstance(value[0], Mapping):
+            member = next((each for each in ("name", "ip", "uuid") if each in value[0]), "name")
+            raise InvalidOptions(
+                f"keyed_groups: {name} is a list of mappings, whose members name no groups as a whole. Write"
+                f" {name} | map(attribute='{member}')."
+            )
 
 
 def list_places(plugin: Any) -> Iterator[Place]:
@@ -125,6 +166,11 @@ def _suggest(plugin: Any, place: Place, name: str, known: Collection[str]) -> st
     affixed = f"{prefix}{name}{plugin.get_option('hostvars_suffix')}"
     if f"{name}_name" in known:
         return f" Did you mean {name}_name?"
+    if hint := _suggest_value(plugin, place, name) or _suggest_of_prefix(plugin, name, known):
+        return hint
+    if place.label == "hostnames" and re.fullmatch(r"\w+(-\w+)+", str(place.source).strip()):
+        address = f"{prefix}management_ip" if f"{prefix}management_ip" in known else f"{prefix}addresses[0]"
+        return f" The minus signs subtract. To name hosts by their names or addresses, write {prefix}name or {address}."
     # All variables of hosts have the prefix, so it says nothing about what was meant.
     beginning = prefix if name.startswith(prefix) else ""
     ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]
@@ -138,15 +184,34 @@ def _suggest(plugin: Any, place: Place, name: str, known: Collection[str]) -> st
     return hint or f" Where a variable may be missing, write {name} | default('')."
 
 
+def _suggest_of_prefix(plugin: Any, name: str, known: Collection[str]) -> str:
+    """Return the variable that is meant by a word for tags, or by a name with the prefix that the source changes."""
+    meant = "user_tags" if name in _TAGS else name.removeprefix(_PREFIX)
+    variable = f"{plugin.get_option('hostvars_prefix')}{meant}{plugin.get_option('hostvars_suffix')}"
+    if meant == name:
+        return ""
+    if not is_variable_name(variable):
+        return f" Ansible reserves {variable}, so hosts have no such variable. Set another hostvars_prefix."
+    has_tags = meant != "user_tags" or plugin.get_option("user_tags")
+    return f" Did you mean {variable}?{'' if has_tags else ' It needs user_tags: true.'}" if variable in known else ""
+
+
+def _suggest_value(plugin: Any, place: Place, name: str) -> str:
+    """Return how to write a value of a field that is given without quotes; empty if the name is none."""
+    documented = FIELD_VALUES.get(plugin.RESOURCE_TYPE.record, {}).values()
+    is_value = any(name in values for values in documented) and joins_name(place.source, name)
+    return f" To give the text {name}, write it in quotes: {name!r}." if is_value else ""
+
+
 def _suggest_text(place: Place, name: str, variable: str) -> str:
     """Return how to write a text that is given without quotes, such as a host name, of which ``name`` is the beginning.
 
     ``variable`` is that of the names of hosts.
     """
     source = str(place.source).strip()
-    text = re.search(rf"(?<![\w.'\"-]){re.escape(name)}(-[\w.-]+)?", source)
+    text = re.search(rf"(?<![\w.'\"-]){re.escape(name)}([.-][\w.-]+)?", source)
     if text and place.is_condition and source == text[0]:
         return f" To select the host {source}, write {variable} == {source!r}."
-    if text and text[1]:
+    if text and (text[1] or joins_name(source, name)):
         return f" To give the text {text[0]}, write it in quotes: {text[0]!r}."
     return f""" To give the text {name}, write "'{name}'", with both kinds of quotes.""" if source == name else ""

@@ -12,6 +12,7 @@ from ansible.inventory.host import Host
 from ansible.utils.path import basedir
 from ansible.utils.vars import combine_vars
 
+from ...module_utils._api.errors import InvalidOptions
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 
 # The name of a group that a host joins, and the name of the parent group if it has one.
@@ -58,6 +59,11 @@ class KeyedGroup:
         is_contradictory = self._default is not None and options.get("trailing_separator") is not None
         self.is_simple = bool(options) and not is_contradictory and not {"{", "#"} & set(str(parent))
         self._memberships: dict[str, list[GroupMembership]] = {}
+
+    def check_key(self, key: Any) -> None:
+        """Raise InvalidOptions for a key that is a number, which core refuses without a remedy."""
+        if self.is_simple and isinstance(key, (int, float)) and key:
+            raise InvalidOptions(f"keyed_groups: the key {self.key.source} is {key}. Write {self.key.source} | string.")
 
     def find_memberships(self, key: Any, strict: bool) -> list[GroupMembership] | None:
         """Return the memberships for a key; None when core must decide."""
@@ -258,6 +264,7 @@ class Constructor:
             if isinstance(key, EvaluationFailure) and keyed.is_simple and not self.strict:
                 self._note_failure(number, key)
                 continue
+            keyed.check_key(key)
             keyed_memberships = keyed.find_memberships(key, self.strict)
             if keyed_memberships is None:
                 keyed_memberships = self._join_with_core(name, keyed, scope)

@@ -95,6 +95,10 @@ def check_syntax(plugin: Any) -> None:
     for label, source, kind in _list_expressions(plugin):
         if isinstance(source, str) and re.fullmatch(r"\s*{{.*}}\s*", source):
             raise InvalidOptions(f"{label}: {source!r} is in braces. Write the expression without {{{{ }}}}.")
+        if kind == "condition" and isinstance(source, str) and "{%" in source:
+            raise InvalidOptions(
+                f"{label}: {source!r} is a template. Write the condition alone, such as virtinfra_state == 'Running'."
+            )
         if reason := find_syntax_error(source, kind):
             hint = _explain_syntax(str(source), reason)
             raise InvalidOptions(f"{label}: {str(source)!r} is not a valid expression: {reason.rstrip('.')}.{hint}")
@@ -114,6 +118,8 @@ def _explain_syntax(source: str, reason: str) -> str:
     """Return a sentence, and a space before it, with what was probably meant by an expression that is not valid."""
     if reason.endswith("got '='"):
         return " Write == to compare."
+    if re.fullmatch(r"[\w.@:~-]*/[\w./@:~-]+|\w+@[\w.-]+", source):
+        return f""" To give the text {source}, write "'{source}'", with both kinds of quotes."""
     size = find_size(source)
     return f" Numbers have no units. Write {size[1]} in place of {size[0]}." if size else ""
 

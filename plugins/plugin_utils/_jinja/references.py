@@ -87,10 +87,11 @@ def _parse(source: Any) -> nodes.Template | None:
 
 
 class Compared(NamedTuple):
-    """A variable that an expression compares, and the constants with which it does."""
+    """A variable that an expression compares, the constants with which it does, and the operator, or the test."""
 
     name: str
     values: list[Any]
+    operator: str
 
 
 def list_compared(source: Any) -> list[Compared]:
@@ -98,28 +99,47 @@ def list_compared(source: Any) -> list[Compared]:
     tree = _parse(source)
     pairs = [*_pair_comparisons(tree), *_pair_tests(tree)] if tree else []
     return [
-        Compared(name.name, _list_constants(other))
-        for pair in pairs
-        for name, other in (pair, pair[::-1])
+        Compared(name.name, _list_constants(other), operator)
+        for left, right, operator in pairs
+        for name, other in ((left, right), (right, left))
         if isinstance(name, nodes.Name)
     ]
 
 
-def _pair_comparisons(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
+def joins_name(source: Any, name: str) -> bool:
+    """Return whether an expression compares a variable, or one of its members, with something or joins it to a text."""
+    tree = _parse(source)
+    joined = tree.find_all((nodes.Compare, nodes.Concat, nodes.Add, nodes.List, nodes.Tuple)) if tree else ()
+    operands = (
+        child.expr if isinstance(child, nodes.Operand) else child
+        for each in joined
+        for child in each.iter_child_nodes()
+    )
+    return any(_find_owner(operand) == name for operand in operands)
+
+
+def _find_owner(node: nodes.Node) -> str:
+    """Return the variable of a node that is a variable, or a member of one; empty for others."""
+    while isinstance(node, nodes.Getattr):
+        node = node.node
+    return str(node.name) if isinstance(node, nodes.Name) else ""
+
+
+def _pair_comparisons(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node, str]]:
     """Yield what is compared with operators. A constant in a variable is a part of a text, or an item of a list."""
     for comparison in tree.find_all(nodes.Compare):
         left: nodes.Node = comparison.expr
         for operand in comparison.ops:
             if operand.op not in ("in", "notin") or not isinstance(operand.expr, nodes.Name):
-                yield left, operand.expr
+                yield left, operand.expr, operand.op
             left = operand.expr
 
 
-def _pair_tests(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node]]:
+def _pair_tests(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node, str]]:
     """Yield what is compared with tests."""
     for tested in tree.find_all(nodes.Test):
         if tested.name in _COMPARING and tested.args:
-            yield tested.node, tested.args[0]
+            yield tested.node, tested.args[0], tested.name
 
 
 def _list_constants(node: nodes.Node) -> list[Any]:

@@ -25,6 +25,9 @@ VARIABLE = "VIRTINFRA_PROFILE"
 
 CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in names))
 
+# The credentials that precede an account.
+_WITHOUT_PASSWORD = ("session_id", "access_key_id")
+
 # The keys of a profile: all options of the connection, and for each secret a command that prints it.
 OPTION_KEYS = tuple(name for name in CONNECTION if name != "profile")
 COMMAND_KEYS = {f"{name}_command": name for name in OPTION_KEYS if CONNECTION[name].get("no_log")}
@@ -90,7 +93,10 @@ class Profiles:
         The outer ones are those of their profile already.
         """
         completed = self.add(inner, inner.get("profile"), CONNECTION)
-        return {**drop_replaced(outer, completed), **completed}
+        combined = {**drop_replaced(outer, completed), **completed}
+        if any(completed.get(name) for name in CREDENTIALS):
+            combined = {**dict.fromkeys(CREDENTIALS, ""), **combined}
+        return combined
 
     def add(self, options: Mapping[str, Any], name: Any, known: Container[str]) -> dict[str, Any]:
         """Return options with those of a profile, if there is a name, that the options do not replace."""
@@ -106,7 +112,15 @@ class Profiles:
         # Credentials of the environment may be for another service.
         unused = {*CREDENTIALS} - given if any(option in values for option in CREDENTIALS) else ()
         blanks = {option: "" for option in unused if option in known}
-        return {**options, **blanks, **values, "profile": name}
+        completed = {**options, **blanks, **values, "profile": name}
+        if "account" in values and not any(
+            completed.get(option) for option in ("account_password", *_WITHOUT_PASSWORD)
+        ):
+            raise InvalidOptions(
+                f"{profile.label}: account needs account_password or account_password_command there. The environment is"
+                " not used for an account of a profile"
+            )
+        return completed
 
     def _read(self, name: str) -> Profile:
         """Return a profile of the file. Raise InvalidOptions if the file or the profile cannot be used."""

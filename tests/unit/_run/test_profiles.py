@@ -157,9 +157,20 @@ def test_entries_of_services_have_profiles_of_their_own(file: ProfilesFile) -> N
     assert (outer.origin, outer.account, outer.proxy_url, outer.request_retries) == (URL, "admin", "http://p:1", 2)
     assert (site.origin, site.account, site.use_proxy) == (site_url, "admin", False)
     assert not site.proxy_url
-    assert (other.origin, other.account, other.api_token) == ("https://c.example.com", None, "t")
+    assert (other.origin, other.account, other.api_token) == ("https://c.example.com", "", "t")
     with pytest.raises(InvalidOptions, match=r"^services\[0\]: .* has no profile sit\. Did you mean site\?"):
         create_services(source, [{"profile": "sit"}], 10, Profiles())
+
+
+def test_an_account_of_a_profile_needs_a_password_there(file: ProfilesFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTINFRA_ACCOUNT_PASSWORD", SECRET)
+    file.write(prod={"base_url": URL, "account": "admin"})
+    assert file.refusal() == (
+        "FILE: profile prod: account needs account_password or account_password_command there. The environment is not"
+        " used for an account of a profile"
+    )
+    with pytest.raises(InvalidOptions, match=r"^services\[0\]: account needs account_password$"):
+        create_services({"base_url": URL}, [{"account": "admin"}], 10, Profiles())
 
 
 # --------------------------------------------------------------------------------------------------------- the file
