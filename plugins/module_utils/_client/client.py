@@ -122,6 +122,10 @@ def ignore_job(dummy: Any) -> None:
     """Do nothing with a job."""
 
 
+def ignore_target(dummy: str) -> None:
+    """Do nothing with the uuid of an object."""
+
+
 def ignore_types(dummy: Iterable[str]) -> None:
     """Do nothing with the types of objects that check mode predicts."""
 
@@ -137,6 +141,8 @@ class Hooks(HttpHooks):
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks. ``on_job``
     is called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
+    ``claim_target`` is called with the uuid of the object of a task before its first call. It raises InvalidOptions if
+    another object of a batch is the same.
     ``reads`` and ``waits`` are those of a batch, None for a task of its own. ``note_prediction`` is called in check
     mode with the types of the objects that a task would create, and with their names: a later task refers to one of
     them with null, or by its name. ``note_changes`` is called with the objects that it would change or remove.
@@ -153,6 +159,7 @@ class Hooks(HttpHooks):
     waits: Waits | None = None
     is_hidden: bool = False
     is_in_role: bool = False
+    claim_target: Callable[[str], None] = ignore_target
     note_prediction: Callable[[Iterable[str]], None] = ignore_types
     note_changes: Callable[[Changes], None] = ignore_changes
     list_predicted: Callable[[], Mapping[str, Any]] = dict

@@ -218,7 +218,7 @@ class Reconciler:
     def run(self) -> dict[str, Any]:
         """Return the result. A failure lists the operations that succeeded before it."""
         try:
-            before = self.reader.read()
+            before = _read_target(self.reader)
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
         except Unsupported as failure:
             # The message says which operation the service lacks.
@@ -503,3 +503,11 @@ def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:
 
 def _is_same_call(call: PlannedCall, other: PlannedCall) -> bool:
     return call.operation == other.operation and call.params == other.params
+
+
+def _read_target(reader: ObjectReader) -> Current:
+    """Return what is known of the object of a task. Raise InvalidOptions if another object of its batch is the same."""
+    current = reader.read()
+    if current.record and (uuid := current.record.get("uuid")):
+        reader.client.hooks.claim_target(str(uuid))
+    return current

@@ -22,7 +22,7 @@ from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_n
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.references import list_names
 from ...module_utils._api.resource_types import REFERS_TO
-from ...module_utils._client.client import Hooks
+from ...module_utils._client.client import Hooks, ignore_target
 from ...module_utils._client.jobs import RUNNING, UNKNOWN, Job
 from ...module_utils._client.joined_names import JoinedStore
 from ...module_utils._client.joined_reads import JoinedReads, Turnout
@@ -46,6 +46,7 @@ from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.predictions import list_created
 from .._run.profiles import Profiles
+from .targets import Targets
 from .whole_records import refuse_records
 
 # How many objects a message names.
@@ -82,16 +83,22 @@ NewJobUuid = Callable[[], str]
 class BatchItem:
     """One object: its number, the options as given, its task, its jobs, and its result once it has ended.
 
-    An object with invalid options has no task, but a result. ``new_job_uuid`` is that of `Hooks` for its calls.
+    An object with invalid options has no task, but a result. ``new_job_uuid`` and ``claim_target`` are those of `Hooks`
+    for its calls.
     """
 
     number: int
     given: Mapping[str, Any]
     task: Task | None
     new_job_uuid: NewJobUuid | None = None
+    claim_target: Callable[[str], None] = ignore_target
     jobs: list[Job] = field(default_factory=list)
     result: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
+
+    def complete_hooks(self, hooks: Hooks) -> Hooks:
+        """Return the hooks of the batch with those of this object."""
+        return replace(hooks, on_job=self.jobs.append, new_job_uuid=self.new_job_uuid, claim_target=self.claim_target)
 
     @property
     def has_failed(self) -> bool:
@@ -263,15 +270,16 @@ def _build_items(
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
     items, mistakes = [], []
     predicted = list_created() if context.check_mode else []
-    targets: dict[Any, int] = {}
+    targets = Targets()
     for number, given in enumerate(params["objects"]):
         try:
             arguments = prefer_given_options(spec.mark_nulls(complete(given), predicted))
             task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
             task.connection = connections.setdefault(task.connection, task.connection)
             task.check(hooks)
-            _require_other_target(spec, task, number, targets)
-            items.append(BatchItem(number, given, task, warnings=spec.find_alias_warnings(arguments)))
+            targets.add(task, number)
+            claim, warnings = targets.build_claim(task, number), spec.find_alias_warnings(arguments)
+            items.append(BatchItem(number, given, task, claim_target=claim, warnings=warnings))
         except InvalidOptions as mistake:
             mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
             items.append(BatchItem(number, given, None, result={"changed": False, **describe_failure(mistake)}))
@@ -290,19 +298,6 @@ def _list_common_names(
         for option in types.keys() & common.keys() - item.given.keys():
             for name in list_names(item.task.params.get(option)) if item.task else ():
                 yield types[option].name, name
-
-
-def _require_other_target(spec: ModuleSpec, task: Task, number: int, targets: dict[Any, int]) -> None:
-    """Raise InvalidOptions if an earlier object has the same target: they would run at the same time.
-
-    ``targets`` are the numbers of the earlier objects by what selects their targets.
-    """
-    if (target := spec.identify(task.params)) is None:
-        return
-    earlier = targets.setdefault((task.connection, target), number)
-    if earlier != number:
-        option, value = target[:2]
-        raise InvalidOptions(f"{option} {value!r} selects the target of objects[{earlier}], too. Remove one of them")
 
 
 def _validate(
@@ -460,7 +455,7 @@ class Batch:
         try:
             while chosen := self._choose_next():
                 item, task = chosen
-                outcome = execute(task, replace(self._hooks, on_job=item.jobs.append, new_job_uuid=item.new_job_uuid))
+                outcome = execute(task, item.complete_hooks(self._hooks))
                 item.warnings += outcome.warnings
                 if not self._shows_diff:
                     outcome.result.pop("diff", None)

@@ -324,6 +324,29 @@ def test_objects_with_the_same_target_are_refused(
         assert sim.log() == []
 
 
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("concurrency", [1, 5])
+def test_one_object_by_its_name_and_by_its_uuid(sim: Simulator, check: bool, concurrency: int) -> None:
+    """The names are known once they are resolved; the object that is given by its uuid is the one that acts."""
+    uuid = sim.records("host")[0]["uuid"]
+    by_name, by_uuid = {"name": "host-1", "state": "disabled"}, {"uuid": uuid, "state": "enabled"}
+    for objects, failed in (([by_name, by_uuid], 0), ([by_uuid, by_name], 1)):
+        ran = run_batch(sim, objects, check, common={}, concurrency=concurrency).result
+        assert [result["outcome"] for result in ran["results"]][failed] == "failed"
+        message = f"uuid {uuid} selects the target of objects[{1 - failed}], too. Remove one of them."
+        assert message in ran["results"][failed]["msg"]
+        assert ran["counts"]["failed"] == 1
+        assert "ChangeHostState" not in count_operations(sim)
+        sim.reset()
+
+
+def test_one_object_by_its_name_and_its_address(sim: Simulator) -> None:
+    objects = [{"name": "host-1", "state": "disabled"}, {"management_ip": "10.0.0.11", "state": "enabled"}]
+    ran = run_batch(sim, objects, common={}, concurrency=1).result
+    assert ran["counts"]["failed"] == 1
+    assert "selects the target of objects[0], too" in ran["results"][1]["msg"]
+
+
 def test_objects_with_other_targets_are_none_of_the_same_target(sim: Simulator) -> None:
     sim.change("endpoint", "a000000d000040008000000000000001", type="TeamChat")
     persons = [{"user_id": "x", "endpoint": endpoint} for endpoint in ("teamchat-endpoint-1", "snmp-endpoint-1")]
