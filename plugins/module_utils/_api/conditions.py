@@ -57,6 +57,9 @@ _FURTHER = re.compile(r"\s(?:or|and|&&|\|\|)\s+([\w.]+)\s*[!~?<>]*[=<>]", re.IGN
 
 _UUID = re.compile("[0-9a-f-]{32,36}", re.IGNORECASE)
 
+# A condition that excludes values.
+_EXCLUSION = re.compile(r"\s*[\w.]+\s*!")
+
 # Names that users try, and the fields that have what they mean: names of other objects, and tags.
 _FIELDS_ELSEWHERE = {
     **{f"{name}Name": f"{name}.name" for name in ("cluster", "zone", "host")},
@@ -445,19 +448,23 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
             condition = parse_condition(text, record_type)
             values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
             problem = describe_unknown_value(condition.field, values, record_type)
-            if problem and condition.operator in ("=", "!=") and "," in condition.value:
-                problem = _describe_several(condition)
-            if problem and condition.operator in ("=", "!=", "?=", "!?="):
+            # Several values behind = are described if they select nothing, those behind != below.
+            is_comparable = condition.operator.endswith("?=") or "," not in condition.value
+            if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
                 warnings.append(f"the condition {text!r}: {problem}")
-            if "*" in condition.value and condition.operator in ("~=", "!~="):
+            if "*" in condition.value and condition.operator == "~=":
                 warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
+            warnings += describe_exclusions([text])
     return warnings
 
 
-def _describe_several(condition: Condition) -> str | None:
-    """Return how to compare with several values; None for =, whose empty result is described."""
-    values = ",".join(map(str.strip, condition.value.split(",")))
-    return f"!= compares with one value. Write {condition.field}!?={values}." if condition.operator == "!=" else None
+def describe_exclusions(texts: Iterable[str]) -> list[str]:
+    """Return why conditions that exclude a value may be meant otherwise: then they exclude nothing, without a sign."""
+    return [
+        f"the condition {text!r}: {oversight}"
+        for text in texts
+        if _EXCLUSION.match(text) and (oversight := _describe_oversight(text))
+    ]
 
 
 def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
@@ -473,15 +480,21 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
             f"{problem}. Write query: ['{f'name~={pattern}' if _WILDCARD.search(name) else f'name?={names}'}']."
         )
     warnings += _describe_contradictions(texts := list(texts))
-    for text in texts:
-        if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
-            warnings.append(f"the condition {text!r}: the quotes are part of the value. Write {quoted[1]}{quoted[3]}.")
-        elif listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
-            values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
-            warnings.append(f"the condition {text!r}: the brackets are part of the values. Write {listed[1]}{values}.")
-        elif oversight := _describe_value(text):
-            warnings.append(f"the condition {text!r}: {oversight}")
-    return warnings
+    return warnings + [
+        f"the condition {text!r}: {oversight}"
+        for text in texts
+        if not _EXCLUSION.match(text) and (oversight := _describe_oversight(text))
+    ]
+
+
+def _describe_oversight(text: str) -> str | None:
+    """Return what a condition that selects no record, or excludes none, may be meant as; None for a plain one."""
+    if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
+        return f"the quotes are part of the value. Write {quoted[1]}{quoted[3]}."
+    if listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
+        values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
+        return f"the brackets are part of the values. Write {listed[1]}{values}."
+    return _describe_value(text)
 
 
 def describe_pattern(name: str) -> str:
@@ -505,30 +518,49 @@ def _describe_contradictions(texts: Iterable[str]) -> list[str]:
 
 
 def _describe_value(text: str) -> str | None:
-    """Return what a value that selects no record may be meant as; None for a plain value."""
-    parts = re.fullmatch(r"\s*([\w.]+)\s*(=|~=|\?=)\s*(.*?)\s*", text)
+    """Return what a value that selects no record, or excludes none, may be meant as; None for a plain value."""
+    parts = re.fullmatch(r"\s*([\w.]+)\s*(!?)(=|~=|\?=)\s*(.*?)\s*", text)
     if not parts:
         return None
-    field, operator, value = parts.groups()
+    field, negation, kind, value = parts.groups()
+    operator = f"{negation}{kind}"
     if not value:
-        return f"it has no value, so it selects objects with an empty {field}."
-    if operator == "=" and value.casefold() in ("null", "none"):
-        return f"it compares with the text {value}. Write {field} is null."
+        return None if negation else f"it has no value, so it selects objects with an empty {field}."
+    if kind == "=" and value.casefold() in ("null", "none"):
+        return f"it compares with the text {value}. Write {field} {'not' if negation else 'is'} null."
     if _FURTHER.search(value):
         return (
             f"all behind {operator} is one value. Give each condition as an item of its own, and alternatives with ?=."
         )
-    if operator == "~=" and (pattern := _convert_expression(value)):
-        return f"there are no regular expressions. Write {field}~={pattern}."
-    if operator == "~=" and not re.search("[%_*]", value):
-        return f"~= compares the whole value with a pattern. Write {field}~=%{value}%."
-    if operator == "=" and re.search("[*%]", value):
-        return f"= compares with the whole value. Write {field}~={value.replace('*', '%')}."
-    if operator == "=" and "," in value:
-        return f"= compares with one value. Write {field}?={','.join(map(str.strip, value.split(',')))}."
+    if negation and "," in value and re.search("[*%]", value):
+        return f"{operator} compares with no patterns. Give each as an item of its own, such as {field}!~=a%."
+    if kind == "~=":
+        return _describe_pattern(field, operator, value)
+    if kind == "=" and re.search("[*%]", value):
+        return f"{operator} compares with the whole value. Write {field}{negation}~={value.replace('*', '%')}."
+    if kind == "=" and "," in value:
+        values = ",".join(map(str.strip, value.split(",")))
+        return f"{operator} compares with one value. Write {field}{negation}?={values}."
+    return _describe_name(field, operator, value)
+
+
+def _describe_name(field: str, operator: str, value: str) -> str | None:
+    """Return how to compare with a name, if one is the value of a field that is a uuid."""
     named = re.fullmatch("(?:(cluster|zone|host|vmInstance)U|u)uid", field)
-    if named and operator != "~=" and not all(_UUID.fullmatch(each.strip()) for each in value.split(",")):
+    if named and not all(_UUID.fullmatch(each.strip()) for each in value.split(",")):
         return f"{field} is a uuid. Write {f'{named[1]}.name' if named[1] else 'name'}{operator}{value}."
+    return None
+
+
+def _describe_pattern(field: str, operator: str, value: str) -> str | None:
+    """Return how to write a pattern that is of another language, or has no wildcards; None for a plain pattern."""
+    if pattern := _convert_expression(value):
+        return f"there are no regular expressions. Write {field}{operator}{pattern}."
+    if operator == "!~=" and "*" in value:
+        return f"* matches only itself. Write {field}!~={value.replace('*', '%')}."
+    if not re.search("[%_*]", value):
+        exact = f", or {field}!={value}" if operator == "!~=" else ""
+        return f"{operator} compares the whole value with a pattern. Write {field}{operator}%{value}%{exact}."
     return None
 
 

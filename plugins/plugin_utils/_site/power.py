@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...module_utils._api.conditions import describe_exclusions
 from ...module_utils._api.error_code import is_about_account
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks
@@ -235,6 +236,9 @@ def check_groups(groups: Sequence[Record], variable: str) -> str | None:
     for group in groups:
         if group.get("vms") is None and group.get("query") is None:
             return f"the group {group['name']} of {variable} needs vms or query"
+        # A condition that excludes nothing would stop the VMs that it is to spare.
+        if problems := describe_exclusions(group.get("query") or ()):
+            return f"the group {group['name']} of {variable}: {' '.join(problems)}"
     counts = Counter(group["name"] for group in groups)
     twice = [name for name, count in counts.items() if count > 1]
     return f"several groups of {variable} have the name {twice[0]}" if twice else None

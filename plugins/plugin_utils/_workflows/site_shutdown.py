@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ...module_utils._api.conditions import describe_exclusions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.marked_vms import ask_for_state, find_marked, mark_vms, name_left, renew, restore
@@ -34,6 +35,8 @@ class Settings(SiteShutdownSettings):
         """Raise InvalidOptions for values that the argument specification cannot exclude."""
         if problem := check_groups(self.groups, "site_shutdown_groups"):
             raise InvalidOptions(problem)
+        if problems := describe_exclusions(self.host_query):
+            raise InvalidOptions(f"site_shutdown_host_query: {' '.join(problems)}")
         if self.time_limit <= self.time_of_hosts:
             raise InvalidOptions(
                 f"site_shutdown_time_limit must be above site_shutdown_host_time, which is {self.time_of_hosts} s, not"

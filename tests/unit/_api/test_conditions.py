@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
+    describe_oversights,
     find_value_warnings,
     format_equality,
     parse_all,
@@ -391,9 +392,33 @@ def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown:
     assert all(f"{unknown!r} is not a documented value of state. Did you mean" in warning for warning in warnings)
 
 
-def test_inequality_with_several_values_gives_the_operator_for_them() -> None:
-    (warning,) = find_value_warnings(["state!=Running, Stopped"], "VmInstanceInventory")
-    assert warning.endswith("!= compares with one value. Write state!?=Running,Stopped.")
+@pytest.mark.parametrize(
+    ("condition", "advice"),
+    [
+        ("state!=Running, Stopped", "!= compares with one value. Write state!?=Running,Stopped."),
+        ("name!=vm-1,vm-3", "!= compares with one value. Write name!?=vm-1,vm-3."),
+        ("name!=vm-1*", "!= compares with the whole value. Write name!~=vm-1%."),
+        ("name!=vm-1*,vm-3*", "!= compares with no patterns. Give each as an item of its own, such as name!~=a%."),
+        ("name!?=vm-1%,vm-3", "!?= compares with no patterns. Give each as an item of its own, such as name!~=a%."),
+        ("name!~=vm-1*", "* matches only itself. Write name!~=vm-1%."),
+        ("name !~= ^vm-.*", "there are no regular expressions. Write name!~=vm-%."),
+        ("name!~=vm", "!~= compares the whole value with a pattern. Write name!~=%vm%, or name!=vm."),
+        ('name!="vm-1"', "the quotes are part of the value. Write name!=vm-1."),
+        ("name!?=[vm-1, vm-3]", "the brackets are part of the values. Write name!?=vm-1,vm-3."),
+        ("hostUuid!=null", "it compares with the text null. Write hostUuid not null."),
+        ("hostUuid!=host-1", "hostUuid is a uuid. Write host.name!=host-1."),
+        ("name!=vm-1", ""),
+        ("name!?=vm-1,vm-3", ""),
+        ("name!~=vm-1%", ""),
+        ("description!=", ""),
+        ("hostUuid!=" + "a" * 32, ""),
+    ],
+)
+def test_exclusions_that_exclude_nothing(condition: str, advice: str) -> None:
+    """They select too much, so that only a warning shows them. It is given once, also without records."""
+    warnings = find_value_warnings([condition], "VmInstanceInventory")
+    assert warnings == ([f"the condition {condition!r}: {advice}"] if advice else [])
+    assert describe_oversights([condition]) == []
 
 
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:

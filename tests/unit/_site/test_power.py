@@ -174,6 +174,10 @@ def test_members_of_groups() -> None:
 
 def test_groups_that_cannot_be_read() -> None:
     assert check_groups([{"name": "a", "vms": []}, {"name": "b", "query": []}], "groups") is None
+    spared = [{"name": "a", "query": ["name!=vm-1,vm-3"]}]
+    assert check_groups(spared, "groups") == (
+        "the group a of groups: the condition 'name!=vm-1,vm-3': != compares with one value. Write name!?=vm-1,vm-3."
+    )
     assert check_groups([{"name": "a"}], "groups") == "the group a of groups needs vms or query"
     twice = [{"name": "a", "vms": []}] * 2
     assert check_groups(twice, "groups") == "several groups of groups have the name a"

@@ -456,6 +456,7 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         ({"time_limit": 100, "hosts": True}, "site_shutdown_time_limit must be above site_shutdown_host_time"),
         ({"concurrency": 0}, "site_shutdown_concurrency must be at least 1"),
         ({"groups": [{"name": "a"}]}, "the group a of site_shutdown_groups needs vms or query"),
+        ({"host_query": ["name!=host-1*"]}, "!= compares with the whole value. Write name!~=host-1%."),
         ({"groups": [GROUPS[0], GROUPS[0]]}, "several groups of site_shutdown_groups have the name web"),
         (
             {"groups": [{"name": "a", "vms": "vm-l"}]},
