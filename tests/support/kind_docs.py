@@ -153,6 +153,10 @@ def _describe_use(kind: Kind, each: Property) -> str:
         remarks.append("cannot be changed")
     if not each.is_shown:
         remarks.append("not shown, so not compared")
+    if unit := kind.units.get(each.parameter.name):
+        remarks.append(f"a number of {unit}")
+    for name, other, values in kind.fits:
+        remarks += [f"only with {name_property(other)} {' or '.join(values)}"] if name == each.parameter.name else []
     return ", ".join(remarks) or "--"
 
 

@@ -125,12 +125,38 @@ def _check_mac(label: str, value: str) -> None:
         )
 
 
+# The fields of a schedule, with their lowest and highest numbers.
+_FIELDS_OF_SCHEDULES = {
+    "second": (0, 59),
+    "minute": (0, 59),
+    "hour": (0, 23),
+    "day of the month": (1, 31),
+    "month": (1, 12),
+    "day of the week": (1, 7),
+    "year": (1970, 2099),
+}
+
+
 def _check_cron(label: str, value: str) -> None:
-    """Refuse the five fields of Unix: the schedules of the service begin with the second."""
-    if len(value.split()) not in (6, 7):
+    """Refuse the five fields of Unix: the schedules of the service begin with the second, and one day is a ?."""
+    fields = value.split()
+    if len(fields) not in (6, 7):
         raise InvalidOptions(
             f"{label} must have six fields, and a seventh for the year if needed: second, minute, hour, day of the"
             f" month, month and day of the week, such as '0 0 2 * * ?', not {value!r}"
+        )
+    for (name, (lowest, highest)), text in zip(_FIELDS_OF_SCHEDULES.items(), fields, strict=False):
+        # The number after / is that of a step, and the one after # that of a week.
+        for number in re.findall(r"(?<![/#\d])\d+", text):
+            if not lowest <= int(number) <= highest:
+                first = " (Sunday)" if name == "day of the week" else ""
+                raise InvalidOptions(
+                    f"{label} must have a {name} from {lowest}{first} to {highest}, not {number}, in {value!r}"
+                )
+    if [fields[3], fields[5]].count("?") != 1:
+        raise InvalidOptions(
+            f"{label} must have ? as one of its two days, the fourth and the sixth field, such as '0 0 2 * * ?' or"
+            f" '0 0 2 ? * MON', not {value!r}"
         )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .._api.address_ranges import check_range
 from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
 from .._api.limits import check_value, refuse_private_key
@@ -17,6 +18,7 @@ from .._client.names import add_given_names, describe_all_names, explain_unknown
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
+from .._resources.kind_mistakes import refuse_unfit
 from .._resources.kind_properties import Property, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
@@ -24,7 +26,7 @@ from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
 from .spec import ModuleSpec
-from .words import REMARKS, find_meaning
+from .words import REMARKS, VALUES, find_meaning
 
 PARENT = "parentUuid"
 
@@ -176,6 +178,8 @@ def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode:
         if value is None and not (found.is_reference and check_mode):
             continue
         values[found.parameter.name] = _convert(kind, found, value)
+    refuse_unfit(getattr(kind, "fits", ()), "properties.", values)
+    check_range("properties.", values)
     return values
 
 
@@ -217,10 +221,21 @@ def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
         return _read_reference(label, found.refers_to, value)
     if found.is_size:
         value = read_size(label, value)
+    _check_word(kind, found, label, value)
     value = found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
     # The url of an image has other schemes than that of a webhook.
     check_value(f"{kind.name}.url" if found.name == "url" else found.parameter.name, label, value)
     return value
+
+
+def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -> None:
+    """Raise InvalidOptions for a number with a unit or in words, and for a word that means one of the choices."""
+    unit = getattr(kind, "units", {}).get(found.parameter.name)
+    if unit and not re.fullmatch(r"\s*-?\d+\s*", str(value)):
+        raise InvalidOptions(f"{label} must be a whole number of {unit}, not {value!r}")
+    choices, word = found.parameter.choices, f"{kind.name}.{str(value).casefold()}"
+    if meant := next((each for each in VALUES.get(word, ()) if each in choices), None):
+        raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}. Did you mean {meant}?")
 
 
 def _list(label: str, value: Any) -> list[Any]:
@@ -255,6 +270,7 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
             values[member] = _check_member(parts, f"{label}.{name}", member, value)
     if missing := [name for name, member in names.items() if member in parts.grouped and member not in values]:
         raise InvalidOptions(f"{label} needs {' and '.join(missing)}")
+    refuse_unfit(parts.fits, f"{label}.", values)
     return values
 
 

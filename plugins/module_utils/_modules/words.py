@@ -392,8 +392,12 @@ REMARKS: Mapping[str, str] = {
     ),
     # Properties of kinds
     **dict.fromkeys(
-        tuple(f"l3_network.{name}" for name in ("cidr", "dns", "end_ip", "gateway", "netmask", "start_ip", "subnet")),
+        tuple(f"l3_network.{name}" for name in ("cidr", "end_ip", "gateway", "netmask", "start_ip", "subnet")),
         "virtinfra.manager.resource manages the addresses of L3 networks, with kind ip_range.",
+    ),
+    **dict.fromkeys(
+        tuple(f"l3_network.{name}" for name in ("dns", "dns_server", "dns_servers", "nameserver", "nameservers")),
+        "virtinfra.manager.api adds DNS servers to an L3 network, with the operation AddDnsToL3Network.",
     ),
     **dict.fromkeys(
         ("scheduler_job.cron", "scheduler_job.interval", "scheduler_job.schedule"),
@@ -487,6 +491,7 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("vm_nic.connected vm_nic.up", "enabled"),
     ("vm_nic.disconnected vm_nic.down", "disabled"),
     ("vm_snapshot_group.all vm_snapshot_group.children vm_snapshot_group.tree", "chain"),
+    ("scheduler_job.snapshotvm scheduler_job.vmsnapshot scheduler_job.snapshot_vm", "volumeSnapshotGroup"),
     ("management", "ManagementNetwork"),
     ("tenant vm_network", "TenantNetwork"),
     ("storage iscsi nfs vsan", "StorageNetwork"),

@@ -14,6 +14,7 @@ from .._engine.drift import require_equal
 from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
+from .kind_mistakes import examine_calls
 from .kind_rows import Kind, Parts
 from .root_volumes import require_data_volume
 
@@ -30,7 +31,7 @@ def plan_kind(kind: Kind, resource: ResourceSpec, state: str, desired: Record, c
             current, partial(_plan_recovery, kind), partial(_plan_properties, kind, resource, state, desired)
         )
     require_data_volume(calls, current)
-    return calls
+    return examine_calls(kind, calls, desired)
 
 
 def _plan_recovery(kind: Kind, current: Current) -> list[PlannedCall]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .._engine.guards import LOST
 
@@ -34,6 +34,22 @@ class Use:
     also: str = ""
 
 
+class Fit(NamedTuple):
+    """A parameter, or a member of a part, that services accept only with some values of another one."""
+
+    name: str
+    other: str
+    values: tuple[str, ...]
+
+
+class Need(NamedTuple):
+    """Parameters, one of which the creation of an object needs if another parameter has a value."""
+
+    other: str
+    value: str
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Parts:
     """A property of a kind that is a list, whose items are added and removed by operations of their own.
@@ -41,7 +57,8 @@ class Parts:
     ``name`` is the property and the field of the record. ``owner`` is the parameter of ``add`` with the uuid of the
     object, ``added`` that with the new items, and ``removed`` the parameter of ``remove`` with the uuids of items.
     ``members`` are the members of an item with their choices, and ``words`` what users call them. An item of a record
-    in which all of ``kept`` have these values is the service's own, and remains.
+    in which all of ``kept`` have these values is the service's own, and remains. ``fits`` are the members that some
+    values of others exclude.
     """
 
     name: str
@@ -54,6 +71,7 @@ class Parts:
     kept: Mapping[str, Any] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
+    fits: tuple[Fit, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +84,8 @@ class Kind:
     within which it has its name. ``fields`` are names of the record for parameters, where these differ, and None for
     those that no record shows. ``unsettled`` are values of ``status`` that change without a call, ``deleted`` is that
     of an object that ``recover`` brings back, and ``expunge`` removes for good. ``tagged_type`` is the type in user
-    tags.
+    tags. ``fits`` are parameters that some values of others exclude, and ``needs`` those that some values need.
+    ``units`` are those of numbers, in words.
     """
 
     name: str
@@ -86,6 +105,9 @@ class Kind:
     uses: tuple[Use, ...] = ()
     parts: tuple[Parts, ...] = ()
     tagged_type: str = ""
+    fits: tuple[Fit, ...] = ()
+    needs: tuple[Need, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +170,12 @@ _RULE = {
     "remoteSecurityGroupUuid": (),
     "description": (),
 }
+
+_FITS_OF_RULES = (
+    Fit("dstPortRange", "protocol", ("TCP", "UDP")),
+    Fit("srcIpRange", "type", ("Ingress",)),
+    Fit("dstIpRange", "type", ("Egress",)),
+)
 
 _WORDS_OF_RULES = {
     "direction": "type",
@@ -354,6 +382,7 @@ KINDS = (
         "QueryQuota",
         update="UpdateQuota",
         parent="identityUuid",
+        units={"value": "objects, or of bytes for a quota of a size"},
     ),
     Kind(
         "scheduler_job",
@@ -377,6 +406,19 @@ KINDS = (
         fields={"startTime": None, "stopTime": None},
         uses=(Use("scheduler_job", "QuerySchedulerJob", "triggersUuid", BEREFT),),
         tagged_type="SchedulerTriggerVO",
+        fits=(
+            Fit("cron", "schedulerType", ("cron",)),
+            Fit("schedulerInterval", "schedulerType", ("simple",)),
+        ),
+        needs=(
+            Need("schedulerType", "cron", ("cron",)),
+            Need("schedulerType", "simple", ("startTime",)),
+            Need("schedulerType", "simple", ("schedulerInterval", "repeatCount")),
+        ),
+        units={
+            "schedulerInterval": "seconds",
+            **dict.fromkeys(("startTime", "stopTime"), "seconds since 1970, as date +%s prints them"),
+        },
     ),
     Kind(
         "security_group",
@@ -408,6 +450,7 @@ KINDS = (
                 members=_RULE,
                 kept={"priority": 0},
                 words=_WORDS_OF_RULES,
+                fits=_FITS_OF_RULES,
             ),
         ),
         tagged_type="SecurityGroupVO",

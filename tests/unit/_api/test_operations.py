@@ -733,7 +733,21 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
         ("url", "https://c.example.com/secret", None),
         ("url", "HTTP://c.example.com:8080", None),
         *(("cron", value, "six fields") for value in ("0 2 * *", "0 2 * * *", "@daily")),
-        *(("cron", value, None) for value in ("0 0 2 * * ?", " 0 0 2 ? * MON 2027 ")),
+        *(("cron", value, None) for value in ("0 0 2 * * ?", " 0 0 2 ? * MON 2027 ", "0/70 0 2 L-3 JAN-MAR ?")),
+        *(("cron", value, None) for value in ("0 0-30/5 22-2 ? 1,12 6#3 2027-2099", "0 0 2 15W * ?", "0 0 2 ? * 7L")),
+        *(
+            ("cron", f"{value} ", f"a {name} from ")
+            for name, value in (
+                ("second", "60 0 2 * * ?"),
+                ("minute", "0 61 25 * * ?"),
+                ("hour", "0 0 8-24 * * ?"),
+                ("day of the month", "0 0 2 0 * ?"),
+                ("month", "0 0 2 * 1,13 ?"),
+                ("day of the week", "0 0 2 ? * 0"),
+                ("year", "0 0 2 * * ? 27"),
+            )
+        ),
+        *(("cron", value, "? as one of its two days") for value in ("0 0 2 * * *", "0 0 2 1 * MON", "0 0 2 ? * ?")),
         *(("publicKey", value, "the text of the key") for value in ("/home/me/.ssh/id.pub", "~/.ssh/id", "id.pub")),
         *(
             ("publicKey", value, "the line of a public key")

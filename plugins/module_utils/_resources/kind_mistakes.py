@@ -1,0 +1,97 @@
+"""Properties of kinds that contradict each other, and calls that were probably not meant. Pure: no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from .._api.errors import InvalidOptions
+from .._api.records import Record
+from .._engine.spec import PlannedCall
+from .kind_properties import find_operation, name_property
+from .kind_rows import Fit, Kind
+
+
+def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a value that services accept only with others; ``place`` precedes the names."""
+    for name, other, accepted in fits:
+        given = values.get(other)
+        if name in values and given is not None and given not in accepted:
+            label, condition = f"{place}{name_property(name)}", name_property(other)
+            raise InvalidOptions(
+                f"{label} cannot be used with {condition} {given}. Remove it, or change {condition} to"
+                f" {' or '.join(accepted)}"
+            )
+
+
+def examine_calls(kind: Kind, calls: Sequence[PlannedCall], desired: Record) -> list[PlannedCall]:
+    """Return the planned calls with warnings of what was probably not meant.
+
+    Raise InvalidOptions if the creation lacks a property, or cannot set one that is desired.
+    """
+    for call in calls:
+        if call.operation in kind.create.values():
+            _require_needed(kind, call)
+            _refuse_lost(kind, call, desired)
+    return [call._replace(warning="; ".join(filter(None, (call.warning, _find_doubts(call))))) for call in calls]
+
+
+def _require_needed(kind: Kind, call: PlannedCall) -> None:
+    for other, value, names in kind.needs:
+        if call.params.get(other) == value and not any(name in call.params for name in names):
+            needed = " or ".join(f"properties.{name_property(name)}" for name in names)
+            raise InvalidOptions(f"{name_property(other)} {value} needs {needed}")
+
+
+def _refuse_lost(kind: Kind, call: PlannedCall, desired: Record) -> None:
+    """Raise InvalidOptions for properties that only another operation sets: the new object would differ in them."""
+    chosen = find_operation(call.operation).parameters
+    settable = {*chosen, *kind.change, *(find_operation(kind.update).parameters if kind.update else ())}
+    others = {name for create in kind.create.values() for name in find_operation(create).parameters}
+    if lost := [name_property(name) for name in desired if name in others - settable]:
+        key = name_property(next(key for key, operation in kind.create.items() if operation == call.operation))
+        raise InvalidOptions(f"properties: {', '.join(lost)} cannot be used with {key}. Remove {key}, or the others")
+
+
+# What was probably not meant
+
+
+def _find_doubts(call: PlannedCall) -> str:
+    find = _DOUBTS.get(call.operation)
+    return "; ".join(find(call.params)) if find else ""
+
+
+def _doubt_image(params: Mapping[str, Any]) -> Iterable[str]:
+    """Yield how the media type or the format of an image contradicts the ending of its URL."""
+    ending = urlsplit(str(params.get("url"))).path.rpartition(".")[2].casefold()
+    media, given = params.get("mediaType"), str(params.get("format", "")).casefold()
+    if "iso" in (ending, given) and media != "ISO":
+        reason = "the url ends with .iso" if ending == "iso" else "format is iso"
+        yield (
+            f"{reason}, but media_type is {media or 'RootVolumeTemplate by default'}, so no VM boots from the image."
+            " Give media_type: ISO"
+        )
+    elif media == "ISO" and ending in ("qcow2", "raw", "vmdk"):
+        yield f"media_type is ISO, but the url ends with .{ending}. Check media_type"
+    elif given and given != ending and ending in ("iso", "qcow2", "raw"):
+        yield f"format is {given}, but the url ends with .{ending}. Check format"
+
+
+def _doubt_rules(params: Mapping[str, Any]) -> Iterable[str]:
+    """Yield for which ports a rule is that names none. Some servers refuse it."""
+    for rule in params.get("rules", ()):
+        protocol, ports = rule.get("protocol"), rule.get("dstPortRange")
+        if protocol is None:
+            of = f" with dst_port_range {ports}" if ports else ""
+            give = "protocol: TCP or UDP" if ports else "protocol, and dst_port_range for TCP and UDP"
+            yield f"the rule {rule.get('type')}{of} has no protocol, so it is for all protocols. Give {give}"
+        elif protocol in ("TCP", "UDP") and not ports:
+            kind = f"{rule.get('type')} {protocol}"
+            yield f"the rule {kind} has no dst_port_range, so it is for every port. Give dst_port_range"
+
+
+_DOUBTS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[str]]] = {
+    "AddImage": _doubt_image,
+    "AddSecurityGroupRule": _doubt_rules,
+}

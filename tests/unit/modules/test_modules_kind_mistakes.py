@@ -1,0 +1,172 @@
+"""Tasks of the module ``resource`` whose properties contradict each other, or mean something else than is likely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simulator.launch import Simulator
+from support.kind_tasks import IMAGE, KIND_TASKS, TOOLS
+from support.module_runner import ModuleRunner
+
+
+@pytest.fixture
+def run(sim: Simulator) -> ModuleRunner:
+    sim.configure(latency=0)
+    return ModuleRunner(sim)
+
+
+def describe(kind: str, properties: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return {"kind": kind, "name": "a", "properties": properties, **options}
+
+
+def trigger(**properties: Any) -> dict[str, Any]:
+    return describe("scheduler_trigger", properties)
+
+
+def ip_range(**properties: Any) -> dict[str, Any]:
+    return describe("ip_range", properties, parent="l3-1")
+
+
+def rule(**members: Any) -> dict[str, Any]:
+    return describe("security_group", {"rules": [members]})
+
+
+POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.0"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            rule(type="Ingress", protocol="ICMP", dst_port_range="22"),
+            "[0].dst_port_range cannot be used with protocol ICMP. Remove it, or change protocol to TCP or UDP",
+        ),
+        (rule(type="Ingress", protocol="ALL", dst_port_range="22"), "dst_port_range cannot be used with protocol ALL"),
+        (rule(type="Egress", src_ip_range="10.0.0.0/8"), "src_ip_range cannot be used with type Egress"),
+        (rule(type="Ingress", dst_ip_range="10.0.0.0/8"), "dst_ip_range cannot be used with type Ingress"),
+        (
+            trigger(scheduler_type="simple", cron="0 0 2 * * ?"),
+            "properties.cron cannot be used with scheduler_type simple. Remove it, or change scheduler_type to cron",
+        ),
+        (trigger(scheduler_type="cron", scheduler_interval=5), "scheduler_interval cannot be used with scheduler_type"),
+        (
+            trigger(start_time="2026-12-01 03:00"),
+            "start_time must be a whole number of seconds since 1970, as date +%s prints them, not '2026-12-01 03:00'",
+        ),
+        (trigger(scheduler_interval="1h"), "properties.scheduler_interval must be a whole number of seconds, not '1h'"),
+        (trigger(scheduler_interval=True), "must be a whole number of seconds, not True"),
+        (
+            describe("quota", {"value": "10T"}),
+            "a whole number of objects, or of bytes for a quota of a size, not '10T'",
+        ),
+        (ip_range(network_cidr="10.9.0.7/24"), "must be a network, not '10.9.0.7/24'. The network is 10.9.0.0/24"),
+        (
+            ip_range(network_cidr="10.9.0.0/24", gateway="10.1.0.1"),
+            "gateway 10.1.0.1 is not in the network 10.9.0.0/24",
+        ),
+        (ip_range(**POOL, gateway="10.1.0.1"), "gateway 10.1.0.1 is not in the network 10.9.0.0/24"),
+        (ip_range(**POOL, gateway="10.9.0.10"), "is one of the addresses from 10.9.0.10 to 10.9.0.99, which NICs get"),
+        (ip_range(**{**POOL, "end_ip": "10.9.0.2"}), "end_ip 10.9.0.2 must not be before start_ip 10.9.0.10"),
+        (ip_range(**{**POOL, "end_ip": "10.9.1.2"}), "end_ip 10.9.1.2 is not in 10.9.0.0/24, the network of start_ip"),
+        (describe("l3_network", {"dns": ["10.0.0.1"]}), "with the operation AddDnsToL3Network."),
+        (describe("scheduler_job", {"type": "snapshotVm"}), "not 'snapshotVm'. Did you mean volumeSnapshotGroup?"),
+    ],
+)
+def test_contradiction_is_refused_before_anything_is_sent(
+    run: ModuleRunner, options: dict[str, Any], message: str
+) -> None:
+    for check in (True, False):
+        ran = run("resource", options, check)
+        assert message in ran.message
+        assert (ran["error"]["code"], ran.log) == ("INVALID", [])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (trigger(scheduler_type="cron"), "scheduler_type cron needs properties.cron"),
+        (trigger(scheduler_type="simple", scheduler_interval=60), "scheduler_type simple needs properties.start_time"),
+        (
+            trigger(scheduler_type="simple", start_time=0),
+            "scheduler_type simple needs properties.scheduler_interval or properties.repeat_count",
+        ),
+        (
+            ip_range(network_cidr="10.9.0.0/24", start_ip="10.9.0.10", end_ip="10.9.0.99"),
+            "properties: start_ip, end_ip cannot be used with network_cidr. Remove network_cidr, or the others",
+        ),
+    ],
+)
+def test_object_that_would_lack_a_property_is_not_created(
+    run: ModuleRunner, options: dict[str, Any], message: str
+) -> None:
+    for check in (True, False):
+        ran = run("resource", options, check)
+        assert message in ran.message
+        assert not ran.calls
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        trigger(scheduler_type="simple", start_time=0, scheduler_interval=60),
+        trigger(scheduler_type="simple", start_time="0", repeat_count=1),
+        ip_range(**POOL),
+        ip_range(**POOL, gateway="10.9.0.1"),
+        ip_range(**POOL, gateway="10.1.0.1", ip_range_type="AddressPool"),
+        ip_range(network_cidr="10.9.0.0/24", gateway="10.9.0.1"),
+        rule(type="Ingress", protocol="ALL"),
+        rule(type="Egress", protocol="UDP", dst_port_range=53, dst_ip_range="10.0.0.0/8"),
+        describe("image", TOOLS),
+        describe("image", {**IMAGE, "url": "https://images.example.com/download?file=1"}),
+        describe("image", {**IMAGE, "url": "https://images.example.com/a.img", "format": "raw"}),
+    ],
+)
+def test_what_fits_together_is_created_without_a_warning(run: ModuleRunner, options: dict[str, Any]) -> None:
+    ran = run("resource", options)
+    assert ran.changed, ran.message
+    assert ran.warnings == []
+
+
+IN_URL = "https://images.example.com/tools.iso"
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (rule(type="Ingress", protocol="TCP"), "the rule Ingress TCP has no dst_port_range, so it is for every port."),
+        (rule(type="Ingress"), "the rule Ingress has no protocol, so it is for all protocols. Give protocol, and"),
+        (
+            rule(type="Ingress", dst_port_range="22"),
+            "the rule Ingress with dst_port_range 22 has no protocol, so it is for all protocols. Give protocol: TCP",
+        ),
+        (
+            describe("image", {**TOOLS, "media_type": "RootVolumeTemplate"}),
+            "the url ends with .iso, but media_type is RootVolumeTemplate, so no VM boots from the image. Give",
+        ),
+        (
+            describe("image", {**IMAGE, "url": f"{IN_URL}?version=1", "format": None}),
+            "the url ends with .iso, but media_type is RootVolumeTemplate by default",
+        ),
+        (
+            describe("image", {**IMAGE, "url": "https://images.example.com/1", "format": "iso"}),
+            "format is iso, but media_type is RootVolumeTemplate by default",
+        ),
+        (describe("image", {**IMAGE, "format": "raw"}), "format is raw, but the url ends with .qcow2. Check format."),
+        (describe("image", {**IMAGE, "media_type": "ISO"}), "media_type is ISO, but the url ends with .qcow2. Check"),
+    ],
+)
+def test_what_was_probably_not_meant_is_said_once(run: ModuleRunner, options: dict[str, Any], warning: str) -> None:
+    for check in (True, False):
+        (said,) = run("resource", options, check).warnings
+        assert warning in said
+    again = run("resource", options)
+    assert (again.changed, again.warnings) == (False, [])
+
+
+def test_trigger_of_a_known_type_is_changed_without_it(run: ModuleRunner) -> None:
+    created = KIND_TASKS["scheduler_trigger"].creates
+    run("resource", created)
+    ran = run("resource", {**created, "properties": {"scheduler_type": "cron", "description": "at night"}})
+    assert ran.calls == ["UpdateSchedulerTrigger"]
