@@ -494,7 +494,7 @@ def backup(session: nox.Session) -> None:
 
 @nox.session(default=False, python=PLATFORM_PYTHON, venv_params=["--system-site-packages"])
 def nights(session: nox.Session) -> None:
-    """Back up 50 VMs in 35 simulated nights, beside a model, and kill controllers at 23 moments; about 40 minutes."""
+    """Back up 50 VMs in 35 simulated nights, beside a model, and kill controllers at 23 moments; about 20 minutes."""
     session.install("ansible-core>=2.16,<2.22", *RUNTIME)
     # A test takes longer than the tests of all other sessions.
     run_pytest(session, "tests/backup", "-m", "nightly", "-o", "faulthandler_timeout=7200")

@@ -51,6 +51,9 @@ CHANGING_STATES = tuple(
 # The changing states after which a VM runs.
 _BOUND_TO_RUN = ("Starting", "Rebooting", "Migrating", "VolumeMigrating")
 
+# The states in which a VM does not run, and can be restarted.
+_STARTED_BY_RESTART = ("Crashed", "NoState")
+
 # The values that can only be changed while a VM is stopped, or grow while it runs.
 _SIZES = ("cpuNum", "memorySize")
 
@@ -319,6 +322,9 @@ def _plan_migration(resource: ResourceSpec, state: str, desired: Record, current
     if isinstance(current, Unreadable):
         raise Unsupported(f"cannot read on which host the VM runs: {current.reason.reason}", "Omit host.")
     vm, host, is_started = current.record or {}, desired["hostUuid"], _needs_start(resource, state, current)
+    if state == "restarted" and vm.get("state") in _STARTED_BY_RESTART and not vm.get("hostUuid"):
+        reason = f"the VM is {vm['state']}, and the service chooses the host on which it restarts"
+        raise Unchangeable(f"{reason}. Omit host.")
     if not (_runs_elsewhere(vm, host, is_started) if isinstance(current, Found) else not is_started):
         return []
     migrated_state = vm["state"] if vm.get("state") == _PAUSED else _RUNNING
@@ -365,7 +371,7 @@ def _needs_start(resource: ResourceSpec, state: str, current: Current) -> bool:
     vm_state = (current.record or {}).get("state")
     if not _must_run(resource, state) or vm_state in (_RUNNING, _PAUSED):
         return False
-    return resource.transitions[state].is_visible or vm_state not in ("Crashed", "NoState")
+    return resource.transitions[state].is_visible or vm_state not in _STARTED_BY_RESTART
 
 
 def _require_proof(desired: Record, current: Current) -> None:

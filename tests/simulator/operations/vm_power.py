@@ -134,11 +134,13 @@ def stop(call: Call, vm: Record) -> Record:
 
 @operation("RebootVmInstance", has_envelope=False)
 def reboot_vm(call: Call) -> Steps:
-    """Restart the guest of a VM."""
+    """Restart the guest of a VM; one that has crashed, and has no host, starts on one."""
     with _show(call, "Rebooting", REBOOTABLE) as read:
         yield 0.0
         vm = read()
         _require_state(vm, REBOOTABLE, "reboot")
+        if not vm["hostUuid"]:
+            _start(call, vm)
         lose_checkpoints(call.store, vm)
         return {"inventory": call.store.change("vm", vm["uuid"], state="Running", _reboots=vm.get("_reboots", 0) + 1)}
 

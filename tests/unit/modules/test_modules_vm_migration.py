@@ -94,6 +94,14 @@ def test_nothing_is_changed_before_a_migration_that_is_impossible(run: ModuleRun
     run.refused("vm", {"uuid": VM, "state": "restarted", "host": "host-2"})
 
 
+def test_vm_without_a_host_is_not_restarted_on_one(run: ModuleRunner, sim: Simulator) -> None:
+    sim.change("vm", VM, state="Crashed", hostUuid=None)
+    message = run.refused("vm", {"name": "vm-1", "state": "restarted", "host": "host-3"})
+    assert message == "vm vm-1: the VM is Crashed, and the service chooses the host on which it restarts. Omit host."
+    ran = run("vm", {"uuid": VM, "state": "restarted"})
+    assert (ran.calls, place_of(sim)) == (["RebootVmInstance"], ("Running", HOSTS["host-1"]))
+
+
 def test_vm_on_local_storage(run: ModuleRunner, sim: Simulator) -> None:
     sim.change("primarystorage", seeded_uuid("primarystorage", 1), type="LocalStorage")
     message = run.refused("vm", {"name": "vm-3", "host": "host-1"})
