@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import CONNECTION
 
 from support.event_sources import PLUGINS, job_headers, plugin
 
@@ -52,6 +53,9 @@ FAILED = {"job": {"uuid": "f" * 32, "succeeded": False, "batch": None}, "msg": "
         (COLLECTED, {"as_list": True}, COLLECTED),
         (COLLECTED, {"only_failed": True}, []),
         (SHAPED, {"only_failed": True}, []),
+        (SHAPED, {"only_failed": "yes"}, []),
+        (SHAPED, {"only_failed": "false", "as_list": "no"}, SHAPED),
+        (SHAPED, {"only_failed": None}, SHAPED),
         (FAILED, {"only_failed": True}, FAILED),
         (
             {**COLLECTED, "jobs": [SHAPED, FAILED], "failed": 1},
@@ -62,8 +66,24 @@ FAILED = {"job": {"uuid": "f" * 32, "succeeded": False, "batch": None}, "msg": "
         ({"jobs": [{"job": 1}]}, {"as_list": True}, []),
     ],
 )
-def test_lists_of_results(event: dict[str, Any], options: dict[str, bool], expected: Any) -> None:
+def test_lists_of_results(event: dict[str, Any], options: dict[str, Any], expected: Any) -> None:
     assert plugin("event_filter", "job_result")(event, **options) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"failed_only": True}, "job_result: there is no option failed_only. "),
+        ({"only_faild": True}, "job_result: there is no option only_faild. Did you mean only_failed?"),
+        ({"only_failed": "never"}, "job_result: only_failed must be true or false, not 'never'"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    """Also for an event that is dropped."""
+    for event in (SHAPED, {}):
+        with pytest.raises(Exception, match=message) as caught:
+            plugin("event_filter", "job_result")(event, **options)
+        assert type(caught.value).__name__ == "InvalidOptions"
 
 
 @pytest.mark.parametrize("of_job_results", [True, False])
@@ -98,16 +118,19 @@ def test_junk_is_dropped(event: dict[str, Any]) -> None:
     assert plugin("event_filter", "job_result")(event) == []
 
 
-@pytest.mark.parametrize("name", ["job_results", "resource_changes"])
-def test_options_are_documented_as_they_are(name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("event_source", "job_results"), ("event_source", "resource_changes"), ("event_filter", "job_result")],
+)
+def test_options_are_documented_as_they_are(kind: str, name: str) -> None:
     """The options of the connection are in the fragment."""
-    spec = importlib.util.spec_from_file_location(name, PLUGINS / "event_source" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, PLUGINS / kind / f"{name}.py")
     assert spec
     assert spec.loader
     source = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(source)
     documented = yaml.safe_load(source.DOCUMENTATION)["options"]
-    own = {option: rules for option, rules in source.OPTIONS.items() if option not in source.CONNECTION}
+    own = {option: rules for option, rules in source.OPTIONS.items() if option not in CONNECTION}
     assert documented.keys() == own.keys()
     for option, rules in own.items():
         for rule in ("type", "elements", "default", "choices"):

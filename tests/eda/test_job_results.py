@@ -373,7 +373,8 @@ def test_a_signed_query_is_used_and_a_forged_one_is_refused(sim: Simulator, new_
     [
         ({"port": None}, "missing required arguments: port"),
         ({"path": None}, "missing required arguments: path"),
-        ({"port": "many"}, "argument 'port' is of type"),
+        ({"port": "many"}, "port must be a whole number, not 'many'"),
+        ({"collect_seconds": "5s"}, "collect_seconds must be a number of seconds, not '5s'"),
         ({"port": 0}, "port must be from 1 to 65535"),
         ({"path": "/"}, "path must have the form /a-secret-of-your-own"),
         ({"path": "secret"}, "path must have the form /a-secret-of-your-own"),

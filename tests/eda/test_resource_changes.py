@@ -265,7 +265,27 @@ def test_threshold_has_hysteresis(sim: Simulator) -> None:
         ),
         ({"resource_type": "host", "interval": 0}, "interval must be more than 0 seconds"),
         ({"resource_type": "host", "query": ["state"]}, "state"),
-        ({"resource_type": "host", "state_file": "/nowhere/state"}, "state_file /nowhere/state cannot be used"),
+        ({"resource_type": "host", "interval": "30s"}, "interval must be a number of seconds, not '30s'"),
+        (
+            {"resource_type": "host", "state_file": "/nowhere/state"},
+            "state_file /nowhere/state cannot be used: the folder /nowhere does not exist. Create it.",
+        ),
+        (
+            {"resource_type": "host", "state_file": "/proc"},
+            "state_file /proc cannot be used: [Errno 21] Is a directory",
+        ),
+        (
+            {"resource_type": "primarystorage", "thresholds": [{"field": "available_capacity", "below": "10%"}]},
+            "thresholds[0].below must be a number, such as 10, in percent, not '10%'",
+        ),
+        (
+            {"resource_type": "primarystorage", "thresholds": {"field": "available_capacity", "below": 10}},
+            "thresholds must be a list, such as [{field: available_capacity, below: 10}], not {'field'",
+        ),
+        (
+            {"resource_type": "vm", "fields": []},
+            "fields is empty and there are no thresholds, so nothing is watched. Add thresholds, or leave out",
+        ),
     ],
 )
 def test_wrong_arguments_have_one_message(sim: Simulator, args: dict[str, Any], message: str) -> None:

@@ -40,7 +40,7 @@ _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "int": (_check_whole_number, "a whole number"),
 }
 
-_SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch")
+_SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch", "_seconds")
 _SHOWN = 60
 
 

@@ -582,6 +582,8 @@ EXAMPLES: Mapping[str, str] = {
     "query": "['name=web-1', 'state=Running']",
     "services": "[{base_url: https://manager.example.com}]",
     "tags": "['env::prod']",
+    **dict.fromkeys(("below", "rearm"), "10, in percent"),
+    "thresholds": "[{field: available_capacity, below: 10}]",
     "user_data": '"#cloud-config\\nhostname: web-1", or lines after |',
     "user_tags": "['env::prod']",
     **VARIABLES,

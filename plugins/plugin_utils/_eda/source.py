@@ -18,6 +18,7 @@ from ...module_utils._client.sessions import open_client
 from ...module_utils._http.adapter import HAS_REQUESTS
 from ...module_utils._http.connection import ConnectionOptions
 from ...module_utils._masking.masker import Masker, collect_secrets
+from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.hints import describe_unknown
 from ...module_utils._modules.options import Options
 from .._run.profiles import Profiles
@@ -38,6 +39,7 @@ def read_options(spec: Options, args: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {name: value for name, value in args.items() if value is not None}
     if unknown := [str(name) for name in args if name not in spec]:
         raise InvalidOptions(describe_unknown(unknown, spec, "source", beginning="unknown argument"))
+    check_forms(spec, arguments)
     arguments = Profiles().complete(arguments, spec)
     validation = ArgumentSpecValidator(spec).validate(arguments)
     if validation.error_messages:

@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
@@ -32,9 +33,17 @@ def open_database(option: str, path: str | None, schema: str) -> sqlite3.Connect
         # The lock is taken with the first write and kept from then on.
         database.execute("PRAGMA user_version = 1")
     except (OSError, sqlite3.Error) as error:
-        reason = "another process uses it" if "locked" in str(error) else str(error)
-        raise InvalidOptions(f"{option} {path} cannot be used: {reason}") from None
+        raise InvalidOptions(f"{option} {path} cannot be used: {_explain(path, error)}") from None
     return database
+
+
+def _explain(path: str | None, error: Exception) -> str:
+    """Return why a file cannot be used."""
+    if "locked" in str(error):
+        return "another process uses it"
+    if isinstance(error, FileNotFoundError) and path:
+        return f"the folder {Path(path).parent} does not exist. Create it."
+    return str(error)
 
 
 class Store:

@@ -62,6 +62,10 @@ from typing import Any
 # ansible-rulebook loads only this file, so the path of the collection is derived from it.
 sys.path.insert(0, str(Path(__file__).absolute().parents[7]))
 
+from ansible.module_utils.common.validation import check_type_bool
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_forms
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import Options
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.job_events import (
     InvalidPost,
     build_list_event,
@@ -69,9 +73,18 @@ from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.job_events 
 )
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._eda.texts import disarm_templates
 
+OPTIONS: Options = {
+    "as_list": {"type": "bool", "default": False},
+    "only_failed": {"type": "bool", "default": False},
+}
 
-def main(event: Mapping[str, Any], as_list: bool = False, only_failed: bool = False) -> Mapping[str, Any] | list[Any]:
-    """Return the event in the form of job_results, without templates, or an empty list to drop it."""
+
+def main(event: Mapping[str, Any], **args: Any) -> Mapping[str, Any] | list[Any]:
+    """Return the event in the form of job_results, without templates, or an empty list to drop it.
+
+    Raise InvalidOptions for options that the filter does not have, or that are no booleans.
+    """
+    as_list, only_failed = read_flags(args)
     try:
         shaped = shape(event)
         if "jobs" in shaped or as_list:
@@ -82,6 +95,16 @@ def main(event: Mapping[str, Any], as_list: bool = False, only_failed: bool = Fa
         return disarmed or []
     except (InvalidPost, RecursionError, TypeError, ValueError):
         return []
+
+
+def read_flags(args: Mapping[str, Any]) -> list[bool]:
+    """Return the values of OPTIONS. ansible-rulebook passes what is written there: in quotes, false is a string."""
+    given = {name: value for name, value in args.items() if value is not None}
+    try:
+        check_forms(OPTIONS, given)
+    except InvalidOptions as mistake:
+        raise InvalidOptions(f"the filter job_result: {mistake}") from None
+    return [check_type_bool(given.get(name, rules["default"])) for name, rules in OPTIONS.items()]
 
 
 def shape(event: Mapping[str, Any]) -> Mapping[str, Any]:

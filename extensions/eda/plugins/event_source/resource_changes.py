@@ -310,6 +310,11 @@ def build_watch(options: Mapping[str, Any]) -> Watch:
         raise InvalidOptions(
             f"fields: {describe_unknown_names(beginning, unknown, lambda name: suggest_name(name, known))}"
         )
+    if not (fields or options["thresholds"]):
+        raise InvalidOptions(
+            "fields is empty and there are no thresholds, so nothing is watched. Add thresholds, or leave out fields"
+            f" to watch {', '.join(usual)}."
+        )
     thresholds = []
     for threshold in options["thresholds"]:
         name, below = to_camel_case(threshold["field"]), threshold["below"]
