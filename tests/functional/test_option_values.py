@@ -129,7 +129,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         ("resource", {"kind": kind, "name": "a", "properties": {name: "b"}}, expected)
         for kind, name, expected in (
             ("l3_network", "cidr", "with kind ip_range."),
-            ("l3_network", "dns", "with kind ip_range."),
+            ("l3_network", "dns", "with the operation AddDnsToL3Network."),
             ("scheduler_job", "cron", "with kind scheduler_trigger"),
             ("scheduler_trigger", "interval", "Did you mean scheduler_interval?"),
             ("vip", "ip", "Did you mean required_ip?"),

@@ -71,7 +71,7 @@ RESOURCE_TYPES: Mapping[str, ResourceType] = {
         ResourceType("topic", "topic", "QuerySNSTopic"),
         ResourceType("user_tag", "user tag"),
         ResourceType("vm", "VM", "QueryVmInstance", deleted_states=("Destroyed", "Expunging")),
-        ResourceType("vm_nic", "NIC", "QueryVmNic"),
+        ResourceType("vm_nic", "NIC", "QueryVmNic", name_field="internalName"),
         ResourceType("volume", "volume", "QueryVolume", state_field="status", deleted_states=("Deleted",)),
         ResourceType("zone", "zone", "QueryZone"),
     )

@@ -60,6 +60,7 @@ _MISTAKEN: Mapping[str, tuple[str, ...]] = {
     "snapshot_group": ("vm",),
     "topic": ("endpoint",),
     "vm": ("image", "host"),
+    "vm_nic": ("vm",),
     "volume": ("vm",),
     "zone": ("cluster",),
 }
@@ -69,6 +70,9 @@ _TYPES: Mapping[str, ResourceType] = {
     **RESOURCE_TYPES,
     "l2_network": ResourceType("l2_network", "L2 network", "GET l2-networks"),
 }
+
+# Where to find objects that are mistaken for the objects to which they belong.
+_LISTED_BY = {"vm_nic": " virtinfra.manager.vm_nic_info lists its NICs, with their uuids and internal names."}
 
 # The types without a known query, by the name of which a query of the catalogue lists the objects.
 _LISTED_AS = {"tag_pattern": "tag"}
@@ -168,7 +172,8 @@ def explain_unknown_name(
         with suppress(VirtinfraError):
             if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):
                 give = f", which the option {options[other.name]} takes" if other.name in options else ""
-                return f" {name} is the name of {_add_article(other.noun)}{give}."
+                listed = _LISTED_BY.get(resource_type.name, "")
+                return f" {name} is the name of {_add_article(other.noun)}{give}.{listed}"
     return explain_address(client, resource_type, name) or describe_existing_names(client, resource_type, name)
 
 

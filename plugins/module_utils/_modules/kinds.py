@@ -18,6 +18,7 @@ from .._client.names import add_given_names, describe_all_names, explain_unknown
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
+from .._resources.kind_attachments import warn_of_remaining
 from .._resources.kind_mistakes import refuse_unfit
 from .._resources.kind_properties import Property, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
@@ -49,8 +50,9 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         row, given = _prepare(context.desired, context.check_mode)
         desired = _resolve_names(context, row, given)
         context.is_object_predicted |= _selects_predicted_object(row, desired)
+        attached: list[str] = []
         try:
-            result = Reconciler(build_spec(row, desired), context, dict(desired)).run()
+            result = Reconciler(build_spec(row, desired, attached), context, dict(desired)).run()
         except VirtinfraError as failure:
             if isinstance(failure, NotFound) and isinstance(row, Kind) and not row.create and "name" in given:
                 failure.add_sentence(describe_all_names(context.client, find_query_type(row.query), given["name"]))
@@ -59,6 +61,8 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
             raise
         if desired["state"] != ABSENT:
             result["diff"]["after"].update(_name_predicted(given, desired))
+        elif isinstance(row, Attachment):
+            context.warnings += warn_of_remaining(row, attached, context.client, desired)
         result = {"resource": result.pop(row.name), **result}
         return add_given_names(context.client, result, given, desired, {name: name for name in given})
 

@@ -7,16 +7,22 @@ from typing import Any
 
 from .._api.errors import InUse, VirtinfraError
 from .._api.records import Record
+from .._api.references import is_name
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query, require_members
+from .._client.names import add_names
 from .._engine.spec import PlannedCall
 from .kind_rows import Attachment
 
 
-def find_attachment(row: Attachment, client: Client, desired: Record) -> Record | None:
-    """Return the record of an attachment: the uuids of its two objects; None if they are not attached."""
+def find_attachment(row: Attachment, attached: list[str], client: Client, desired: Record) -> Record | None:
+    """Return the record of an attachment: the uuids of its two objects; None if they are not attached.
+
+    Put the uuids of the objects to which the first one is attached into ``attached``.
+    """
     first, second = row.ends.values()
-    if desired[second] not in _list_attached(row, client, desired[first]):
+    attached[:] = _list_attached(row, client, desired[first])
+    if desired[second] not in attached:
         return None
     return {"uuid": desired[first], first: desired[first], second: desired[second]}
 
@@ -39,6 +45,19 @@ def find_other_attachment(
         f"the {end} is attached to the {other} {others[0]!r}. Detach it first: state absent with this {other}."
     )
     return failure.with_references({others[0]: second})
+
+
+def warn_of_remaining(row: Attachment, attached: list[str], client: Client, desired: Record) -> list[str]:
+    """Return the warning that the first object is still attached to another one than the task detaches it from.
+
+    The task has warned of a name that no object has.
+    """
+    second = list(row.ends.values())[1]
+    is_other = row.is_exclusive and not is_name(desired[second])
+    others = [uuid for uuid in attached if is_other and uuid != desired[second]]
+    end, other = row.ends
+    warnings = (f"{row.name}: the {end} remains attached to another {other}, {uuid!r}." for uuid in others)
+    return [add_names(client, warning, dict.fromkeys(others, second)) for warning in warnings]
 
 
 def _list_attached(row: Attachment, client: Client, first: str) -> list[str]:

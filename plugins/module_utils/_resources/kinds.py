@@ -117,13 +117,18 @@ def _hide(row: Row, parameter: Parameter) -> Parameter:
 # Resource specs
 
 
-def build_spec(row: Row, desired: Record) -> ResourceSpec:
-    """Return the resource spec of a kind, for these desired values by the API's names for them."""
+def build_spec(row: Row, desired: Record, attached: list[str]) -> ResourceSpec:
+    """Return the resource spec of a kind, for these desired values by the API's names for them.
+
+    The finder of an attachment puts the uuids of the objects to which the first one is attached into ``attached``.
+    """
     record = _describe_records(row)
     _choose_operations(row, record)
     if isinstance(row, Setting):
         return _build_setting(row, record, desired)
-    return _build_attachment(row, record) if isinstance(row, Attachment) else _build_kind(row, record, desired)
+    return (
+        _build_attachment(row, record, attached) if isinstance(row, Attachment) else _build_kind(row, record, desired)
+    )
 
 
 def _describe_records(row: Row) -> str:
@@ -212,11 +217,11 @@ def _find(kind: Kind, client: Client, desired: Record) -> Record | None:
     return None
 
 
-def _build_attachment(row: Attachment, record: str) -> ResourceSpec:
+def _build_attachment(row: Attachment, record: str, attached: list[str]) -> ResourceSpec:
     return ResourceSpec(
         record,
         row.name,
-        partial(find_attachment, row),
+        partial(find_attachment, row, attached),
         create=row.attach,
         delete=row.detach,
         keys=tuple(row.ends.values()),

@@ -19,7 +19,7 @@ from simulator import catalogue
 from simulator.launch import Simulator
 from simulator.registry import OPERATIONS
 from support.collection import load_spec
-from support.kind_tasks import KIND_TASKS, identify
+from support.kind_tasks import KIND_TASKS, NIC, identify
 from support.module_runner import ModuleRun, ModuleRunner, drop_other_remedy, run_module
 
 
@@ -253,6 +253,16 @@ def test_what_refers_to_an_object_that_is_missing_fails_by_its_name(run: ModuleR
 
 
 MISSING = "a000000700004000800000000000abcd"
+
+
+def test_nic_is_named_by_its_internal_name(run: ModuleRunner) -> None:
+    prepare(run, "eip_attachment")
+    attach = {**KIND_TASKS["eip_attachment"].creates, "nic": "vnic000002.0"}
+    assert run.twice("resource", attach)["resource"]["vm_nic_uuid"] == NIC
+    prepare(run, "eip")
+    ran = run("resource", {**KIND_TASKS["eip"].creates, "name": "other", "properties": {"vm_nic": "vm-1"}})
+    assert "properties.vm_nic: no NIC has the name 'vm-1'. " in ran.message
+    assert "vm-1 is the name of a VM. virtinfra.manager.vm_nic_info lists its NICs, with their uuids and" in ran.message
 
 
 def list_references_to_missing_objects(kind: str) -> Iterator[dict[str, Any]]:
@@ -522,6 +532,19 @@ def test_volume_of_another_vm_must_be_detached_first(run: ModuleRunner) -> None:
         ran = run("resource", {"kind": "volume_attachment", "volume": "data-of-vm-1", "vm": "vm-2"}, check)
         assert ran["error"]["code"] == "IN_USE"
         assert "the volume is attached to the vm 'vm-1' (a0000004000040008000000000000001). Detach it" in ran.message
+
+
+def test_volume_of_another_vm_is_not_detached_silently(run: ModuleRunner) -> None:
+    detach = {"kind": "volume_attachment", "volume": "data-of-vm-1", "vm": "vm-2", "state": "absent"}
+    for check in (True, False):
+        ran = run("resource", detach, check)
+        assert not ran.changed, ran.message
+        (warning,) = ran.warnings
+        assert "the volume remains attached to another vm, 'vm-1' (a0000004000040008000000000000001)." in warning
+    ran = run("resource", {**detach, "vm": "vm-1"})
+    assert (ran.changed, ran.warnings) == (True, [])
+    ran = run("resource", {**detach, "vm": "vm-1"})
+    assert (ran.changed, ran.warnings) == (False, [])
 
 
 @pytest.mark.parametrize(
