@@ -188,11 +188,15 @@ def _change(
 
 @dataclass(frozen=True)
 class Group:
-    """A group of VMs that exist. The names and uuids in ``unclear`` select none, or several."""
+    """A group of VMs that exist. The names and uuids in ``unclear`` select none, or several.
+
+    ``scope`` says, for messages, that only VMs that meet the query of the group count.
+    """
 
     name: str
     vms: list[Record]
     unclear: list[str]
+    scope: str = ""
 
 
 def find_groups(
@@ -221,7 +225,17 @@ def choose_group(group: Record, found: Sequence[Record]) -> Group:
     ambiguous = {vm["name"] for vm in selection.objects if vm["uuid"] in selection.ambiguous}
     order = {name: number for number, name in enumerate(names)}
     vms = sorted(selection.objects, key=lambda vm: order.get(vm["uuid"], order.get(vm["name"], 0)))
-    return Group(group["name"], vms, [name for name in names if name in selection.missing or name in ambiguous])
+    unclear = [name for name in names if name in selection.missing or name in ambiguous]
+    return Group(group["name"], vms, unclear, ", which must also meet its query" if group.get("query") else "")
+
+
+def find_idle(groups: Iterable[Record], state: str) -> list[str]:
+    """Return the names of groups whose conditions select only VMs that are in the state of the service to reach."""
+    return [
+        group["name"]
+        for group in groups
+        if f"state={state}" in (text.replace(" ", "") for text in group.get("query") or ())
+    ]
 
 
 def find_repeated(groups: Iterable[Group]) -> list[str]:

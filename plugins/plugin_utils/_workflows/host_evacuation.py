@@ -27,6 +27,7 @@ MOVABLE = ("Running", "Paused")
 
 # The variable that permits VMs to stay on a host.
 REMEDY = "Set host_evacuation_unmovable to keep to leave them where they are."
+OUTSIDE = "hosts that are not in host_evacuation_targets"
 ADD_TARGETS = "host_evacuation_targets has only hosts that are evacuated. Add others, or omit it."
 
 # What the service is asked for each VM, and for how many VMs at the same time.
@@ -95,7 +96,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     elif settings.state == "restored":
         migrations = _restore(site, marks, records, settings)
     else:
-        migrations = _unmark(site, marks, records)
+        migrations = _unmark(site, marks, records, settings)
     moves = [each.describe_move() for each in migrations if each.to_name]
     return Report("VMs", [each.build_entry() for each in migrations], next={"moves": moves})
 
@@ -129,7 +130,7 @@ def _evacuate(site: Site, marks: Marks, records: Sequence[Record], settings: Set
 
 def _restore(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
     """Migrate the marked VMs back, and take off the marks of those that are back. Names and reports do not matter."""
-    own = {mark.object_uuid: mark for mark in _find_own(site, marks)}
+    own = {mark.object_uuid: mark for mark in _find_own(site, marks, records, settings)}
     problems = marks.settle(own.values(), settings.timeout)
     vms = index(read_vms(site, list(own))) if own else {}
     site.ask(Wish({uuid: name_marked(mark, vms) for uuid, mark in own.items()}))
@@ -150,14 +151,21 @@ def _restore(site: Site, marks: Marks, records: Sequence[Record], settings: Sett
     return [*migrations, *judged]
 
 
-def _find_own(site: Site, marks: Marks) -> list[Mark]:
-    """Return the marks with the label of the run, and warn if there are only marks with others."""
+def _find_own(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Mark]:
+    """Return the marks with the label of the run, of VMs that ran on its hosts, if it has some.
+
+    Warn if there are only marks with other labels, or of VMs that ran on other hosts.
+    """
+    hosts = find_hosts(records, settings.hosts, "host_evacuation_hosts") if settings.hosts else []
     found = marks.find()
     own = marks.list_own(found)
     if found and not own:
         labels = name_some(sorted({mark.label for mark in found}))
         site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {labels}")
-    return own
+    chosen = [mark for mark in own if not hosts or mark.was in hosts]
+    if left := len(own) - len(chosen):
+        site.warn(f"{left} VMs with marks of the label {marks.label} are left: they ran on no host_evacuation_hosts")
+    return chosen
 
 
 def name_marked(mark: Mark, vms: Mapping[str, Record]) -> Record:
@@ -182,9 +190,9 @@ def judge_marked(mark: Mark, vm: Record | None, hosts: Hosts, problem: str | Non
     return each
 
 
-def _unmark(site: Site, marks: Marks, records: Sequence[Record]) -> list[Migration]:
+def _unmark(site: Site, marks: Marks, records: Sequence[Record], settings: Settings) -> list[Migration]:
     """Take the marks of the label off, wherever the VMs are."""
-    own = marks.list_own(marks.find())
+    own = _find_own(site, marks, records, settings)
     vms = index(read_vms(site, [mark.object_uuid for mark in own])) if own else {}
     known = Hosts(records)
     migrations = []
@@ -372,6 +380,12 @@ class Limits:
         is_allowed = host not in self.excluded and (not self.allowed or host in self.allowed)
         return is_allowed and (self.wanted is None or self.wanted.get(vm, host) == host)
 
+    def describe(self, hosts: Iterable[str]) -> str:
+        """Return what hosts are that must not take a VM."""
+        if self.wanted:
+            return "other hosts than that on which it ran"
+        return "hosts that are evacuated, too" if set(hosts) <= set(self.excluded) else OUTSIDE
+
 
 def plan_migrations(
     vms: Sequence[Record],
@@ -396,8 +410,7 @@ def plan_migrations(
         possible[vm["uuid"]] = [host for host in offered if limits.permit(vm["uuid"], host)]
         if each.obstacle is None and not possible[vm["uuid"]]:
             names = ", ".join(sorted(map(known.get_name, offered)))
-            forbidden = "other hosts than that on which it ran" if limits.wanted else "hosts that must not take it"
-            each.obstacle = f"it can only migrate to {forbidden}: {names}"
+            each.obstacle = f"it can only migrate to {limits.describe(offered)}: {names}"
     for vm in sorted(vms, key=lambda vm: (len(possible[vm["uuid"]]), -_read_memory(vm), vm["name"], vm["uuid"])):
         _place(migrations[vm["uuid"]], _read_memory(vm), possible[vm["uuid"]], known)
     return list(migrations.values())

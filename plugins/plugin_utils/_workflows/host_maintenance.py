@@ -32,7 +32,7 @@ from .._site.site import Site
 from .._site.variables import Play
 from .._site.window import Window, check_window
 from .._site.wish import Wish, index
-from .host_evacuation import ADD_TARGETS, REMEDY
+from .host_evacuation import ADD_TARGETS, OUTSIDE, REMEDY
 from .host_evacuation import run as evacuate
 
 ROLE = "host_maintenance"
@@ -210,6 +210,7 @@ class Entrance:
         except VirtinfraError as failure:
             own_remedy = "Set host_maintenance_running_vms to stop to stop them."
             reason = str(failure).replace(REMEDY, own_remedy).replace(ADD_TARGETS, own_remedy)
+            reason = reason.replace(OUTSIDE, "hosts that are not available")
             raise VirtinfraError(f"{refusal} {reason}") from failure
         self.has_changed |= report.is_changed
         work.migrated_vms = list_migrated(entry.members for entry in report.entries)

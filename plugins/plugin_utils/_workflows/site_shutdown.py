@@ -192,7 +192,9 @@ def _mark(site: Site, marks: SiteMarks, found: Found, plan: Plan, settings: Sett
 def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings) -> Plan:
     """Return what is shut down."""
     chosen = [(group.name, _leave_out(group.vms, settings)) for group in groups]
-    empty = [name for name, members in chosen if not members]
+    excluded = {group.name for group in groups if group.vms}
+    note = " (all of its VMs are excluded, see site_shutdown_exclude_vms)"
+    empty = [f"{name}{note if name in excluded else ''}" for name, members in chosen if not members]
     if settings.remaining:
         placed = {vm["uuid"] for dummy, members in chosen for vm in members}
         chosen.append((REMAINING, _leave_out([vm for vm in vms if vm["uuid"] not in placed], settings)))
@@ -222,10 +224,12 @@ def _find_problems(
     problems = _find_unknown(settings.exclude_vms, vms, "VM", "site_shutdown_exclude_vms")
     problems += _find_unknown(settings.exclude_hosts, hosts, "host", "site_shutdown_exclude_hosts")
     problems += [
-        f"no VM, or several, has the name {name} (the group {group.name} of site_shutdown_groups)"
+        f"no VM, or several, has the name {name} (the group {group.name} of site_shutdown_groups{group.scope})"
         for group in groups
         for name in group.unclear
     ]
+    if settings.hosts and settings.host_query and not hosts and not settings.allow_empty:
+        problems.append(f"no host meets site_shutdown_host_query ({', '.join(settings.host_query)})")
     if twice := find_repeated(groups):
         problems.append(f"these VMs are in several groups of site_shutdown_groups: {', '.join(twice)}")
     return problems

@@ -20,8 +20,19 @@ from .._site.marked_vms import (
     take_off,
 )
 from .._site.marks import Mark, Marks
-from .._site.power import SKIPPED, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, start, stop
-from .._site.report import Entry, Outcome, Report
+from .._site.power import (
+    SKIPPED,
+    Group,
+    Patience,
+    PoweredVm,
+    check_groups,
+    find_groups,
+    find_idle,
+    find_repeated,
+    start,
+    stop,
+)
+from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import VmPowerSettings
 from .._site.site import Site, explain_patterns
 from .._site.window import Window
@@ -43,12 +54,14 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     marks = Marks(site, "vm_power", settings.label, "VmInstanceVO", settings.concurrency)
     window = Window(site.get_time, "vm_power", settings.not_after)
     if settings.state in ("restored", "unmarked"):
-        found = marks.find()
-        vms = find_marked(site, marks, found, settings.timeout if settings.state == "restored" else 0)
-        left = name_left(site, found, {vm.uuid for vm in vms})
-        if settings.state == "unmarked":
-            return _unmark(marks, vms, left)
-        return _restore(site, marks, found, vms, left, settings, window)
+        return _put_back(site, marks, settings, window)
+    wanted = "Stopped" if settings.state == "stopped" else "Running"
+    if idle := find_idle(settings.groups, wanted):
+        site.warn(
+            f"These groups of vm_power_groups select only VMs that are {wanted} already, for which nothing is to be"
+            f" done: {name_some(idle)}. Select VMs by their names or tags: after a change, a condition on the state"
+            " selects others"
+        )
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
     chosen = [[PoweredVm.from_record(vm, group.name) for vm in group.vms] for group in groups]
@@ -64,6 +77,21 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         put_back = {vm.uuid for vm in vms if vm.outcome.reason is None}
     left = name_left(site, found, put_back)
     return Report("VMs", [_build_entry(vm) for members in chosen for vm in members], next={"left": left})
+
+
+def _put_back(site: Site, marks: Marks, settings: Settings, window: Window) -> Report:
+    """Put back the VMs with marks of the label, or take their marks off, whatever the groups are."""
+    found = marks.find()
+    vms = find_marked(site, marks, found, settings.timeout if settings.state == "restored" else 0)
+    left = name_left(site, found, {vm.uuid for vm in vms})
+    if others := find_others(settings.groups, vms):
+        site.warn(
+            f"vm_power_state={settings.state} concerns all VMs with marks of the label {marks.label}, also these,"
+            f" which are in no group of vm_power_groups: {name_some(others)}. Use a label for each group"
+        )
+    if settings.state == "unmarked":
+        return _unmark(marks, vms, left)
+    return _restore(site, marks, found, vms, left, settings, window)
 
 
 def _stop(
@@ -154,7 +182,7 @@ def _report_marked(marks: Marks, vms: Sequence[PoweredVm], left: Sequence[str]) 
 def refuse(groups: Sequence[Group], settings: Settings) -> None:
     """Raise InvalidOptions if the groups are not clear, or have no VM."""
     if unclear := [name for group in groups for name in group.unclear]:
-        names = ", ".join(unclear)
+        names = ", ".join(f"{name}{group.scope}" for group in groups for name in group.unclear)
         raise InvalidOptions(
             f"No VM was changed. No VM, or several VMs, have these names: {names}. Check them in vm_power_groups, or"
             " give uuids."
@@ -170,6 +198,13 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
         return
     problem = f"No VM meets the query of these groups: {', '.join(empty)}" if empty else "vm_power_groups is empty"
     raise InvalidOptions(f"No VM was changed. {problem}. Check vm_power_groups, or set vm_power_allow_empty.")
+
+
+def find_others(groups: Sequence[Record], vms: Iterable[PoweredVm]) -> list[str]:
+    """Return the names of VMs that are in no group, none if there are no groups, or if conditions select VMs."""
+    named = {name for group in groups for name in group.get("vms") or ()}
+    is_known = groups and all(group.get("vms") for group in groups)
+    return [vm.name for vm in vms if is_known and vm.name not in named and vm.uuid not in named]
 
 
 def _name(vms: Iterable[PoweredVm]) -> dict[str, Record]:

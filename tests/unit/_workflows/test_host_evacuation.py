@@ -109,8 +109,8 @@ def test_memory_is_reserved_for_each_vm() -> None:
         ({}, [can_migrate("vm", "h0")], {}, "no other host can take it"),
         ({}, [{**can_migrate("vm"), "failed": True, "msg": "no right"}], {}, "no right"),
         ({}, [], {}, "the service was not asked which hosts can take it"),
-        ({}, [can_migrate("vm", "h2", "h1")], {"allowed": ["h3"]}, "hosts that must not take it: H1, H2"),
-        ({}, [can_migrate("vm", "h1")], {"excluded": ["h1"]}, "only migrate to hosts that must not take it: H1"),
+        ({}, [can_migrate("vm", "h2", "h1")], {"allowed": ["h3"]}, "are not in host_evacuation_targets: H1, H2"),
+        ({}, [can_migrate("vm", "h1")], {"excluded": ["h1"]}, "only migrate to hosts that are evacuated, too: H1"),
         ({}, [can_migrate("vm", "h1")], {"wanted": {"vm": "h2"}}, "other hosts than that on which it ran: H1"),
     ],
 )
@@ -247,6 +247,22 @@ def test_a_vm_returns_to_its_first_host(service: Simulator, work: WorkflowRunner
     for label in ("a", "b"):
         assert run(work, state="restored", label=label).result["failed_count"] == 0
     assert (hosts_of(service), tags_of(service)) == (before, {})
+
+
+@pytest.mark.parametrize("state", ["restored", "unmarked"])
+def test_vms_of_some_hosts_are_put_back(service: Simulator, work: WorkflowRunner, state: str) -> None:
+    uuids = {host["name"]: host["uuid"] for host in service.records("host")}
+    run(work, hosts=["host-1", "host-2"])
+    marked = tags_of(service)
+    of_host_1 = {vm for vm, tag in marked.items() if uuids["host-1"] in tag}
+    ran = run(work, state=state, hosts=["host-1"])
+    assert {entry["vm_uuid"] for entry in ran.report} == of_host_1 != set(marked)
+    left = len(marked) - len(of_host_1)
+    assert ran.warnings == [
+        f"{left} VMs with marks of the label default are left: they ran on no host_evacuation_hosts"
+    ]
+    assert tags_of(service).keys() == marked.keys() - of_host_1
+    assert "have these names: host-9" in run(work, state=state, hosts=["host-9"]).message
 
 
 def test_marks_of_another_label(service: Simulator, work: WorkflowRunner) -> None:

@@ -466,6 +466,15 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
             {"groups": [{"name": "a", "query": ["name=x"]}]},
             "These groups have no VM: a. Check site_shutdown_groups, or set site_shutdown_allow_empty.",
         ),
+        ({"hosts": True, "host_query": ["name=x"]}, "no host meets site_shutdown_host_query (name=x). Correct"),
+        (
+            {"groups": [GROUPS[0]], "exclude_vms": ["vm-1"]},
+            "These groups have no VM: web (all of its VMs are excluded, see site_shutdown_exclude_vms). Check",
+        ),
+        (
+            {"groups": [{"name": "a", "vms": "vm-1", "query": ["name=vm-3"]}]},
+            "the name vm-1 (the group a of site_shutdown_groups, which must also meet its query)",
+        ),
         ({"time_limitt": 1}, "Did you mean site_shutdown_time_limit?"),
     ],
 )

@@ -267,6 +267,27 @@ def test_marks_can_be_taken_off(site: Site) -> None:
     assert site.run("restored").report == []
 
 
+@pytest.mark.parametrize("state", ["restored", "unmarked"])
+def test_vms_outside_the_groups_are_named(site: Site, state: str) -> None:
+    """What puts back concerns all VMs with marks, whatever they are called now."""
+    site.run("stopped")
+    ran = site.run(state, check=True, groups=[{"name": "web", "vms": ["web-1", UUIDS["web-2"], "web-3"]}])
+    assert ran.warnings[0] == (
+        f"vm_power_state={state} concerns all VMs with marks of the label default, also these, which are in no group of"
+        " vm_power_groups: db-1. Use a label for each group"
+    )
+    assert site.run(state, check=True, groups=GROUPS).warnings == site.run(state, check=True).warnings
+
+
+@pytest.mark.parametrize("state", ["running", "stopped"])
+def test_groups_that_select_vms_by_the_state_to_reach(site: Site, state: str) -> None:
+    groups = [{"name": "all", "query": [f"state = {state.title()}"]}]
+    ran = site.run(state, groups=groups, allow_empty=True)
+    assert ran.warnings[0].startswith(
+        f"These groups of vm_power_groups select only VMs that are {state.title()} already"
+    )
+
+
 def test_what_is_stopped_is_marked(site: Site) -> None:
     """A stopped VM is marked with its state. A paused VM is paused again, and one that never ran is left alone."""
     states = {"web-1": "Paused", "web-2": "Unknown", "web-3": "Created"}
