@@ -43,6 +43,62 @@ class Mistake:
 
 
 MODULES = {
+    "name of a network in place of its uuid": Mistake(
+        "vm_info",
+        {"query": ["vmNics.l3NetworkUuid=l3-1"]},
+        ("vmNics.l3NetworkUuid is a uuid, and l3-1 is none. Give the uuid of l3-1.",),
+    ),
+    "word of YAML in a condition": Mistake(
+        "resource_info",
+        {"resource_type": "volume", "query": ["isShareable=yes"]},
+        ("the condition 'isShareable=yes': write isShareable=true.",),
+    ),
+    "variable of an inventory in a condition": Mistake(
+        "vm_info", {"query": ["virtinfra_state=Running"]}, ("Did you mean state?",)
+    ),
+    "operator in an awaited value": Mistake(
+        "vm_info",
+        {"name": "vm-1", "wait_for": {"field": "state", "values": ["!Running"]}},
+        ("'!Running' is never met. List the values that end the wait. The documented values of state are Created,",),
+        ("Did you mean",),
+        check=True,
+    ),
+    "operator in an awaited number": Mistake(
+        "vm_info",
+        {"name": "vm-1", "wait_for": {"field": "cpu_num", "values": [">1"]}},
+        ("wait_for: cpu_num is a number, and is compared for equality, so '>1' is never met. Give numbers.",),
+    ),
+    "condition on the awaited field": Mistake(
+        "vm_info",
+        {"query": ["state=Running"], "wait_for": {"field": "state", "values": ["Stopped"]}},
+        (
+            "wait_for: no object with state Stopped meets the condition 'state=Running'",
+            "by another field, such as name",
+        ),
+    ),
+    "sign in the order": Mistake(
+        "resource_info", {"resource_type": "image", "sort": "-name"}, ("Write sort: name and order: desc",)
+    ),
+    "field of a result to sort by": Mistake(
+        "resource_info",
+        {"resource_type": "vm", "sort": "cpu_num"},
+        ("sort: the records have no field cpu_num. Did you mean cpuNum?",),
+    ),
+    "query in place of a type": Mistake("resource_info", {"resource_type": "QueryImage"}, ("Did you mean image?",)),
+    "unknown parameter with a name": Mistake(
+        "api",
+        {"operation": "StartVmInstance", "params": {"vm_uuid": "vm-2"}},
+        ("StartVmInstance has no parameter vm_uuid. Its parameters are uuid,",),
+        ("hexadecimal",),
+    ),
+    "verb in place of an operation": Mistake(
+        "api",
+        {"method": "PUT", "path": "v1/vm-instances/vm-2/actions", "body_key": "start"},
+        ("body_key must be startVmInstance, not start.",),
+    ),
+    "placeholder in a path": Mistake(
+        "api", {"method": "GET", "path": "v1/zones/{uuid}"}, ("path has the placeholder {uuid}.",)
+    ),
     "address copied from the browser": Mistake(
         "host_info", {}, ("Set base_url to URL",), ("<html",), connection={"base_url": "URL/#/login"}
     ),

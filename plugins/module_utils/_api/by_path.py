@@ -37,6 +37,8 @@ def choose_by_path(
     prefix, separator, rest = path.strip("/").partition("v1/")
     if prefix.endswith("/") and separator:
         raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
+    if placeholder := re.search(r"{(.*?)}|<(.*?)>", relative):
+        raise InvalidOptions(f"path has the placeholder {placeholder[0]}. Write the value of the object in its place")
     if "?" in relative:
         raise InvalidOptions(f"path must be without query string. {_convert_query_string(relative, is_listing)}")
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
@@ -49,8 +51,8 @@ def choose_by_path(
     # Check mode believes nobody, because a GET that changes something would be a change by check mode.
     check_request(method, relative, f"{method} {path}", is_trusted and not (check_mode and method == "GET"))
     if not is_trusted:
-        _require_uuids(relative, known)
         _check_spelling(operation)
+        _require_uuids(relative, known)
     return choose_operation(replace(operation, is_write=known.is_write, order=known.order)) if known else operation
 
 
@@ -64,11 +66,18 @@ def _convert_query_string(path: str, is_listing: bool) -> str:
 
 
 def _check_spelling(operation: UnlistedOperation) -> None:
-    """Raise InvalidOptions for a body_key that differs in small and capital letters only from that of a server."""
-    keys = list_body_keys(operation.method, operation.path)
-    meant = next((key for key in keys if key.casefold() == operation.key.casefold()), operation.key)
-    if operation.key not in keys and meant != operation.key:
-        raise InvalidOptions(f"body_key must be {meant}, not {operation.key}. If your service has it, set trust_path")
+    """Raise InvalidOptions for a body_key that differs from those of servers in small and capital letters only.
+
+    Also for one that is the verb of one or several of them.
+    """
+    keys, given = list_body_keys(operation.method, operation.path), operation.key.casefold()
+    meant = [key for key in keys if key.casefold() == given] or [
+        key for key in keys if re.match(f"{re.escape(given)}[A-Z]", key)
+    ]
+    if operation.key not in keys and meant:
+        raise InvalidOptions(
+            f"body_key must be {' or '.join(meant)}, not {operation.key}. If your service has it, set trust_path"
+        )
 
 
 def suggest_request(method: str, path: str, body_key: str | None) -> str:

@@ -93,6 +93,9 @@ _RECORDS_ELSEWHERE = {
     "zone": "ZoneInventory",
 }
 
+# What YAML reads as true and false, and services do not.
+_WORDS_OF_YAML = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+
 # How many records a message about a wait names.
 MAX_PENDING = 5
 
@@ -404,10 +407,11 @@ class Awaited:
         return [f"wait_for: {problem}"] if problem else []
 
 
-def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
-    """Return what the option ``wait_for`` says about records of a type.
+def parse_awaited(option: Mapping[str, Any], record_type: str, texts: Iterable[str] = ()) -> Awaited:
+    """Return what the option ``wait_for`` says about records of a type that meet the conditions ``texts``.
 
-    Raise InvalidOptions for a field that records of a type in RECORD_FIELDS lack, and without values.
+    Raise InvalidOptions for a field that records of a type in RECORD_FIELDS lack, without values, and for a condition
+    that no record meets any more when the wait ends.
     """
     if not option.get("field"):
         if option.get("exists") is None:
@@ -422,8 +426,31 @@ def parse_awaited(option: Mapping[str, Any], record_type: str) -> Awaited:
     values = [value.strip() for value in option.get("values") or () if value.strip()]
     if not values:
         raise InvalidOptions("wait_for.values must not be empty")
+    _check_awaited_values(field, values, record_type)
     unify = unify_uuid if is_reference(field) else str
-    return Awaited(field, tuple(map(unify, values)))
+    awaited = Awaited(field, tuple(map(unify, values)))
+    for condition in _parse_valid(texts, record_type):
+        if condition.field == field and all(condition.rejects({field: value}) for value in awaited.values):
+            raise InvalidOptions(
+                f"wait_for: no object with {awaited.goal} meets the condition {condition.text!r}, so the wait would"
+                " never end. Select the objects by another field, such as name."
+            )
+    return awaited
+
+
+def _check_awaited_values(field: str, values: Iterable[str], record_type: str) -> None:
+    """Raise InvalidOptions for operators in values, and for a value that no number has."""
+    name, documented = to_snake_case(field), FIELD_VALUES.get(record_type, {}).get(field, ())
+    for value in values:
+        if documented and re.match("[!<>=~]", value):
+            raise InvalidOptions(
+                f"wait_for.values are compared for equality, so {value!r} is never met. List the values that end the"
+                f" wait. The documented values of {name} are {', '.join(documented)}."
+            )
+        if field in NUMBER_FIELDS and not _NUMBER.fullmatch(value):
+            raise InvalidOptions(
+                f"wait_for: {name} is a number, and is compared for equality, so {value!r} is never met. Give numbers."
+            )
 
 
 def suggest_condition(name: str, record_type: str) -> str | None:
@@ -435,6 +462,15 @@ def suggest_condition(name: str, record_type: str) -> str | None:
     elsewhere = _FIELDS_ELSEWHERE.get(name, "")
     is_known = elsewhere.startswith("__") or f"{elsewhere.partition('.')[0]}Uuid" in fields
     return f"{elsewhere}=..." if elsewhere and fields and is_known else None
+
+
+def _parse_valid(texts: Iterable[str], record_type: str) -> list[Condition]:
+    """Return the conditions of an option, without texts that are none."""
+    conditions = []
+    for text in texts:
+        with suppress(InvalidOptions):
+            conditions.append(parse_condition(text, record_type))
+    return conditions
 
 
 def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
@@ -452,6 +488,9 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
             is_comparable = condition.operator.endswith("?=") or "," not in condition.value
             if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
                 warnings.append(f"the condition {text!r}: {problem}")
+            if condition.value.strip().casefold() in _WORDS_OF_YAML and re.match("(?:is|has)[A-Z]", condition.field):
+                value = _WORDS_OF_YAML[condition.value.strip().casefold()]
+                warnings.append(f"the condition {text!r}: write {condition.field}{condition.operator}{value}.")
             if "*" in condition.value and condition.operator == "~=":
                 warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
             warnings += describe_exclusions([text])
@@ -541,21 +580,42 @@ def _describe_value(text: str) -> str | None:
     if kind == "=" and "," in value:
         values = ",".join(map(str.strip, value.split(",")))
         return f"{operator} compares with one value. Write {field}{negation}?={values}."
-    return _describe_name(field, operator, value)
+    return _describe_form(field, operator, value) or _describe_name(field, operator, value)
+
+
+def _describe_form(field: str, operator: str, value: str) -> str | None:
+    """Return how to write several values, an address range or the address of a NIC, as services compare them."""
+    kind = operator.removeprefix("!")
+    if kind == "?=" and re.search("[;|]", value):
+        return f"values are separated by commas. Write {field}{operator}{','.join(re.split(r' *[;|] *', value))}."
+    if kind != "~=" and re.search(r"(?i)ip$", field) and (network := re.fullmatch(r"([\d.]+|[\da-f:]+)/\d+", value)):
+        pattern = f"{field}{operator.removesuffix(kind)}~={_widen(network[1])}"
+        return f"it compares with one address, not with a range. Write {pattern}."
+    if kind != "~=" and field.endswith("mac") and (digits := re.fullmatch(r"(?i)(?:[\da-f]{2,4}[-.]?){3,6}", value)):
+        pairs = re.findall("..", re.sub("[-.]", "", digits[0].lower()))
+        return f"services write addresses of NICs with colons. Write {field}{operator}{':'.join(pairs)}."
+    return None
+
+
+def _widen(address: str) -> str:
+    """Return a pattern for the addresses that begin as one does."""
+    return re.sub(r"(?:\.0)+$|\.\d+$|:*$", ".%" if "." in address else ":%", address, count=1)
 
 
 def _describe_name(field: str, operator: str, value: str) -> str | None:
-    """Return how to compare with a name, if one is the value of a field that is a uuid."""
-    named = re.fullmatch("(?:(cluster|zone|host|vmInstance)U|u)uid", field)
-    if named and not all(_UUID.fullmatch(each.strip()) for each in value.split(",")):
-        return f"{field} is a uuid. Write {f'{named[1]}.name' if named[1] else 'name'}{operator}{value}."
-    return None
+    """Return what to write for a field with a uuid that is compared with a name."""
+    named = re.fullmatch(r"(?:[\w.]*\.)?(?:(\w+)U|u)uid", field)
+    if not named or all(_UUID.fullmatch(each.strip()) for each in value.split(",")):
+        return None
+    if "." in field or named[1] not in (None, "cluster", "zone", "host", "vmInstance"):
+        return f"{field} is a uuid, and {value} is none. Give the uuid of {value}."
+    return f"{field} is a uuid. Write {f'{named[1]}.name' if named[1] else 'name'}{operator}{value}."
 
 
 def _describe_pattern(field: str, operator: str, value: str) -> str | None:
     """Return how to write a pattern that is of another language, or has no wildcards; None for a plain pattern."""
-    if pattern := _convert_expression(value):
-        return f"there are no regular expressions. Write {field}{operator}{pattern}."
+    if meant := _convert_expression(field, operator, value):
+        return f"there are no regular expressions. Write {meant}."
     if operator == "!~=" and "*" in value:
         return f"* matches only itself. Write {field}!~={value.replace('*', '%')}."
     if not re.search("[%_*]", value):
@@ -564,14 +624,21 @@ def _describe_pattern(field: str, operator: str, value: str) -> str | None:
     return None
 
 
-def _convert_expression(expression: str) -> str | None:
-    """Return the pattern that matches as a regular expression does; None without signs of such an expression."""
+def _convert_expression(field: str, operator: str, expression: str) -> str | None:
+    """Return the condition that is met as by a regular expression behind ~= or !~=, and whether it is by others too.
+
+    Return None without signs of such an expression.
+    """
     if not re.search(r"^\^|\$$|\.[*+]|\\[dw]", expression):
         return None
     start, end = "" if expression.startswith("^") else "%", "" if expression.endswith("$") else "%"
     inner = expression.removeprefix("^").removesuffix("$")
+    if not (start or end) and (listed := re.fullmatch(r"([\w-]*)\[(\w{1,9})\]([\w-]*)", inner)):
+        return f"{field}{operator.replace('~', '?')}{','.join(f'{listed[1]}{each}{listed[3]}' for each in listed[2])}"
+    is_wider = ", which also matches other characters" if re.search(r"\[|\\[dw]", inner) else ""
     pattern = re.sub(r"(?:\.|\\[dw]|\[[^]]*\])([*+]?)", lambda part: "%" if part[1] else "_", inner)
-    return re.sub("%+", "%", f"{start}{pattern}{end}")
+    pattern = re.sub("%+", "%", f"{start}{pattern}{end}")
+    return f"{field}{operator}{pattern}{is_wider}"
 
 
 def describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
@@ -593,9 +660,10 @@ def _check_operator(text: str, operator: str, value: str) -> None:
     for foreign, equivalent in _FOREIGN_OPERATORS.items():
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
             expression = f"{operator}{value}".removeprefix(foreign).strip()
-            pattern = _convert_expression(expression) if foreign == "=~" else None
-            meant = f"{text.partition(operator)[0].strip()}~={pattern}" if pattern else equivalent
-            hint = " There are no regular expressions." if pattern else ""
+            converted = (
+                _convert_expression(text.partition(operator)[0].strip(), "~=", expression) if foreign == "=~" else ""
+            )
+            meant, hint = converted or equivalent, " There are no regular expressions." if converted else ""
             raise InvalidOptions(
                 f"query {text!r} has the operator {foreign}, which services do not know.{hint} Write {meant}."
             )
@@ -615,7 +683,8 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     meant = _FIELDS_ELSEWHERE.get(field) or next(
         (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields), None
     )
-    hint = f" Did you mean {meant}?" if meant else suggest_name(to_camel_case(field), fields, is_misspelling=True)
+    plain = to_camel_case(field.removeprefix("virtinfra_"))
+    hint = f" Did you mean {meant}?" if meant else suggest_name(plain, fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(
             f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"

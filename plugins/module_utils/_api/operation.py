@@ -350,7 +350,7 @@ class Operation:
         """
         defaults = {parameter.name: parameter.default for parameter in self.params if parameter.default is not None}
         given = {**defaults, **{name: value for name, value in params.items() if value is not None}}
-        _refuse_unknown(self, given)
+        refuse_unknown(self, given)
         values = {name: self._coerce(name, value) for name, value in given.items()}
         if missing := self.find_missing(values):
             raise InvalidOptions(f"{self.name} needs {', '.join(missing)}")
@@ -391,7 +391,7 @@ class Operation:
         return value
 
 
-def _refuse_unknown(operation: Operation, names: Iterable[str]) -> None:
+def refuse_unknown(operation: Operation, names: Iterable[str]) -> None:
     """Raise InvalidOptions for names that no parameter has, with those that were probably meant, or with all."""
     known = operation.parameters
 

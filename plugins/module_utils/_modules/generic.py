@@ -18,7 +18,7 @@ from .._api.catalogue import (
     rename_variables,
 )
 from .._api.errors import ApiError, InvalidOptions, NotFound, Unsupported, VirtinfraError, suggest_name
-from .._api.operation import TAG_PARAMS, Operation
+from .._api.operation import TAG_PARAMS, Operation, refuse_unknown
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import (
     NullReference,
@@ -95,7 +95,11 @@ def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:
     key, members = desired.get("bodyKey", "params"), desired["params"]
     if list(members) == [key] and isinstance(members[key], Mapping) and "operation" not in desired:
         raise InvalidOptions(f"params must contain the members of {key} themselves: {', '.join(members[key])}")
-    given = mark_nulls(rename_variables(row, desired["params"]))
+    named = rename_variables(row, desired["params"])
+    if row.name in OPERATIONS:
+        # An unknown parameter is not the uuid that its name suggests.
+        refuse_unknown(row, [name for name, value in named.items() if value is not None])
+    given = mark_nulls(named)
     may_be_names = [name for name in given if find_reference(row, name)]
     tags = {name: desired[name] for name in TAG_PARAMS if name in desired}
     params = drop_optional_nulls(row, {**normalize_references(given, may_be_names=may_be_names), **tags})
@@ -215,5 +219,7 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
         return listing.run(replace(context, desired=desired))
     except (ApiError, Unsupported) as failure:
         known = {row.name for row in LISTED_TYPES.values()}.union(list_types())
-        failure.add_sentence("" if resource_type else suggest_kind(requested, known))
+        failure.add_sentence(
+            "" if resource_type else suggest_kind(requested.removeprefix("Query").removesuffix("Inventory"), known)
+        )
         raise

@@ -138,6 +138,7 @@ class Listing(NamedTuple):
     def _list(self, context: ModuleContext) -> dict[str, Any]:
         _check_list_options(context.desired)
         _check_fields(context.desired.get("fields", ()), self.record_type)
+        _check_sort(context.desired.get("sort", ""), self.record_type)
         conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
         wait_for, awaited = context.params.get("wait_for") or {}, None
         if conditions or wait_for:
@@ -145,12 +146,11 @@ class Listing(NamedTuple):
             from .._api.conditions import find_value_warnings, parse_awaited
 
             context.warnings.extend(find_value_warnings(conditions, self.record_type))
-            awaited = parse_awaited(wait_for, self.record_type) if wait_for else None
+            awaited = parse_awaited(wait_for, self.record_type, conditions) if wait_for else None
         if context.is_object_predicted:
             context.client.hooks.note_prediction(self.types)
             return {self.returns: [], "total": 0}
         if awaited:
-            context.warnings.extend(awaited.find_warnings(self.record_type))
             return self._run_until(context, awaited, wait_for)
         selection, name = self._read_selected(context.client, context.desired), str(context.desired.get("name", ""))
         if not selection[0] and (conditions or name):
@@ -169,7 +169,9 @@ class Listing(NamedTuple):
         selection, problem = self._read_selected(client, context.desired), ""
         noun, name = self._noun, str(context.desired.get("name") or context.desired.get("uuid") or "")
         target = f"{noun} {name}" if name else f"the {self.returns.replace('_', ' ')}"
-        if not (context.check_mode or awaited.is_met(selection[0])):
+        waits = not (context.check_mode or awaited.is_met(selection[0]))
+        _add_doubts(context, awaited.find_warnings(self.record_type), waits)
+        if waits:
             # Most module processes do not wait, so they do not load the code for it.
             from .._client.waiting import read_until
 
@@ -362,6 +364,24 @@ def _check_fields(fields: Iterable[str], record_type: str) -> None:
 
     if unknown := [name for name in map(to_snake_case, fields) if known and name not in known]:
         raise InvalidOptions(f"fields: {describe_unknown_names('the records have no field', unknown, suggest)}")
+
+
+def _add_doubts(context: ModuleContext, doubts: Sequence[str], waits: bool) -> None:
+    """Add warnings to those of the task, which are shown when it ends, and show them before a wait."""
+    context.warnings.extend(doubts)
+    for doubt in doubts if waits else ():
+        context.client.hooks.show_progress(doubt)
+
+
+def _check_sort(field: str, record_type: str) -> None:
+    """Raise InvalidOptions for a field with a sign for the order, and for one that is not written as in the API."""
+    plain = field.lstrip("+-").strip()
+    if plain != field:
+        order = "desc" if field.startswith("-") else "asc"
+        raise InvalidOptions(f"sort is the name of a field, without a sign. Write sort: {plain} and order: {order}")
+    known = RECORD_FIELDS.get(record_type, ())
+    if field and known and field not in known and (hint := suggest_name(to_camel_case(field), known, True)):
+        raise InvalidOptions(f"sort: the records have no field {field}.{hint}")
 
 
 def _check_list_options(desired: Record) -> None:

@@ -651,7 +651,29 @@ def test_user_tags_need_one_more_query(
             "the condition 'state=Running,Stopped': = compares with one value. Write state?=Running,Stopped.",
         ),
         ({"query": ["name~=^vm"]}, "the condition 'name~=^vm': there are no regular expressions. Write name~=vm%."),
+        (
+            {"query": ["name~=^vm-[12]$"]},
+            "the condition 'name~=^vm-[12]$': there are no regular expressions. Write name?=vm-1,vm-2.",
+        ),
         ({"query": ["uuid=vm-1"]}, "the condition 'uuid=vm-1': uuid is a uuid. Write name=vm-1."),
+        (
+            {"query": ["name?=vm-1; vm-2|vm-3"]},
+            "the condition 'name?=vm-1; vm-2|vm-3': values are separated by commas. Write name?=vm-1,vm-2,vm-3.",
+        ),
+        (
+            {"query": ["vmNics.ip=10.101.0.0/16"]},
+            (
+                "the condition 'vmNics.ip=10.101.0.0/16': it compares with one address, not with a range. Write"
+                " vmNics.ip~=10.101.%."
+            ),
+        ),
+        (
+            {"query": ["vmNics.mac=FA-00-00-00-00-01"]},
+            (
+                "the condition 'vmNics.mac=FA-00-00-00-00-01': services write addresses of NICs with colons. Write"
+                " vmNics.mac=fa:00:00:00:00:01."
+            ),
+        ),
         (
             {"query": ["name=vm-1", "name=vm-2"]},
             "name is compared with 2 values, and all conditions must hold. Write name?=vm-1,vm-2.",

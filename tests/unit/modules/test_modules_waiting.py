@@ -240,6 +240,21 @@ def test_wait_shows_progress(sim: Simulator) -> None:
     assert lines[2].startswith("still waiting for state Running of the vms, 10 s, at most ")
 
 
+def test_an_unknown_value_is_doubted_before_the_wait(sim: Simulator) -> None:
+    (vm,) = stop_vms(sim)
+    wait_for = {"field": "state", "values": ["Off"], "timeout": 30, "interval": 1}
+    lines: list[str] = []
+    options = {"name": "vm-1", "wait_for": wait_for}
+    waited = read(sim, "vm_info", options, clock=FakeClock(), on_progress=lines.append)
+    assert [lines[0]] == waited.warnings
+    assert lines[0].startswith("wait_for: 'Off' is not a documented value of state.")
+    assert lines[1].startswith("still waiting")
+    sim.change("vm", vm["uuid"], state="Off")
+    lines.clear()
+    met = read(sim, "vm_info", options, clock=FakeClock(), on_progress=lines.append)
+    assert (len(met.result["vms"]), len(met.warnings), lines) == (1, 1, [])
+
+
 def test_wait_by_a_cursor_query(sim: Simulator) -> None:
     (vm,) = stop_vms(sim)
     clock = ActingClock(at_10=lambda: sim.change("vm", vm["uuid"], state="Running"))
