@@ -92,6 +92,10 @@ def test_version_that_yaml_reads_as_a_number_is_refused(playbook_runner: Playboo
 # --------------------------------------------------------------------------------------------------------------- forms
 
 # Tasks with values in another form than that of their options, and what the message contains.
+# Records of other objects than those that an option refers to.
+OF_NIC = {"uuid": "b", "vm_instance_uuid": "v", "l3_network_uuid": "n", "mac": "m", "ip": "i", "device_id": 0}
+OF_HOST = {"uuid": "b", "name": "a", "cluster_uuid": "c", "management_ip": "i", "username": "root", "ssh_port": 22}
+
 MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("cbt_task", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. Did you mean vms?"),
     ("vm_nic", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. virtinfra.manager.batch runs the module"),
@@ -143,6 +147,20 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("batch", {"module": "vm", "objects": [], "common": ["state"]}, "must be a mapping, such as {cluster: cluster-1}"),
     ("cbt_task", {"name": {"a": 1}}, "name must be one string, not {'a': 1}"),
     ("vm", {"name": "vm-5", "host": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its uuid, 'b'"),
+    (
+        "vm_nic",
+        {"vm": OF_NIC, "l3_network": "l3-1"},
+        "It is a record of the type NIC, not VM. Give its vm_instance_uuid, 'v'",
+    ),
+    (
+        "vm_nic",
+        {"vm": "vm-1", "l3_network": OF_NIC},
+        "record of the type NIC, not L3 network. Give its l3_network_uuid, 'n'",
+    ),
+    ("kvm_host", {"cluster": OF_HOST}, "It is a record of the type host, not cluster. Give its cluster_uuid, 'c'"),
+    ("kvm_host", {"cluster": OF_NIC}, "It is a record of the type NIC, not cluster. Give the uuid of a cluster"),
+    ("vm_info", {"query": {"state": "Running"}}, "not {'state': 'Running'}. Write query: ['state=Running']"),
+    ("vm_info", {"query": [{"state": "Running"}]}, "not {'state': 'Running'}. Write query: ['state=Running']"),
     ("vm", {"name": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its name, 'a'"),
     ("vm", {"name": "vm-5", "host": {"changed": False, "hosts": []}}, "Give the uuid of one object in it"),
     ("job_wait", {"jobs": {"changed": True, "results": []}}, "whose list is its member results"),

@@ -100,8 +100,10 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
         _check_list(label, name, spec, value, module)
         return
     if kind == "str" and isinstance(value, (Mapping, list, tuple)):
-        identifies = "parameter" in spec or label in ("name", "uuid")
-        hint = _explain_objects(name, value) if identifies else ""
+        # Only failures need the code for hints, here and below.
+        from .wrong_forms import explain_object
+
+        hint = explain_object(name, spec, value)
         raise InvalidOptions(f"{label} must be one string{_show_example(name, spec)}{shown}{hint}")
     if kind in _CONVERTED:
         convert, meaning = _CONVERTED[kind]
@@ -131,8 +133,10 @@ def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str
 def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, module: str) -> None:
     """Raise InvalidOptions for a mapping in place of a list, and for items that do not fit the type of its elements."""
     if isinstance(value, Mapping):
+        from .wrong_forms import explain_list
+
         raise InvalidOptions(
-            f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}{_explain_results(value)}"
+            f"{label} must be a list{_show_example(name, spec)}{_show_value(spec, value)}{explain_list(name, value)}"
         )
     if spec.get("choices") and value in ("", [""]):
         raise InvalidOptions(f"{label} must not be an empty string. Its values are {', '.join(spec['choices'])}.")
@@ -144,32 +148,15 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
             _refuse_known_word(label, name, spec["choices"], item, module)
 
 
-def _explain_objects(name: str, value: Any) -> str:
-    """Return what to give in place of objects, or of the result of a task, where a name or uuid is expected."""
-    if not isinstance(value, Mapping):
-        return ". virtinfra.manager.batch runs the module for many objects"
-    member = "name" if name == "name" else "uuid"
-    if "changed" in value:
-        return f". It is the result of a task. Give the {member} of one object in it"
-    return f". It is a whole record. Give its {member}, {value[member]!r}" if value.get(member) else ""
-
-
-def _explain_results(value: Mapping[str, Any]) -> str:
-    """Return where the list is in the result of a task, or of a loop; an empty string for another mapping."""
-    if "changed" not in value:
-        return ""
-    if isinstance(value.get("results"), list):
-        return ". It is the result of a loop or a batch, whose list is its member results"
-    lists = [name for name, member in value.items() if isinstance(member, list) and name not in ("warnings", "diff")]
-    return f". It is the result of a task, whose list is its member {lists[0]}" if len(lists) == 1 else ""
-
-
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
     """Raise InvalidOptions if an item of a list cannot be meant in the type of the list's elements."""
     kind = spec.get("elements")
     shown = _show_value(spec, item)
     if kind == "str" and isinstance(item, (Mapping, list, tuple)):
-        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}")
+        from .wrong_forms import explain_object
+
+        hint = explain_object(name, spec, item).replace(". It is", f". {label} is")
+        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}{hint}")
     if kind == "dict":
         try:
             converted = check_type_dict(item)

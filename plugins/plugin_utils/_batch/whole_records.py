@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
-from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
-from ...module_utils._api.resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
+from ...module_utils._api.resource_types import REFERS_TO, ResourceType
 from ...module_utils._modules.spec import ModuleSpec
+from ...module_utils._modules.wrong_forms import find_record_type
 
 # Fields that most records have, and that are options of no module together.
 _SIGNS = {"uuid", "create_date"}
@@ -18,8 +18,7 @@ def refuse_records(objects: Sequence[Mapping[str, Any]], spec: ModuleSpec) -> No
     """Raise InvalidOptions, with what to take from the records, if an object is one, as modules that list return it."""
     for number, given in enumerate(objects):
         if given.keys() >= _SIGNS:
-            listed = (row for row in RESOURCE_TYPES.values() if row.query)
-            row = max(listed, key=lambda each: _count_common_fields(each, given))
+            row = find_record_type(given)
             option = _choose_option(spec, row)
             columns = f"{{'{option}': {row.name}s | map(attribute='uuid')}}"
             example = f', such as objects: "{{{{ {columns} | virtinfra.manager.columns_to_rows }}}}"' if option else ""
@@ -27,10 +26,6 @@ def refuse_records(objects: Sequence[Mapping[str, Any]], spec: ModuleSpec) -> No
                 f"objects[{number}] is a whole record of a {row.noun}, and nothing was sent. Take from the records what"
                 f" the module needs{example}"
             )
-
-
-def _count_common_fields(row: ResourceType, given: Mapping[str, Any]) -> int:
-    return sum(to_snake_case(field) in given for field in RECORD_FIELDS.get(row.record, ()))
 
 
 def _choose_option(spec: ModuleSpec, row: ResourceType) -> str:
