@@ -48,8 +48,14 @@ class Restoration:
     key: str = ""
     vm: Record | None = None
     new_uuid: str | None = None
+    is_created: bool = False
     nics: list[str] = field(default_factory=list)
     outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def remaining(self) -> str:
+        """The sentence that a VM remains for which a step after its creation has failed."""
+        return " The VM was created, and remains." if self.is_created else ""
 
     @property
     def is_usable(self) -> bool:
@@ -96,6 +102,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
             choose_groups(restorations, records, groups)
             _warn_of_sources(site, restorations, groups)
         choose_uuids(restorations, {vm["uuid"] for vm in records})
+        _check_nics(site, restorations, settings)
         _create(site, restorations, settings)
         _set_nics(site, restorations, settings)
         _clear_limits(site, restorations, settings)
@@ -239,7 +246,13 @@ def _choose_group(each: Restoration, vms: Sequence[Record], by_vm: Mapping[str, 
 def _warn_of_sources(site: Site, restorations: Iterable[Restoration], groups: Iterable[Record]) -> None:
     """Warn of entries whose VM is the one of which the snapshot group was taken: the user may want to set it back."""
     found = list(groups)
-    names = [each.name for each in restorations if each.outcome.error is None and is_source(each, found)]
+    usable = [each for each in restorations if each.outcome.error is None]
+    if others := [each.name for each in usable if is_source_elsewhere(each, found)]:
+        site.warn(
+            f"These VMs exist, and their snapshot groups were taken of other VMs: {name_some(others)}. Nothing is"
+            " restored for them. Choose other names, or set vm_restore_name_suffix"
+        )
+    names = [each.name for each in usable if is_source(each, found)]
     if names:
         site.warn(
             f"These VMs exist, and their snapshot groups were taken of them: {name_some(names)}. The role creates VMs,"
@@ -255,6 +268,17 @@ def is_source(each: Restoration, groups: Iterable[Record]) -> bool:
     found = [group for group in groups if wanted["snapshot_group"] in (group["uuid"], group["name"])]
     sources = {group["vm_instance_uuid"] for group in found}
     return vm["uuid"] in sources if wanted.get("vm") else sources == {vm["uuid"]}
+
+
+def is_source_elsewhere(each: Restoration, groups: Iterable[Record]) -> bool:
+    """Return whether a VM that the workflow has not created has the name, and the snapshot group is of another one."""
+    wanted, vm = each.wanted, each.vm
+    if vm is None or not each.may_be_source:
+        return False
+    if wanted.get("vm"):
+        return wanted["vm"] not in (vm["uuid"], vm["name"])
+    found = [group for group in groups if wanted["snapshot_group"] in (group["uuid"], group["name"])]
+    return bool(found) and vm["uuid"] not in {group["vm_instance_uuid"] for group in found}
 
 
 def choose_uuids(restorations: Iterable[Restoration], used: Collection[str]) -> None:
@@ -306,6 +330,7 @@ def _create(site: Site, restorations: Iterable[Restoration], settings: Settings)
     for each, result in zip(due, results, strict=True):
         each.outcome.note(result)
         if not result["failed"]:
+            each.is_created = each.vm is None
             each.use(result["vm"])
 
 
@@ -323,6 +348,24 @@ def build_creation(each: Restoration) -> Record:
     }
 
 
+def note_step(each: Restoration, result: Record) -> None:
+    """Note the result of a step after the creation of a VM, which remains if the step has failed."""
+    if result["failed"]:
+        result = {**result, "msg": f"{str(result['msg']).rstrip('.')}.{each.remaining}"}
+    each.outcome.note(result)
+
+
+def _check_nics(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
+    """Fail the entries with NICs that cannot be attached, before their VMs are created and started."""
+    new = [each for each in restorations if each.outcome.error is None and each.vm is None]
+    due = [(each, nic) for each in new for nic in each.wanted.get("nics") or ()]
+    objects = [{"vm": None, **{name: value for name, value in nic.items() if value is not None}} for each, nic in due]
+    results = site.check("vm_nic", objects, settings.concurrency) if due else []
+    for (each, nic), result in zip(due, results, strict=True):
+        if result["failed"]:
+            each.outcome.fail(f"The VM was not created. Its NIC in the network {nic['l3_network']}: {result['msg']}")
+
+
 def _set_nics(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:
     """Attach, enable and disable the NICs of the VMs. The NICs of a VM that check mode predicts are not known."""
     due = [(each, nic) for each in restorations if each.is_usable for nic in each.wanted.get("nics") or ()]
@@ -330,7 +373,7 @@ def _set_nics(site: Site, restorations: Iterable[Restoration], settings: Setting
     objects = [{"vm": each.vm["uuid"], **nic} for (each, dummy), nic in zip(due, given, strict=True) if each.vm]
     results = site.batch("vm_nic", objects, settings.concurrency, wait_timeout=settings.timeout)
     for (each, dummy), result in zip(due, results, strict=True):
-        each.outcome.note(result)
+        note_step(each, result)
         if not result["failed"] and result["nic"]["uuid"]:
             each.nics.append(result["nic"]["uuid"])
 
@@ -342,7 +385,7 @@ def _clear_limits(site: Site, restorations: Iterable[Restoration], settings: Set
     objects = [{"uuid": nic, "direction": way} for each, nic, way in due]
     results = site.batch("vm_nic_qos", objects, settings.concurrency, wait_timeout=settings.timeout)
     for (each, *dummy), result in zip(due, results, strict=True):
-        each.outcome.note(result)
+        note_step(each, result)
 
 
 def _remind(site: Site, restorations: Iterable[Restoration], settings: Settings) -> None:

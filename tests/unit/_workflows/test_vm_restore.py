@@ -182,8 +182,31 @@ def test_a_failure_stays_with_its_vm(service: Simulator, work: WorkflowRunner) -
 
 def test_a_vm_that_was_created_counts_although_its_nic_failed(service: Simulator, work: WorkflowRunner) -> None:
     """The role reported changed=0."""
-    ran = run(work, {"name": "a", "nics": [{"l3_network": "l3-99"}]})
-    assert (ran.outcomes, ran.result["changed"], ran.calls) == (["failed"], True, [CREATE])
+    service.fault("fail", operation="AttachL3NetworkToVm", error={"code": "SYS.1006", "details": "no port"})
+    ran = run(work, {"name": "a", "nics": [{"l3_network": "l3-1"}]})
+    assert (ran.outcomes, ran.result["changed"]) == (["failed"], True)
+    assert "no port" in ran.report[0]["error"]
+    assert ran.report[0]["error"].endswith(". The VM was created, and remains.")
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
+    ("nic", "problem"),
+    [
+        ({"l3_network": "l3-99"}, "no L3 network has the name 'l3-99'"),
+        ({"l3_network": "l3-1", "static_ip": "10.101.0.42/24"}, "static_ip must be an IP address such as 10.0.0.5"),
+        ({"l3_network": "l3-1", "static_ip": "192.0.2.1"}, "static_ip 192.0.2.1 is in no IP range of the network l3-1"),
+        ({"l3_network": "l3-1", "static_ip": "10.101.0.11"}, "static_ip 10.101.0.11 is that of the NIC"),
+    ],
+)
+def test_nics_are_checked_before_the_vm_is_created(
+    service: Simulator, work: WorkflowRunner, check: bool, nic: dict[str, str], problem: str
+) -> None:
+    ran = run(work, {"name": "a", "nics": [{"l3_network": "l3-1"}, nic]}, {"name": "b"}, check=check)
+    assert ran.outcomes == ["failed", "changed"]
+    assert f"The VM was not created. Its NIC in the network {nic['l3_network']}: " in ran.report[0]["error"]
+    assert problem in ran.report[0]["error"]
+    assert ran.calls == ([] if check else [CREATE])
 
 
 def test_a_vm_that_was_renamed_keeps_its_uuid(service: Simulator, work: WorkflowRunner) -> None:
@@ -220,7 +243,8 @@ def test_a_vm_that_is_to_be_set_back_is_named(service: Simulator, work: Workflow
     """Nothing would say that the role only creates VMs."""
     ran = run(work, {"name": "vm-1"}, {"name": "vm-2"}, {"name": "new"})
     assert ran.outcomes == ["unchanged", "unchanged", "changed"]
-    (warning,) = ran.warnings
+    other, warning = ran.warnings
+    assert other.startswith("These VMs exist, and their snapshot groups were taken of other VMs: vm-2. Nothing is")
     assert warning.startswith("These VMs exist, and their snapshot groups were taken of them: vm-1. The role creates")
     again = run(work, {"name": "new"})
     assert (again.outcomes, again.warnings) == (["unchanged"], [])
