@@ -72,8 +72,8 @@ options:
     aliases: [eip_uuid]
   nic:
     description:
-      - The NIC of a VM, by internal name or uuid, for O(kind) V(eip_attachment), V(load_balancer_member),
-        V(port_forwarding_attachment) and V(security_group_attachment).
+      - The NIC of a VM, by uuid, for O(kind) V(eip_attachment), V(load_balancer_member), V(port_forwarding_attachment)
+        and V(security_group_attachment).
     type: str
     aliases: [vm_nic_uuid]
   iso:

@@ -85,7 +85,7 @@ def _format_ends() -> Iterator[str]:
     for end, parameter in map_ends().items():
         kinds = [row.name for row in (*ATTACHMENTS, *SETTINGS) if end in row.ends]
         used = " and ".join(filter(None, [", ".join(f"V({name})" for name in kinds[:-1]), f"V({kinds[-1]})"]))
-        how = "by internal name or uuid" if end == "nic" else "by name or uuid"
+        how = "by uuid" if end == "nic" else "by name or uuid"
         yield f"  {end}:"
         yield "    description:"
         text = f"The {_name_end(end)}, {how}, for O(kind) {used}."

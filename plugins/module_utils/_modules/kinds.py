@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from .._api.address_ranges import check_range
@@ -236,10 +237,17 @@ def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -
     """Raise InvalidOptions for a number with a unit or in words, and for a word that means one of the choices."""
     unit = getattr(kind, "units", {}).get(found.parameter.name)
     if unit and not re.fullmatch(r"\s*-?\d+\s*", str(value)):
-        raise InvalidOptions(f"{label} must be a whole number of {unit}, not {value!r}")
+        raise InvalidOptions(f"{label} must be a whole number of {unit}, not {value!r}{_count_bytes(unit, value)}")
     choices, word = found.parameter.choices, f"{kind.name}.{str(value).casefold()}"
     if meant := next((each for each in VALUES.get(word, ()) if each in choices), None):
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}. Did you mean {meant}?")
+
+
+def _count_bytes(unit: str, value: Any) -> str:
+    """Return a sentence, after a period, with the number of bytes in a size, if the unit is bytes; empty for others."""
+    with suppress(InvalidOptions):
+        return f". {value} is {read_size('', value)}" if "bytes" in unit else ""
+    return ""
 
 
 def _list(label: str, value: Any) -> list[Any]:
