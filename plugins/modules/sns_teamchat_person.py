@@ -126,7 +126,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.notifications import find_person, find_person_refusal, plan_person
+from ..module_utils._resources.notifications import find_at_signs, find_person, find_person_refusal, plan_person
 
 PERSON = ResourceSpec(
     record_type="SNSTeamchatAtPersonInventory",
@@ -151,6 +151,7 @@ MODULE = resource_module(
     },
     required_one_of=[("uuid", "user_id")],
     selecting_options=("endpoint",),
+    find_mistakes=find_at_signs,
 )
 
 

@@ -90,7 +90,7 @@ options:
   networks:
     description:
       - The NICs of a new VM, the first one with the default route. The VM must have them later, too. It may have
-        others, see M(virtinfra.manager.vm_nic).
+        others, see M(virtinfra.manager.vm_nic). Without it, a VM of an image has none, and the module warns.
     type: list
     elements: dict
     suboptions:

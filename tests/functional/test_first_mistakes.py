@@ -246,8 +246,27 @@ MODULES = {
         f"{name} that is missing": Mistake(
             "host_info", {}, (f"{name} /nowhere cannot be used: there is no such file",), connection={name: "/nowhere"}
         )
-        for name in ("ca_path", "client_cert", "client_key")
+        for name in ("ca_path", "client_cert")
     },
+    "key without its certificate": Mistake(
+        "host_info", {}, ("client_key needs client_cert",), connection={"client_key": "/nowhere"}
+    ),
+    "password without its account": Mistake(
+        "host_info", {}, ("account_password needs account",), connection={"account_password": "hunter2"}
+    ),
+    "name of the VM as its host": Mistake(
+        "vm", {"name": "vm-1", "host": "vm-1"}, ("vm-1 is the name of a VM.",), ("clone_from",)
+    ),
+    "user ID with the sign of a mention": Mistake(
+        "sns_teamchat_person",
+        {"endpoint": "teamchat-endpoint-1", "user_id": "@alice"},
+        ("user_id '@alice' is sent with its @. If it is no part of the user ID, write alice.",),
+    ),
+    "new VM without a network": Mistake(
+        "vm",
+        {"name": "new", "image": "image-1", "cpu_num": 1, "memory_size": "1G"},
+        ("the VM has no NIC, because networks is not given. Give networks, or [] for none.",),
+    ),
     "no CPU": Mistake("vm", {"name": "vm-1", "cpu_num": 0}, ("cpu_num must be from 1 to 1024, not 0",), ("stopped",)),
     "memory without a unit": Mistake(
         "vm", {"name": "vm-1", "memory_size": 4}, ("4 bytes are too few. Write the unit, such as 16G",), ("stopped",)

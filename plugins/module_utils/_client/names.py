@@ -145,7 +145,11 @@ def _resolve(
                     return PredictedReference(option)
                 if may_be_missing:
                     return name
-                options = {other.name: option for option, other in types.items()}
+                # A VM can be the source of another one in place of an image only.
+                is_source = resource_type.name == "image"
+                options = {
+                    other.name: given for given, other in types.items() if is_source or given.startswith(other.name)
+                }
                 failure.add_sentence(explain_unknown_name(client, resource_type, name, options))
             raise failure.with_label(option) from None
 
@@ -168,6 +172,8 @@ def explain_unknown_name(
     It is an object of another type, which is the only one that has the name, or one of a similar name. ``options`` are
     those of the task, by the types of the objects that they take. Only failures make the reads.
     """
+    if resource_type.name == "host_nic" and (vlan := re.fullmatch(r"(.+)\.(\d{1,4})", name)):
+        return f" For a VLAN of an interface, give interfaces: [{vlan[1]}] and vlan_ids: [{vlan[2]}]."
     for other in (_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
         with suppress(VirtinfraError):
             if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):

@@ -22,10 +22,11 @@ def require_free_name(reader: ObjectReader, calls: Sequence[PlannedCall], record
     Later tasks could select neither of the two by the name. Only a rename costs the read.
     """
     resource, desired = reader.resource, drop_null_references(reader.desired)
-    name = desired.get("name")
-    is_renamed = record is not None and name is not None and name != record.get("name")
+    name, record = desired.get("name"), drop_null_references(record or {})
+    # An object that an earlier task would have created has no uuid yet.
+    is_renamed = bool(name and record.get("uuid")) and name != record.get("name")
     is_update = any(call.operation == resource.update and call.params.get("name") == name for call in calls)
-    if not record or not is_renamed or not is_update or "name" not in resource.keys:
+    if not is_renamed or not is_update or "name" not in resource.keys:
         return
     owners = {owner: record[owner] for owner in list_owner_params(resource) if record.get(owner)}
     others: list[str] = []

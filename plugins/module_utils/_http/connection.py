@@ -112,6 +112,7 @@ class ConnectionOptions:
             # An entry of an inventory with an account replaces the password of the environment by an empty text.
             place = " (or VIRTINFRA_ACCOUNT_PASSWORD in the environment)" if self.account_password is None else ""
             raise InvalidOptions(f"account needs account_password{place}")
+        _check_needed(self)
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> ConnectionOptions:
@@ -237,6 +238,17 @@ def _check_ends(options: ConnectionOptions) -> None:
 
 
 # Few module processes use an access key, so the others do not load the code for it.
+
+
+def _check_needed(options: ConnectionOptions) -> None:
+    """Raise InvalidOptions for an option that does nothing without another one.
+
+    The environment may serve several tasks, and some of them give another credential.
+    """
+    for name, needed in (("account_password", "account"), ("client_key", "client_cert")):
+        value = getattr(options, name)
+        if value and not getattr(options, needed) and os.environ.get(f"VIRTINFRA_{name.upper()}") != value:
+            raise InvalidOptions(f"{name} needs {needed} (or VIRTINFRA_{needed.upper()} in the environment)")
 
 
 def _check_zone(zone: str | None) -> None:

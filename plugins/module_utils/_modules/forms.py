@@ -20,7 +20,8 @@ from ansible.module_utils.common.validation import (
 )
 
 from .._api.errors import InvalidOptions
-from .._masking.masker import has_any_members
+from .._masking.masker import collect_secrets, has_any_members
+from .._masking.patterns import MASK
 from .sizes import explain_size
 from .words import VARIABLES, find_example, show_argument
 
@@ -39,6 +40,11 @@ _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "float": (check_type_float, "a number"),
     "int": (_check_whole_number, "a whole number"),
 }
+
+# What Ansible shows in place of a secret.
+_HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+
+_MASKED = re.compile(rf"(?<!\*){re.escape(MASK)}(?!\*)|{_HIDDEN}")
 
 _SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch", "_seconds")
 _SHOWN = 60
@@ -64,11 +70,35 @@ def check_forms(
             if isinstance(values.get(given), (list, tuple)) and spec.get("type") == "str" and f"{name}s" in specs:
                 shown = _show_value(spec, values[given])
                 raise InvalidOptions(f"{place}{given} must be one string{shown}. Did you mean {name}s?")
-            if values.get(given) is not None:
+            if given in values and values[given] is None:
+                _refuse_null(f"{place}{given}", spec)
+            elif values.get(given) is not None:
+                _refuse_masked(f"{place}{given}", spec, values[given])
                 check_form(f"{place}{given}", spec, values[given], module=module)
         variables = [] if values.get(name) is not None else _list_variables(spec)
         for variable in variables:
             check_form(variable, spec, os.environ[variable], name)
+
+
+def _refuse_null(label: str, spec: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a null that is in the place of a default, or of a value that the option needs."""
+    default = spec.get("default")
+    if default is not None and not isinstance(default, (list, dict)):
+        shown = str(default).lower() if isinstance(default, bool) else default
+        raise InvalidOptions(f"{label} must not be null. Omit it, for example with default(omit), to get {shown}")
+    if spec.get("required"):
+        raise InvalidOptions(f"{label} must not be null{_show_example(label.rpartition('.')[2], spec)}")
+
+
+def _refuse_masked(label: str, spec: Mapping[str, Any], value: Any) -> None:
+    """Raise InvalidOptions for a secret, or a URL, that is copied from a result, in which it is masked."""
+    if MASK not in str(value) and _HIDDEN not in str(value):
+        return
+    name = label.rpartition(".")[2]
+    secrets = collect_secrets({name: spec}, {name: value})
+    # A text, such as user data, may have a line of asterisks.
+    if any(_MASKED.search(secret) for secret in secrets if secret.split() == [secret]):
+        raise InvalidOptions(f"{label} contains the mask that hides a secret in results. Give the value itself")
 
 
 def check_names(
@@ -82,9 +112,9 @@ def check_names(
         from .hints import describe_unknown
 
         scope = re.sub(r"\[\d+\]", "", place.rstrip(".")).rpartition(".")[2] or module
-        kind = names.get("kind") if isinstance(names, Mapping) else None
+        given = names if isinstance(names, Mapping) else {}
         label = f"{place.rstrip('.')}: " if place else ""
-        raise InvalidOptions(f"{label}{describe_unknown(unknown, specs, scope, record_type, kind)}")
+        raise InvalidOptions(f"{label}{describe_unknown(unknown, specs, scope, record_type, given)}")
 
 
 def _list_variables(spec: Mapping[str, Any]) -> list[str]:
@@ -141,7 +171,7 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
     if spec.get("choices") and value in ("", [""]):
         raise InvalidOptions(f"{label} must not be an empty string. Its values are {', '.join(spec['choices'])}.")
     # Ansible makes a list of a string at its commas.
-    items = value.split(",") if isinstance(value, str) and spec.get("elements") == "dict" else value
+    items = value.split(",") if isinstance(value, str) and spec.get("elements") in ("dict", "int") else value
     for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
         _check_item(f"{label}[{number}]", name, spec, item)
         if isinstance(item, str) and spec.get("choices") and item not in spec["choices"]:
@@ -157,6 +187,11 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
 
         hint = explain_object(name, spec, item).replace(". It is", f". {label} is")
         raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}{hint}")
+    if kind == "int":
+        try:
+            _check_whole_number(item)
+        except (TypeError, ValueError):
+            raise InvalidOptions(f"each item of {name} must be a whole number{shown}{_explain_range(item)}") from None
     if kind == "dict":
         try:
             converted = check_type_dict(item)
@@ -165,6 +200,13 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
                 f"each item of {name} must be a mapping{_show_example(name, spec, item)}{shown}"
             ) from None
         _check_suboptions(f"{label}.", spec, converted)
+
+
+def _explain_range(item: Any) -> str:
+    """Return how to write the numbers of a range, after a period; empty for other values."""
+    if ends := re.fullmatch(r"\s*(\d+)\s*(?:-|\.\.)\s*(\d+)\s*", str(item)):
+        return f". For a range, write {{{{ range({ends[1]}, {int(ends[2]) + 1}) | list }}}}"
+    return ""
 
 
 def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from .._api.conditions import suggest_condition
@@ -21,6 +22,7 @@ from .words import (
     MEANINGS,
     NOUNS,
     NOUNS_OF_MODULES,
+    OPPOSITES,
     OPTIONS_OF_NOUNS,
     REMARKS,
     VALUES,
@@ -48,6 +50,9 @@ _NO_TASKS = ("connection", "inventory", "source")
 # Words of which none is a misspelling of another.
 _WORDS = {*KEYWORDS, *MEANINGS, *NOUNS, *REMARKS}
 
+# How a task denies what a word says.
+_FALSE = ("false", "no", "off", "0")
+
 # Words that say too little to mean an option that ends with them.
 _VAGUE = ("from", "mode", "name", "type", "id", "uuid", "size", "at", "on", "all")
 
@@ -57,7 +62,7 @@ def describe_unknown(
     options: Iterable[str],
     scope: str,
     record_type: str = "",
-    kind: str | None = None,
+    given: Mapping[str, Any] = MappingProxyType({}),
     beginning: str = "there is no option",
 ) -> str:
     """Return sentences on options that there are not, each with what `suggest_option` returns.
@@ -66,31 +71,36 @@ def describe_unknown(
     """
 
     def suggest(name: str) -> str:
-        return suggest_option(name, options, scope, record_type, kind)
+        return suggest_option(name, options, scope, record_type, given)
 
     return describe_unknown_names(beginning, names, suggest)
 
 
 def suggest_option(
-    name: str, options: Iterable[str], scope: str = "", record_type: str = "", kind: str | None = None
+    name: str,
+    options: Iterable[str],
+    scope: str = "",
+    record_type: str = "",
+    given: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return a sentence, and a space before it, with the option that was probably meant, or with all options.
 
     ``options`` are names, or an argument spec. ``scope`` is the module, or the option whose suboptions they are.
-    ``record_type`` is the type of the records that a module lists, ``kind`` the kind that a task of `resource` gives.
+    ``record_type`` is the type of the records that a module lists, ``given`` the values that the task gives.
     """
     specs = options if isinstance(options, Mapping) else {option: {} for option in options}
-    found = _Search(specs, scope, record_type, kind)
+    found = _Search(specs, scope, record_type, given.get("kind"), given.get("state"))
     word = to_snake_case(name).replace("-", "_").casefold()
     if meant := found.find(word):
-        return f" Did you mean {meant}?{_show_form(meant, specs)}"
+        is_denied = str(given.get(name)).casefold() in _FALSE and ": " in meant and " or " not in meant
+        return _deny(found, meant) if is_denied else f" Did you mean {meant}?{_show_form(meant, specs)}"
     remark = found.find_remark(word)
     return remark or found.describe_options(word)
 
 
 def find_option(name: str, options: Mapping[str, Any], scope: str) -> str:
     """Return the option, or several, that was probably meant, as `suggest_option` finds it; empty if none is likely."""
-    return _Search(options, scope, "", None).find(name)
+    return _Search(options, scope, "").find(name)
 
 
 def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
@@ -109,7 +119,8 @@ class _Search:
     specs: Mapping[str, Any]
     scope: str
     record_type: str
-    kind: str | None
+    kind: str | None = None
+    state: str | None = None
 
     @cached_property
     def own(self) -> list[str]:
@@ -152,6 +163,7 @@ class _Search:
         """Yield what a word may mean, the likeliest first, and empty texts."""
         yield word if word in self.specs else ""
         yield self._find_command(word)
+        yield self._find_meaning(f"{self.scope}.{self.state}.{word}", self.specs)
         yield self._find_meaning(f"{self.scope}.{word}", self.specs)
         if f"{self.scope}.{word}" in REMARKS:
             return
@@ -203,12 +215,12 @@ class _Search:
     def _find_meaning(self, word: str, options: Container[str]) -> str:
         """Return what a word means, if one of the options has it."""
         for meaning in MEANINGS.get(word, ()):
-            meanings = [each for each in ([meaning] if isinstance(meaning, str) else meaning) if self._has(each)]
+            meanings = [each for each in ([meaning] if isinstance(meaning, str) else meaning) if self.has(each)]
             if any(re.split("[:.]", each)[0] in options for each in meanings):
                 return " or ".join(meanings)
         return ""
 
-    def _has(self, meaning: str) -> bool:
+    def has(self, meaning: str) -> bool:
         """Return whether there is an option, and whether it can have the value after its name."""
         option, dummy, value = meaning.partition(": ")
         choices = (self.specs.get(option) or {}).get("choices")
@@ -295,6 +307,14 @@ class _Search:
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES and not others else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+
+
+def _deny(found: _Search, meant: str) -> str:
+    """Return a sentence, and a space before it, for a word with the value false that means a value when true."""
+    opposite = OPPOSITES.get(meant, "")
+    if opposite and found.has(opposite):
+        return f" Did you mean {opposite}?"
+    return f" Remove it, or give {meant} in place of true."
 
 
 def _describe_row(row: Row) -> str:

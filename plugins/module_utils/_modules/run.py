@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ansible.module_utils.errors import AnsibleValidationError, UnsupportedError
 
-from .._api.errors import Bug, NotFound, TransportError, Unsupported, VirtinfraError
+from .._api.errors import Bug, InvalidOptions, NotFound, TransportError, Unsupported, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.operations import OPERATIONS
 from .._api.records import RECORD_FIELDS, Record, to_snake_case
@@ -273,10 +273,13 @@ def _list_documented_names() -> frozenset[str]:
 
 
 def _build_call_options(params: Mapping[str, Any], check_mode: bool) -> CallOptions:
-    """Return the call options of a task; a module may lack some of them."""
+    """Return the call options of a task; a module may lack some of them. Raise InvalidOptions."""
+    api_timeout = params.get("api_timeout")
+    if api_timeout is not None and api_timeout < 1:
+        raise InvalidOptions(f"api_timeout must be at least 1 second, not {api_timeout}. Omit it for no limit")
     waiting = {name: params[name] for name in ("wait_timeout", "wait_interval") if name in params}
     webhook = Webhook(params.get("webhook_url"), params.get("webhook_key"))
-    return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=params.get("api_timeout"), **waiting)
+    return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=api_timeout, **waiting)
 
 
 def describe_option_errors(name: str, errors: Iterable[AnsibleValidationError]) -> str:

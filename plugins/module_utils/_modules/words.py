@@ -161,6 +161,8 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("power power_state running status action command ensure desired_state", "state"),
     ("reboot restart", ["state: restarted", "power: reset"]),
     ("enabled", "state"),
+    ("vm.stopped.force", "stop_type: cold"),
+    ("vm.absent.force", "expunge: true"),
     ("force", [("stop_type: cold", "expunge: true")]),
     ("force_stop hard_stop", "stop_type: cold"),
     ("force_delete", ["force", "expunge"]),
@@ -498,6 +500,19 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("backup", "BackupNetwork"),
     ("live_migration migration vmotion", "MigrationNetwork"),
 )
+
+# What a word with the value false means, if true means the other.
+OPPOSITES: Mapping[str, str] = {
+    "power: off": "power: on",
+    "power: on": "power: off",
+    "state: absent": "state: present",
+    "state: disabled": "state: enabled",
+    "state: enabled": "state: disabled",
+    "state: maintenance": "state: enabled",
+    "state: present": "state: absent",
+    "state: running": "state: stopped",
+    "state: stopped": "state: running",
+}
 
 # Words for kinds and types of resources, with the kinds.
 KINDS: Mapping[str, list[Meaning]] = _map(

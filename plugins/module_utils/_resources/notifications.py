@@ -150,6 +150,13 @@ def find_other_url(params: Mapping[str, Any], desired: Record) -> Iterator[str]:
         )
 
 
+def find_at_signs(dummy: Mapping[str, Any], desired: Record) -> Iterator[str]:
+    """Yield that a user ID begins with the sign that a message has before a name."""
+    user = str(desired.get("userId") or "")
+    if user.startswith("@") and desired["state"] != ABSENT:
+        yield f"user_id {user!r} is sent with its @. If it is no part of the user ID, write {user.lstrip('@')}."
+
+
 def is_snmp_platform(platform: Record) -> bool:
     """Return whether a platform is of the type SNMP. Its spelling is not documented."""
     return "snmp" in (platform.get("type") or "snmp").lower()

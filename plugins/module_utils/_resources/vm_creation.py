@@ -80,6 +80,10 @@ def choose_creation(resource: ResourceSpec, context: ModuleContext) -> ResourceS
     return replace(resource, create=_CLONE)
 
 
+# The warning for a new VM without the option networks.
+_NO_NIC = "the VM has no NIC, because networks is not given. Give networks, or [] for none"
+
+
 def find_created_vm(client: Client, desired: Record) -> Record | None:
     """Read a VM as `find_vm` does, with the reasons why it does not have the parts that the options describe.
 
@@ -293,7 +297,10 @@ def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current:
     place = {"hostUuid": desired.get("hostUuid") if runs else None}
     place |= {"clusterUuid": None} if "hostUuid" in desired else {}
     created = {**record, **place, "state": "Running" if runs else "Stopped"}
-    calls = [build_call(resource, resource.create, params, None, created, _warn_of_user_data(desired))]
+    # A clone has the NICs of its source.
+    lack = "" if is_clone or "networks" in desired else _NO_NIC
+    warning = ". ".join(filter(None, [lack, _warn_of_user_data(desired)]))
+    calls = [build_call(resource, resource.create, params, None, created, warning)]
     if state in ("present", "restarted") and runs:
         return calls
     settled = {name: value for name, value in desired.items() if name in ("stopType", "description", *sizes)}
