@@ -59,6 +59,9 @@ class Repository:
             raise BackupFailure(f"the repository {root} does not exist on this machine. Create or mount it")
         self._device = self.root.stat().st_dev
         self.is_marked = self._has_marker()
+        outer = next((each for each in self.root.parents if os.path.lexists(each / MARKER)), None)
+        if outer and not self.is_marked:
+            raise BackupFailure(f"{root} is a folder in the repository {outer}. Give the repository itself: {outer}")
         if not (self.is_marked or initialize):
             reason = f"{root} is not a repository, because it has no {MARKER}. If a file system belongs there, mount it"
             if initialize is not None:

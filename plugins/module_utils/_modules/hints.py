@@ -103,6 +103,12 @@ def find_option(name: str, options: Mapping[str, Any], scope: str) -> str:
     return _Search(options, scope, "").find(name)
 
 
+def find_remark(name: str, scope: str) -> str:
+    """Return what to do about a word that no option of a scope means, with a space before it, or an empty string."""
+    remark = REMARKS.get(f"{scope}.{name}")
+    return f" {remark}" if remark else ""
+
+
 def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
     """Return a sentence with the values or an example of an option, and a space before it, empty without any."""
     spec = specs.get(meant) or {}

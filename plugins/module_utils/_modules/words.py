@@ -259,6 +259,10 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("vlan vlan_id vlans", ["vlan_ids", "vlans", "vlan"]),
     ("service services service_type", "service_types"),
     ("host_nic_service.nic host_nic_service.nics", "interfaces"),
+    (
+        "host_onboarding_services.nic host_onboarding_services.nics host_onboarding_services.interfaces",
+        "interface",
+    ),
     ("host_nic_candidate_info.type", "interface_type"),
     ("cbt_task.type", "task_type"),
     ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth"), "rate_limit"]),
@@ -335,6 +339,11 @@ REMARKS: Mapping[str, str] = {
         " task that adds it.",
     ),
     "connection.profile": "A profile refers to no other one.",
+    **dict.fromkeys(
+        ("vm_backup.mover", "vm_backup.movers", "vm_backup.data_mover"),
+        "The data movers of the role are the hosts of the play. Of the playbook back_up_vms, they are those of"
+        " back_up_vms_pattern.",
+    ),
     "auth": "The credentials are options of their own: account and account_password, for example.",
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),

@@ -35,6 +35,10 @@ _READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
 
 ROLES = Path(__file__).parents[3] / "roles"
 
+# What stands for the uuid of the VM in an operation around the moment of a point, and the variables with operations.
+PLACEHOLDER = "{vm_uuid}"
+_WITH_PLACEHOLDER = ("vm_backup_before", "vm_backup_after")
+
 # The whole numbers that must be above zero, by their names. All others must not be below it: no time for a guest to
 # shut down means to power it off at once.
 _POSITIVE = re.compile("_(concurrency|per_host|(ssh|snmp)_port|(?<!grace_)timeout)$")
@@ -120,10 +124,11 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
 
     def suggest(name: str) -> str:
         # Only failures need hints, and each start of Ansible would compile them.
-        from ...module_utils._modules.hints import find_option
+        from ...module_utils._modules.hints import find_option, find_remark
 
-        meant = find_option(name.removeprefix(prefix), ends, role).replace(" or ", f" or {prefix}")
-        hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else "")
+        end = name.removeprefix(prefix)
+        meant = find_option(end, ends, role).replace(" or ", f" or {prefix}")
+        hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else find_remark(end, role))
         return hint or f" Its variables are {', '.join(options)}."
 
     if unknown := list(dict.fromkeys((*near, *sorted(name for name in given if name not in known)))):
@@ -149,7 +154,15 @@ def _evaluate(name: str, variables: Mapping[str, Any], template: Callable[[Any],
         # Variables of hosts are evaluated when they are looked up.
         return _remove_omitted(decrypt_values(template(variables[name])), omit)
     except (AnsibleError, UndefinedError) as error:
-        raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
+        raise _describe_undefined(name, error) from error
+
+
+def _describe_undefined(name: str, error: Exception) -> InvalidOptions:
+    """Return the failure for a variable whose template cannot be evaluated."""
+    message = f"{name} cannot be evaluated: {error}"
+    if name in _WITH_PLACEHOLDER and re.search(r"'\w*(vm|uuid)\w*' is undefined", str(error)):
+        message = f"{message.rstrip('.')}. Write {PLACEHOLDER}, in single braces, for the uuid of each VM"
+    return InvalidOptions(message)
 
 
 def _remove_omitted(value: Any, omit: Any) -> Any:
@@ -283,7 +296,7 @@ class Play:
                 try:
                     template(variables[name])
                 except (AnsibleUndefinedVariable, UndefinedError) as error:
-                    raise InvalidOptions(f"{name} cannot be evaluated: {error}") from error
+                    raise _describe_undefined(name, error) from error
                 except AnsibleError:
                     # The template may be omitted as a whole, which is as if the host did not have it.
                     pass

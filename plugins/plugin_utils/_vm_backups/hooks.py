@@ -11,8 +11,9 @@ from ...module_utils._api.errors import VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.marks import VM, Mark, Marks
 from .._site.site import Site
+from .._site.variables import PLACEHOLDER
 from .plan import VmCopy, find_reason
-from .settings import COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT, PLACEHOLDER, Settings
+from .settings import COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT, Settings
 
 # The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
 LABEL, NOTE = "hook", "before"

@@ -11,6 +11,7 @@ from typing import Any
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._site.settings import VmBackupSettings
+from .._site.variables import PLACEHOLDER
 from .._site.window import check_window
 from .plan import STOPPED, check_folder
 
@@ -24,8 +25,8 @@ _DESCRIPTION = re.compile(rf"{re.escape(MARK)} It copies to (?P<folder>.+) on (?
 # the run, and copies end after two minutes of silence.
 COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT = 60, 80
 
-# What stands for the uuid of the VM in an operation around the moment of a point.
-PLACEHOLDER = "{vm_uuid}"
+# What is meant as the placeholder.
+_OTHER_PLACEHOLDER = re.compile(r"\{(?!vm_uuid\})\w*(uuid|vm|name)\w*\}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +111,16 @@ def find_hook_mistake(hook: Mapping[str, Any]) -> str | None:
     if len(given.keys() & {"operation", "path", "command"}) != 1:
         return " must have one of operation, path and command, and no other of them"
     if "command" not in given:
+        if found := _OTHER_PLACEHOLDER.search(str(given)):
+            return f" contains {found[0]}. Write {PLACEHOLDER} for the uuid of each VM"
         return ".timeout is the limit of a command, and there is none" if "timeout" in given else None
     if others := sorted(given.keys() - {"command", "timeout"}):
         return f" has a command, and {', '.join(others)}, which belong to operations"
     command, timeout = given["command"], given.get("timeout", COMMAND_TIMEOUT)
     if not command or not command[0].strip():
         return ".command must begin with the program to run"
+    if len(command) == 1 and len(words := command[0].split()) > 1:
+        return f".command is one string with blanks. Write a list, [{', '.join(words)}], because no shell splits it"
     if any(PLACEHOLDER in part for part in command):
         return f".command contains {PLACEHOLDER}. A command has the VM in its environment: VIRTINFRA_VM_UUID"
     if not 0 < timeout <= MAX_COMMAND_TIMEOUT:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
+from ...module_utils._api.references import is_name, unify_uuid
 from .._site.site import GONE, Site
 from .._vm_backups.plan import find_other_run, has_session, list_ended
 from .settings import CREATED, Settings
@@ -126,6 +127,11 @@ def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record
     targets = []
     for source in dict.fromkeys(settings.volumes or copies):
         uuid = settings.map.get(source, source)
+        if uuid not in attached and is_name(unify_uuid(str(uuid))):
+            named = ", ".join(f"{each} ({volume['name']})" for each, volume in attached.items())
+            raise InvalidOptions(
+                f"vm_backup_restore_map: {uuid!r} is no uuid. {NOTHING} Give those of volumes of {vm['name']}: {named}"
+            )
         if uuid not in attached:
             raise InvalidOptions(
                 f"the volume {uuid} is not attached to {vm['name']}, and volumes of other VMs stay. {NOTHING}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,17 @@ def test_a_file_is_no_repository(tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(BackupFailure, match=f"^the repository {file} is a file on this machine, and must be a folder$"):
         Repository(str(file))
+
+
+@pytest.mark.parametrize("initialize", [None, False, True])
+def test_a_folder_in_a_repository_is_none(tmp_path: Path, initialize: bool | None) -> None:
+    """Its points would be those of a VM that the outer one does not list."""
+    Repository(str(tmp_path), True).mark()
+    inner = tmp_path / "a0000004000040008000000000000001"
+    inner.mkdir()
+    message = f"{inner} is a folder in the repository {tmp_path}. Give the repository itself: {tmp_path}"
+    with pytest.raises(BackupFailure, match=f"^{re.escape(message)}$"):
+        Repository(str(inner), initialize)
 
 
 def test_a_mount_point_that_is_not_mounted(tmp_path: Path) -> None:

@@ -96,10 +96,16 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             "site_shutdown_time_limit must be a whole number of seconds, not '15m'",
         ),
         ("site_shutdown", {"host_time": "5m"}, "site_shutdown_host_time must be a whole number of seconds, not '5m'"),
+        ("vm_backup", {"mover": "mover-1"}, "vm_backup_mover. The data movers of the role are the hosts of the play."),
+        (
+            "host_onboarding",
+            {"services": [{"nic": "eth1", "service_types": ["StorageNetwork"]}]},
+            "host_onboarding_services[0]: there is no option nic. Did you mean interface?",
+        ),
         ("site_drift", {"file_mode": 640}, "site_drift_file_mode: 640 is no mode."),
     ],
 )
-def test_wrong_numbers(role: str, given: dict[str, Any], message: str) -> None:
+def test_wrong_variables_of_other_roles(role: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidOptions) as failure:
         read_variables(role, {f"{role}_{name}": value for name, value in given.items()}, keep_value, Masker())
     assert message in str(failure.value)
@@ -162,6 +168,16 @@ def test_templates_are_evaluated() -> None:
 
     with pytest.raises(InvalidOptions, match="vm_snapshots_keep cannot be evaluated: 'x' is undefined"):
         read_variables("vm_snapshots", {"vm_snapshots_keep": "{{ x }}"}, fail, Masker())
+
+
+def test_the_placeholder_in_double_braces() -> None:
+    def fail(value: object) -> object:
+        raise AnsibleUndefinedVariable("'vm_uuid' is undefined")
+
+    given = {"vm_backup_before": {"operation": "FreezeVm", "params": {"uuid": "{{ vm_uuid }}"}}}
+    message = "'vm_uuid' is undefined. Write {vm_uuid}, in single braces, for the uuid of each VM"
+    with pytest.raises(InvalidOptions, match=f"^vm_backup_before cannot be evaluated: {re.escape(message)}$"):
+        read_variables("vm_backup", given, fail, Masker())
 
 
 def test_a_variable_that_is_ignored_because_another_is_not_defined() -> None:

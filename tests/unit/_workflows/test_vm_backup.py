@@ -961,6 +961,15 @@ def test_after_runs_when_a_command_is_interrupted(
         ({"command": ["x"], "method": "PUT", "params": {}}, " has a command, and method, params, which belong to"),
         ({"command": []}, ".command must begin with the program to run"),
         ({"command": [" "]}, ".command must begin with the program to run"),
+        (
+            {"command": ["/usr/bin/freeze web-1"]},
+            ".command is one string with blanks. Write a list, [/usr/bin/freeze, web-1], because no shell splits it",
+        ),
+        (
+            {"operation": "FreezeVm", "params": {"uuid": "{uuid}"}},
+            " contains {uuid}. Write {vm_uuid} for the uuid of each VM",
+        ),
+        ({"path": "v1/vms/{vmUuid}/freeze"}, " contains {vmUuid}. Write {vm_uuid} for the uuid of each VM"),
         ({"command": ["x", "--vm={vm_uuid}"]}, ".command contains {vm_uuid}. A command has the VM in its environment"),
         ({"command": ["x"], "timeout": 0}, ".timeout must be from 1 to 80, not 0"),
         ({"command": ["x"], "timeout": 81}, ".timeout must be from 1 to 80, not 81"),

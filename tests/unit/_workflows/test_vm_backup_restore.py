@@ -416,6 +416,9 @@ def test_what_is_overwritten_and_what_is_not(service: Simulator, restore: Restor
     mover.listed = list_points(service, volumes=copies)
     refused = restore.plan(map=twice)
     assert "vm_backup_restore_map has several copies for one volume. Nothing was changed." in refused.message
+    named = restore.plan(map={"c1": "data-of-vm-1"}, volumes=["c1"])
+    assert "vm_backup_restore_map: 'data-of-vm-1' is no uuid. Nothing was changed." in named.message
+    assert f"Give those of volumes of vm-1: {root['uuid']} ({root['name']}), " in named.message
 
 
 def test_a_backup_session_is_not_disturbed(service: Simulator, restore: RestoreRunner) -> None:
