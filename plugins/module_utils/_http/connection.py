@@ -101,7 +101,9 @@ class ConnectionOptions:
     def _check_credentials(self) -> None:
         for name in ("session_id", "access_key_id", "access_key_secret", "api_token"):
             if not re.fullmatch(r"[\x21-\x7e]*", getattr(self, name) or ""):
-                raise InvalidOptions(f"{name} must be printable ASCII without spaces")
+                scheme = re.match(r"(?i)(oauth|bearer)\s", getattr(self, name))
+                hint = f". Give it without the word {scheme[1]}" if scheme else ""
+                raise InvalidOptions(f"{name} must be printable ASCII without spaces{hint}")
         if bool(self.access_key_id) != bool(self.access_key_secret):
             raise InvalidOptions(
                 "access_key_id and access_key_secret (or VIRTINFRA_ACCESS_KEY_ID and VIRTINFRA_ACCESS_KEY_SECRET in the"
@@ -235,6 +237,11 @@ def _check_ends(options: ConnectionOptions) -> None:
     for name in ("base_url", "account", "session_id", "access_key_id"):
         if re.fullmatch(r"""(['"]).*\1""", getattr(options, name) or ""):
             raise InvalidOptions(f"{name} begins and ends with a quote, which is a part of the value. Remove both")
+    if re.search(r"\S[\s,;]+https?://", options.base_url):
+        raise InvalidOptions(
+            "base_url contains the addresses of several services. Give one: each service has a task of its own, or an"
+            " entry in the option services of an inventory"
+        )
 
 
 # Few module processes use an access key, so the others do not load the code for it.
@@ -408,19 +415,49 @@ def _has_only_certificates(path: str) -> bool:
     return False
 
 
+def _is_encrypted(path: str) -> bool:
+    """Return whether a file has a private key with a password."""
+    with suppress(OSError):
+        return re.search(rb"BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED", Path(path).read_bytes()) is not None
+    return False
+
+
+def _trust(ca_path: str, validate: bool) -> ssl.SSLContext:
+    """Return a context that trusts the certificates of a file or a folder."""
+    if not Path(ca_path).is_dir():
+        return ssl.create_default_context(cafile=ca_path)
+    context = ssl.create_default_context(capath=ca_path)
+    # In a folder OpenSSL finds only files that are named after their hash, but users store files with any name.
+    files = sorted(Path(ca_path).glob("*.[cp][er][rtm]"))
+    if validate and not files and not any(Path(ca_path).glob("[0-9a-f]*.[0-9]")):
+        raise InvalidOptions(
+            f"ca_path {ca_path} has no certificates: in a folder, they are files with the ending .pem, .crt or .cer, or"
+            " with the names that openssl rehash gives"
+        )
+    for file in files:
+        context.load_verify_locations(file)
+    return context
+
+
+def _explain_client_cert(cert: str, key: str | None) -> str:
+    """Return what is wrong with the files of a client certificate, and what to do; empty if it is not known."""
+    if key is None and _has_only_certificates(cert):
+        return f"client_cert {cert} contains no private key. Give client_key"
+    if key and _has_only_certificates(key) and not _has_only_certificates(cert):
+        return f"client_key {key} is a certificate. Exchange client_cert and client_key"
+    if _is_encrypted(key or cert):
+        return (
+            f"the private key in {key or cert} is encrypted, and no option has its password. Decrypt it, for example"
+            f" with openssl pkey -in {key or cert}, into a file that only you can read"
+        )
+    return ""
+
+
 @lru_cache(maxsize=8)
 def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key: str | None) -> ssl.SSLContext:
     """Return the TLS context for these options. It is created once per process, because this takes 15 ms."""
     try:
-        if ca_path is None:
-            context = ssl.create_default_context()
-        elif Path(ca_path).is_dir():
-            context = ssl.create_default_context(capath=ca_path)
-            # In a folder OpenSSL finds only files that are named after their hash, but users store files with any name.
-            for file in sorted(Path(ca_path).glob("*.[cp][er][rtm]")):
-                context.load_verify_locations(file)
-        else:
-            context = ssl.create_default_context(cafile=ca_path)
+        context = _trust(ca_path, validate) if ca_path is not None else ssl.create_default_context()
     except (OSError, ssl.SSLError) as error:
         raise InvalidOptions(f"ca_path {ca_path} cannot be used: {error}") from error
     if not validate:
@@ -431,7 +468,7 @@ def build_tls_context(validate: bool, ca_path: str | None, cert: str | None, key
             # Without a callback OpenSSL would ask for the password of an encrypted key at the terminal.
             context.load_cert_chain(cert, key, password=lambda: "")
         except (OSError, ssl.SSLError) as error:
-            if key is None and _has_only_certificates(cert):
-                raise InvalidOptions(f"client_cert {cert} contains no private key. Give client_key") from None
+            if reason := _explain_client_cert(cert, key):
+                raise InvalidOptions(reason) from None
             raise InvalidOptions(f"client_cert {cert} with client_key {key or cert} cannot be used: {error}") from error
     return context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shlex
 import stat
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -27,6 +28,9 @@ CREDENTIALS = ("api_token", *(name for names in CREDENTIAL_OPTIONS for name in n
 
 # The credentials that precede an account.
 _WITHOUT_PASSWORD = ("session_id", "access_key_id")
+
+# Options of which no value begins with a dollar sign. Passwords may.
+_WITHOUT_DOLLAR = ("base_url", "account", "session_id", "api_token", "access_key_id")
 
 # The keys of a profile: all options of the connection, and for each secret a command that prints it.
 OPTION_KEYS = tuple(name for name in CONNECTION if name != "profile")
@@ -160,7 +164,18 @@ class Profiles:
         """Return the profiles by name. Messages quote nothing of the file, because each line may be a secret."""
 
         class Loader(yaml.SafeLoader):
-            """Also reads the values that ansible-vault encrypts."""
+            """Also reads the values that ansible-vault encrypts, and refuses a key that is there twice."""
+
+            def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+                """Return a mapping, of which YAML would keep the last of equal keys."""
+                lines: dict[str, int] = {}
+                for key, dummy in node.value:
+                    if (first := lines.setdefault(str(key.value), key.start_mark.line + 1)) != key.start_mark.line + 1:
+                        raise InvalidOptions(
+                            f"{path} has a key twice in a mapping, in the lines {first} and {key.start_mark.line + 1}."
+                            " Remove one of them"
+                        )
+                return super().construct_mapping(node, deep)
 
         Loader.add_constructor("!vault", lambda dummy, node: _Encrypted(node.value))
         try:
@@ -224,6 +239,11 @@ class Profile:
     def _convert(self, name: str) -> Any:
         """Return the value of an option as Ansible converts it."""
         value, rules = self.values[name], CONNECTION[name]
+        if name in _WITHOUT_DOLLAR and re.fullmatch(r"\$(\w+|{\w+})", str(value)):
+            raise InvalidOptions(
+                f"{self.label}: {name} is the name of a variable, which profiles do not replace. Give the value"
+                + (f", or write {name}_command: printenv {str(value).strip('${}')}" if rules.get("no_log") else "")
+            )
         if isinstance(value, str) and "{{" in value:
             raise InvalidOptions(f"{self.label}: {name} must not contain {{{{: values of profiles are no templates")
         if rules.get("no_log") and not isinstance(value, str):
@@ -231,17 +251,36 @@ class Profile:
         details = {rule: rules[rule] for rule in rules if rule not in ("fallback", "default")}
         validation = ArgumentSpecValidator({name: details}).validate({name: value})
         if validation.error_messages:
+            from ...module_utils._modules.forms import check_form
+
+            check_form(f"{self.label}: {name}", rules, value, name)
             raise InvalidOptions(f"{self.label}: {name}: {validation.error_messages[0]}")
         return validation.validated_parameters[name]
 
     def _split_command(self, key: str) -> list[str]:
         """Return a command as a list: a string is split into words as a shell does, but nothing in it is expanded."""
         command = self.values[key]
+        if isinstance(command, str) and (part := _find_shell_syntax(command)):
+            raise InvalidOptions(
+                f"{self.label}: {key} runs without a shell, so {part} has no effect. Write [sh, -c, '...'] with the"
+                " command in place of the dots"
+            )
         with suppress(ValueError):
             words = shlex.split(command) if isinstance(command, str) else command
             if isinstance(words, list) and words and words[0] and all(isinstance(word, str) for word in words):
                 return words
         raise InvalidOptions(f"{self.label}: {key} must be a command: a string or a list of strings")
+
+
+def _find_shell_syntax(command: str) -> str | None:
+    """Return what only a shell understands in a command; nothing in quotes is meant for one."""
+    with suppress(ValueError):
+        for word in shlex.split(command, posix=False):
+            if word in ("|", "||", "&", "&&", ";", ">", ">>", "<"):
+                return word
+            if found := re.match(r"(?:[\w./=-]*)(\$(?:\w+|{\w+}|\())|(~/)", word):
+                return found[1] or found[2]
+    return None
 
 
 def _read_private(path: Path, name: str) -> bytes:
@@ -255,6 +294,9 @@ def _read_private(path: Path, name: str) -> bytes:
             _check_access(path, state)
             return file.read()
     except FileNotFoundError:
+        other = path.with_suffix(".yaml")
+        if other.exists():
+            raise InvalidOptions(f"{path} does not exist, but {other} does. Rename it to {path.name}") from None
         raise InvalidOptions(
             f"profile {name} is given, and {path} does not exist. Create the file, or remove the option profile and"
             f" unset {VARIABLE}"

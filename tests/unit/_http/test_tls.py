@@ -120,7 +120,7 @@ def hosts(service: StubServer, url: str = "", **options: Any) -> int:
 
 def test_authority_in_a_folder(authority: Authority, secure: StubServer, tmp_path: Path) -> None:
     (tmp_path / "README").write_text("The authorities of this house", encoding="utf-8")
-    with pytest.raises(TransportError, match="certificate"):
+    with pytest.raises(InvalidOptions, match="has no certificates"):
         hosts(secure, ca_path=str(tmp_path))
     other = Authority(tmp_path / "..")
     (tmp_path / "a-other.crt").write_bytes(other.authority.cert_pem.bytes())
@@ -402,7 +402,12 @@ def test_client_with_a_key_that_does_not_fit(
     locked.write_bytes(
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"only the owner knows"))
     )
-    for wrong in (str(locked), authority.issue("other.example.com")[1], client_certificate[0]):
+    unfit = r"client_cert .* cannot be used"
+    for wrong, reason in (
+        (str(locked), r"the private key in .*locked\.pem is encrypted"),
+        (authority.issue("other.example.com")[1], unfit),
+        (client_certificate[0], unfit),
+    ):
         connection = ConnectionOptions(
             "https://127.0.0.1:9",
             session_id="s",
@@ -410,7 +415,7 @@ def test_client_with_a_key_that_does_not_fit(
             client_cert=client_certificate[0],
             client_key=wrong,
         )
-        with make_client(connection) as client, pytest.raises(InvalidOptions, match=r"client_cert .* cannot be used"):
+        with make_client(connection) as client, pytest.raises(InvalidOptions, match=reason):
             query(client, "QueryHost")
 
 

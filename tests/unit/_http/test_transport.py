@@ -765,7 +765,23 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     broken.write_text("nothing", encoding="utf-8")
     certificate = tmp_path / "certificate.pem"
     certificate.write_text("-----BEGIN CERTIFICATE-----\n", encoding="utf-8")
+    key = tmp_path / "key.pem"
+    key.write_text("-----BEGIN PRIVATE KEY-----\n", encoding="utf-8")
+    encrypted = tmp_path / "encrypted.pem"
+    encrypted.write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----\n", encoding="utf-8")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "authority").write_text("-----BEGIN CERTIFICATE-----\n", encoding="utf-8")
     for options, message in (
+        (
+            {"client_cert": str(key), "client_key": str(certificate)},
+            "is a certificate. Exchange client_cert and client",
+        ),
+        (
+            {"client_cert": str(certificate), "client_key": str(encrypted)},
+            r"the private key in .*encrypted\.pem is encrypted, .* openssl pkey -in .*encrypted\.pem,",
+        ),
+        ({"ca_path": str(folder)}, r"folder has no certificates: .* \.pem, \.crt or \.cer, .* openssl rehash"),
         ({"ca_path": str(tmp_path / "missing.pem")}, "ca_path .*missing.pem cannot be used"),
         ({"ca_path": str(broken)}, "ca_path .*broken.pem cannot be used"),
         ({"client_cert": str(certificate)}, r"certificate.pem contains no private key\. Give client_key"),

@@ -310,7 +310,19 @@ def test_unknown_profile(file: ProfilesFile) -> None:
         ({"base_url_command": "x"}, ": unknown key base_url_command. The options are base_url, "),
         ({"account_password": 83}, ": account_password must be a string: put it in quotes"),
         ({"api_token": [SECRET]}, ": api_token must be a string: put it in quotes"),
-        ({"request_retries": "many"}, ": request_retries: "),
+        ({"request_retries": "many"}, ": request_retries must be a whole number"),
+        ({"request_timeout": "1m"}, ": request_timeout must be a number of seconds"),
+        ({"session_id": "$SESSION"}, ": session_id is the name of a variable, which profiles do not replace. Give the"),
+        ({"session_id": "${SESSION}"}, ": session_id is the name of a variable"),
+        ({"session_id": "OAuth abc"}, ": session_id must be printable ASCII without spaces. Give it without the word"),
+        ({"api_token": "Bearer a"}, ": api_token must be printable ASCII without spaces. Give it without the word Bea"),
+        ({"base_url": "https://a, https://b"}, ": base_url contains the addresses of several services."),
+        ({"account_password_command": "pass $ENTRY"}, ": account_password_command runs without a shell, so $ENTRY has"),
+        (
+            {"account_password_command": "cat ~/.secret"},
+            ": account_password_command runs without a shell, so ~/ has no",
+        ),
+        ({"account_password_command": "pass a | head -1"}, ": account_password_command runs without a shell, so | has"),
         ({"request_timeout": 0}, ": request_timeout must be more than 0 and at most 3600 seconds"),
         ({"proxy_url": f"ftp://a:{SECRET}@b"}, ": proxy_url must have the form http://proxy.example.com:3128"),
         ({"proxy_url": "http://a", "use_proxy": False}, ": proxy_url and use_proxy: false are mutually exclusive."),
@@ -338,6 +350,29 @@ def test_values_are_converted_as_those_of_a_task(file: ProfilesFile, monkeypatch
     monkeypatch.setenv("HOME", "/home/ann")
     file.write(prod={"ca_path": "~/ca.pem", "validate_certs": "no", "request_timeout": "5", "api_token": None})
     assert complete() == {"ca_path": "/home/ann/ca.pem", "validate_certs": False, "request_timeout": 5.0}
+
+
+def test_a_command_may_contain_what_only_a_shell_understands(file: ProfilesFile) -> None:
+    """In quotes, or in a list, it is for the command."""
+    for command in ("printf '$A | b'", ["printf", "$A | b"], "sh -c \"printf '$'; printf 'A | b'\""):
+        file.write(prod={"account": "admin", "account_password_command": command})
+        assert complete()["account_password"] == "$A | b"
+    file.write(prod={"account": "admin", "account_password": "$SECRET"})
+    assert complete()["account_password"] == "$SECRET"
+
+
+def test_a_profile_that_is_there_twice(file: ProfilesFile) -> None:
+    file.write_text("profiles:\n  prod: {base_url: https://a}\n  test: {}\n  prod: {base_url: https://b}\n")
+    assert file.refusal() == "FILE has a key twice in a mapping, in the lines 2 and 4. Remove one of them"
+
+
+def test_a_file_with_the_other_ending(file: ProfilesFile) -> None:
+    file.write(prod=ACCOUNT)
+    file.path.rename(file.path.with_suffix(".yaml"))
+    with pytest.raises(
+        InvalidOptions, match=r"profiles\.yml does not exist, but .*profiles\.yaml does\. Rename it to p"
+    ):
+        complete()
 
 
 def test_encrypted_file_and_encrypted_value(file: ProfilesFile, tmp_path: Path) -> None:
@@ -412,7 +447,7 @@ def test_command_prints_the_secret_in_its_first_line(file: ProfilesFile, tmp_pat
 
 
 def test_command_is_run_without_a_shell(file: ProfilesFile) -> None:
-    file.write(prod={"api_token_command": f"{sys.executable} -c 'import sys; print(sys.argv[1:])' $HOME;id `id` ~"})
+    file.write(prod={"api_token_command": f"{sys.executable} -c 'import sys; print(sys.argv[1:])' '$HOME;id' `id` ~"})
     assert complete()["api_token"] == "['$HOME;id', '`id`', '~']"
 
 
