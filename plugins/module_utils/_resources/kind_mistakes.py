@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from .._api.errors import InvalidOptions
 from .._api.records import Record
@@ -64,7 +64,7 @@ def _find_doubts(call: PlannedCall) -> str:
 
 def _doubt_image(params: Mapping[str, Any]) -> Iterable[str]:
     """Yield how the media type or the format of an image contradicts the ending of its URL."""
-    ending = urlsplit(str(params.get("url"))).path.rpartition(".")[2].casefold()
+    ending = re.split("[?#]", str(params.get("url")))[0].rpartition(".")[2].casefold()
     media, given = params.get("mediaType"), str(params.get("format", "")).casefold()
     if "iso" in (ending, given) and media != "ISO":
         reason = "the url ends with .iso" if ending == "iso" else "format is iso"

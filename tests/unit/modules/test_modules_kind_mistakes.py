@@ -150,6 +150,10 @@ IN_URL = "https://images.example.com/tools.iso"
             "the url ends with .iso, but media_type is RootVolumeTemplate by default",
         ),
         (
+            describe("image", {**IMAGE, "url": "upload://a.iso", "format": None}),
+            "the url ends with .iso, but media_type",
+        ),
+        (
             describe("image", {**IMAGE, "url": "https://images.example.com/1", "format": "iso"}),
             "format is iso, but media_type is RootVolumeTemplate by default",
         ),
