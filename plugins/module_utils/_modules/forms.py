@@ -129,12 +129,13 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
     if kind == "list":
         _check_list(label, name, spec, value, module)
         return
-    if kind == "str" and isinstance(value, (Mapping, list, tuple)):
+    if kind in ("str", "path") and isinstance(value, (Mapping, list, tuple)):
         # Only failures need the code for hints, here and below.
         from .wrong_forms import explain_object
 
         hint = explain_object(name, spec, value)
-        raise InvalidOptions(f"{label} must be one string{_show_example(name, spec)}{shown}{hint}")
+        noun = "string" if kind == "str" else "path"
+        raise InvalidOptions(f"{label} must be one {noun}{_show_example(name, spec)}{shown}{hint}")
     if kind in _CONVERTED:
         convert, meaning = _CONVERTED[kind]
         try:

@@ -591,6 +591,7 @@ EXAMPLES: Mapping[str, str] = {
     "data_volume_system_tags": "{a0000008000040008000000000000001: ['env::prod']}",
     "decisions": "{a0000004000040008000000000000001: true}",
     "disks": "[{size: 20G}]",
+    "host_maintenance_tasks": "firmware.yml, a file with the tasks",
     **dict.fromkeys(("vm_backup_drill_mover", "vm_backup_restore_mover"), "mover-1"),
     "vm_backup_drill_count": "0, which chooses all",
     "vm_backup_rate_limit": "50, in MiB per second",

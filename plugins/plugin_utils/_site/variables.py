@@ -88,6 +88,7 @@ def _convert(
     masker.add(*collect_secrets({"variables": {"type": "dict"}}, {"variables": given}))
     given = unify_values(options, drop_empty(options, given))
     given = {name: spell_mode(name, value) if name.endswith("_file_mode") else value for name, value in given.items()}
+    _refuse_common_states(role, options, given)
     check_forms(options, given)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:
@@ -95,6 +96,22 @@ def _convert(
     values: dict[str, Any] = validation.validated_parameters
     _check_numbers(options, values)
     return {name.removeprefix(f"{role}_"): value for name, value in values.items()}
+
+
+def _refuse_common_states(role: str, options: Options, given: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for the state of an entry of a list that only the entries of a run together can have."""
+    variable = f"{role}_state"
+    common = options.get(variable, {}).get("choices", ())
+    for name, rules in options.items():
+        known = rules.get("options", {}).get("state", {}).get("choices")
+        entries = given.get(name) if known and isinstance(given.get(name), list) else None
+        for number, entry in enumerate(entries or ()):
+            state = entry.get("state") if isinstance(entry, Mapping) else None
+            if state in common and state not in known:
+                raise InvalidOptions(
+                    f"value of {name}[{number}].state must be one of: {', '.join(known)}, got: {state}. Run the role"
+                    f" with {variable}: {state} and only the entries to which it applies."
+                )
 
 
 def _check_numbers(options: Options, values: Mapping[str, Any], place: str = "") -> None:

@@ -25,6 +25,9 @@ MODULES = {
 # The kinds that others use, which are removed only with force.
 GUARDED = ("platform", "topic")
 
+# The options that select the object of an entry without a uuid, where its module has them.
+NAMING = ("name", "user_id", "endpoint")
+
 # How many objects of a kind are changed at the same time.
 CONCURRENCY = 20
 
@@ -33,12 +36,36 @@ class Settings(NotificationsSettings):
     """The variables of the role, and what follows from them."""
 
     def check(self) -> None:
-        """Raise InvalidOptions if there is nothing to do."""
+        """Raise InvalidOptions if there is nothing to do, and for entries that would make two objects with a name."""
         if not (self.platforms or self.topics or self.endpoints or self.persons or self.allow_empty):
             raise InvalidOptions(
                 "Give notifications_endpoints, notifications_topics, notifications_platforms or notifications_persons,"
                 " or set notifications_allow_empty"
             )
+        for kind in MODULES if self.state == "present" else ():
+            self._check_names(kind)
+
+    def _check_names(self, kind: str) -> None:
+        first: dict[tuple[str, ...], str] = {}
+        for number, entry in enumerate(self.get_entries(kind)):
+            label = f"notifications_{kind}s[{number}]"
+            key = tuple(name for name in NAMING if entry.get(name)) if not entry.get("uuid") else ("uuid",)
+            values = tuple(str(entry[name]) for name in key)
+            if values and first.setdefault(values, label) != label:
+                raise InvalidOptions(
+                    f"{label} has the same {' and '.join(key)} as {first[values]} ({', '.join(values)}). Remove one of"
+                    " them, or correct its name."
+                )
+
+    def get_entries(self, kind: str) -> list[Record]:
+        """Return the entries of a kind."""
+        lists = {
+            "platform": self.platforms,
+            "topic": self.topics,
+            "endpoint": self.endpoints,
+            "person": self.persons,
+        }
+        return lists[kind]
 
 
 @dataclass
@@ -83,13 +110,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 
 def list_wanted(kind: str, settings: Settings) -> Iterator[Notification]:
     """Yield the entries of a kind. The role creates no endpoints of the type any, so it does not remove them."""
-    lists = {
-        "platform": settings.platforms,
-        "topic": settings.topics,
-        "endpoint": settings.endpoints,
-        "person": settings.persons,
-    }
-    for number, given in enumerate(lists[kind]):
+    for number, given in enumerate(settings.get_entries(kind)):
         wanted = {name: value for name, value in given.items() if value is not None}
         named = next((str(wanted[key]) for key in ("name", "user_id", "uuid") if wanted.get(key)), "")
         name = named or f"notifications_{kind}s[{number}]"

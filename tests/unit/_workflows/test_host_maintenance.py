@@ -225,6 +225,10 @@ def test_each_check_has_its_message(role: Role, variables: dict[str, Any], messa
 def test_only_a_maintenance_needs_tasks(work: WorkflowRunner) -> None:
     ran = run_for_host(work, "host_maintenance", "host-1", {}, step="check")
     assert "Give host_maintenance_tasks" in ran.message
+    inline = run_for_host(work, "host_maintenance", "host-1", {"tasks": [{"name": "Reboot"}]}, step="check")
+    assert inline.message == (
+        "host_maintenance_tasks must be one path, such as firmware.yml, a file with the tasks, not [{'name': 'Reboot'}]"
+    )
     assert "next" in run_for_host(work, "host_maintenance", "host-1", {"state": "absent"}, step="check").result
 
 

@@ -133,9 +133,36 @@ def test_traps_reach_the_receivers(service: Simulator, work: WorkflowRunner) -> 
     assert run(work, **ALL, test=True).outcomes == ["unchanged"] * 4 + ["failed"] * 2
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"topics": [TOPIC, {"name": "other"}, {"name": "alarms"}]},
+            "notifications_topics[2] has the same name as notifications_topics[0] (alarms). Remove one of them",
+        ),
+        (
+            {"persons": [{"user_id": "u", "endpoint": "a"}, {"user_id": "u", "endpoint": "a", "remark": "b"}]},
+            "notifications_persons[1] has the same user_id and endpoint as notifications_persons[0] (u, a).",
+        ),
+        (
+            {"topics": [TOPIC, {"name": "other", "state": "absent"}]},
+            (
+                "value of notifications_topics[1].state must be one of: present, enabled, disabled, got: absent. Run"
+                " the role with notifications_state: absent and only the entries to which it applies."
+            ),
+        ),
+    ],
+)
+def test_entries_that_contradict_each_other(work: WorkflowRunner, given: dict[str, Any], message: str) -> None:
+    ran = run(work, **given)
+    assert (message in ran.message, ran.calls) == (True, []), ran.message
+
+
 def test_wrong_variables(service: Simulator, work: WorkflowRunner) -> None:
     assert "or set notifications_allow_empty" in run(work).message
     assert run(work, allow_empty=True).message == "0 entries"
+    different = [{"user_id": "u", "endpoint": "a"}, {"user_id": "u", "endpoint": "b"}]
+    assert run(work, persons=different, check=True).outcomes == ["failed"] * 2
     url = {"type": "workchat", "name": "a", "url": [KEY]}
     message = run(work, endpoints=[url]).message
     assert "notifications_endpoints[0].url must be one string" in message
