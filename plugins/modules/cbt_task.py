@@ -62,7 +62,7 @@ options:
     elements: str
     aliases: [resource_uuids]
   bitmap_name:
-    description: The checkpoint of an earlier session, to say what changed since.
+    description: The checkpoint of an earlier session, with which O(state=enabled) says what changed since.
     type: str
   force:
     description: Whether to delete it and leave scratch volumes behind.

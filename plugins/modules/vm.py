@@ -60,7 +60,8 @@ options:
   image:
     description:
       - The image of the root volume, by name or uuid. An ISO, from which the guest is installed, needs
-        O(root_disk_size). That of an existing VM cannot be changed.
+        O(root_disk_size). That of an existing VM cannot be changed. M(virtinfra.manager.resource) attaches other ISOs
+        and ejects them, with the kind V(iso_attachment).
     type: str
     aliases: [image_uuid, iso]
   clone_from:

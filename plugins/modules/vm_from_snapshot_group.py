@@ -66,7 +66,7 @@ options:
     description: The reserved memory, in the same form.
     type: bytes
   l3_networks:
-    description: The networks on which the VM gets a NIC, by name or uuid.
+    description: The networks on which the VM gets a NIC, by name or uuid. Without it, the VM has no NIC.
     type: list
     elements: str
     aliases: [l3_network_uuids]

@@ -79,7 +79,7 @@ options:
     type: str
   driver_type:
     description:
-      - The driver of the NIC, used when it is attached. The API cannot change it.
+      - The driver of the NIC, used when it is attached, such as V(virtio). The API cannot change it.
       - The driver is not compared if the service does not show it.
     type: str
   vm_nic_params:

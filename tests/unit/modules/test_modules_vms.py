@@ -96,6 +96,15 @@ def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, rest
     assert {nic["l3_network_uuid"] for nic in ran["vm"]["vm_nics"]} == set(networks)
 
 
+def test_new_vm_without_networks_warns(run: ModuleRunner) -> None:
+    options = {"image": "image-1", "cpu_num": 1, "memory_size": 2**30}
+    for check in (True, False):
+        (warning,) = run("vm", {"name": "first", **options}, check).warnings
+        assert "the VM has no NIC, because networks is not given" in warning
+    for name in ("first", "second"):
+        assert run("vm", {"name": name, **options, "networks": []}).warnings == []
+
+
 def test_vms_are_found_with_a_cursor_without_the_query(
     run: ModuleRunner, sim: Simulator, restored: dict[str, Any]
 ) -> None:
