@@ -497,6 +497,19 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     return warnings
 
 
+def describe_unknown_fields(texts: Iterable[str], record_type: str) -> str:
+    """Return a sentence, and a space before it, on fields of a refused query that records lack, empty if all are known.
+
+    The key of a tag is meant mostly. Plugins of a service may add fields, so these are sent.
+    """
+    fields = RECORD_FIELDS.get(record_type, ())
+    for condition in _parse_valid(texts, record_type):
+        if re.fullmatch(r"\w+", condition.field) and condition.field not in (*fields, "__userTag__", "__systemTag__"):
+            example = f"__userTag__{condition.operator}{condition.field}::{condition.value}"
+            return f" If {condition.field} is the key of a tag, write the tag itself, such as {example}."
+    return ""
+
+
 def describe_exclusions(texts: Iterable[str]) -> list[str]:
     """Return why conditions that exclude a value may be meant otherwise: then they exclude nothing, without a sign."""
     return [

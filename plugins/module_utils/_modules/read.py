@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._api.errors import (
+    ApiError,
     InvalidOptions,
     ReadExecutedAsChange,
     SeveralFailed,
@@ -234,7 +236,8 @@ class Listing(NamedTuple):
         if self.cursor:
             readers.append(self._read_by_cursor)
         try:
-            return combine_finders(*readers)(client, desired)
+            with _explain_fields(desired.get("query", ()), self.record_type):
+                return combine_finders(*readers)(client, desired)
         except Unsupported as failure:
             raise _explain_cursor(failure, client, of_cursor) from None
 
@@ -344,6 +347,19 @@ def _format_equalities(equal: Record) -> list[str]:
     from .._api.conditions import format_equality
 
     return [text for field, value in equal.items() if (text := format_equality(field, value))]
+
+
+@contextmanager
+def _explain_fields(conditions: Iterable[str], record_type: str) -> Iterator[None]:
+    """Add to the refusal of a query what its fields may be meant as, if records lack them."""
+    try:
+        yield
+    except ApiError as failure:
+        # Only failures need the code for conditions.
+        from .._api.conditions import describe_unknown_fields
+
+        failure.add_sentence(describe_unknown_fields(conditions, record_type))
+        raise
 
 
 def _explain_cursor(failure: Unsupported, client: Client, options: Sequence[str]) -> Unsupported:

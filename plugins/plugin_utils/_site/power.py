@@ -12,7 +12,7 @@ from ...module_utils._api.error_code import is_about_account
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks
 from .report import Outcome
-from .site import GONE, Site, select
+from .site import GONE, Site, read_query, select
 from .window import Window
 
 RUNNING, PAUSED = "Running", "Paused"
@@ -211,7 +211,8 @@ def find_groups(
     for group in wanted:
         query = tuple(group.get("query") or ())
         if query not in found:
-            found[query] = [vm for vm in site.read("vm_info", query=list(query))["vms"] if vm["state"] not in GONE]
+            read = read_query(site, "vm_info", query, f"the query of the group {group['name']}")
+            found[query] = [vm for vm in read["vms"] if vm["state"] not in GONE]
         groups.append(choose_group(group, found[query]))
     return groups
 

@@ -302,9 +302,9 @@ class Site:
         patterns = find_by_attribute(self._context.client, "QueryTag", "value", text)
         return min((str(row["uuid"]) for row in patterns if is_tag_pattern(row, text)), default=None)
 
-    def select_vms(self, query: Sequence[str], references: Sequence[str]) -> Selection:
+    def select_vms(self, query: Sequence[str], references: Sequence[str], variable: str = "query") -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
-        vms = [vm for vm in self.read("vm_info", query=query)["vms"] if vm["state"] not in GONE]
+        vms = [vm for vm in read_query(self, "vm_info", query, variable)["vms"] if vm["state"] not in GONE]
         return select(vms, references)
 
 
@@ -385,3 +385,14 @@ def select(records: Iterable[Record], references: Collection[str]) -> Selection:
         [reference for reference in dict.fromkeys(references) if reference not in known],
         frozenset(record["uuid"] for record in by_name if counts[record["name"]] > 1),
     )
+
+
+def read_query(site: Site, module: str, query: Sequence[str], variable: str) -> Record:
+    """Return the result of a module for the conditions in a variable, which a failure names if it is about one."""
+    try:
+        return site.read(module, query=list(query))
+    except VirtinfraError as failure:
+        fields = {re.split(r"[^\w.]", text.strip(), maxsplit=1)[0] for text in query}
+        if query and re.search(rf"\b({'|'.join(map(re.escape, fields))})\b", str(failure)):
+            raise failure.with_label(variable) from None
+        raise

@@ -18,7 +18,7 @@ from .._site.marks import HOST, VM, Mark, Marks
 from .._site.power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import SiteShutdownSettings
-from .._site.site import GONE, Site, find_addresses
+from .._site.site import GONE, Site, find_addresses, read_query
 from .._site.wish import Wish, index
 
 REMAINING = "all others"
@@ -109,7 +109,8 @@ def _shut_down(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     end = site.get_time() + settings.time_limit
     vms = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
     groups = find_groups(site, settings.groups, {(): vms})
-    hosts = site.read("host_info", query=settings.host_query)["hosts"] if settings.hosts else []
+    query = settings.host_query
+    hosts = read_query(site, "host_info", query, "site_shutdown_host_query")["hosts"] if settings.hosts else []
     settings = _exclude_service(site, vms, settings)
     plan = plan_shutdown(groups, vms, hosts, settings)
     refuse(plan, settings)

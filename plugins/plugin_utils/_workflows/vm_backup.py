@@ -48,7 +48,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     settings.check()
     if site.play.is_split():
         raise InvalidOptions("with serial, each batch of data movers would copy all VMs. Remove serial, and set forks")
-    selection = site.select_vms(settings.query, settings.vms)
+    selection = site.select_vms(settings.query, settings.vms, "vm_backup_query")
     if not (selection.objects or selection.missing or settings.allow_empty):
         query = ", ".join(settings.query)
         raise InvalidOptions(f"No VM meets vm_backup_query ({query}). Check it, or set vm_backup_allow_empty.")

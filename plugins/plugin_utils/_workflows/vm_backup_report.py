@@ -14,7 +14,7 @@ from .._pages.page import check_page, complete_path, plan_data, plan_file
 from .._site.capacity import split_numbers
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import VmBackupReportSettings
-from .._site.site import GONE, Site
+from .._site.site import GONE, Site, read_query
 from .._site.variables import Play
 from .._vm_backups.overview import (
     OUTCOMES,
@@ -90,7 +90,7 @@ def select_vms(site: Site, settings: Settings, every: Sequence[Record]) -> list[
     """Return the VMs that need a restore point. Raise VirtinfraError."""
     if not settings.query:
         return list(every)
-    known = {vm["uuid"] for vm in site.read("vm_info", query=settings.query)["vms"]}
+    known = {vm["uuid"] for vm in read_query(site, "vm_info", settings.query, f"{ROLE}_query")["vms"]}
     chosen = [vm for vm in every if vm["uuid"] in known]
     if settings.fail:
         require_vms(chosen, settings.query, f"{ROLE}_query", f"{ROLE}_fail")

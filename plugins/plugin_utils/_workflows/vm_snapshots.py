@@ -123,7 +123,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     settings = Settings(**options)
     settings.check()
     names = Names.build(settings, site.get_date())
-    selection = site.select_vms(settings.query, settings.vms)
+    selection = site.select_vms(settings.query, settings.vms, "vm_snapshots_query")
     if not (selection.objects or selection.missing or settings.allow_empty):
         query = ", ".join(settings.query)
         raise InvalidOptions(f"No VM meets vm_snapshots_query ({query}). Check it, or set vm_snapshots_allow_empty.")

@@ -294,3 +294,10 @@ def test_vms_with_numbers_are_in_the_order_of_people(sim: Simulator, role: Role)
     assert [entry["vm"] for entry in role(make_mover()).report] == [f"vm-{number}" for number in range(1, 12)]
     ran = role(make_mover(), query=["name=vm-1"], names=True)
     assert ran.result["next"]["overview"]["outside"]["vms"] == [f"vm-{number}" for number in range(2, 12)]
+
+
+def test_the_key_of_a_tag_as_a_field(role: Role) -> None:
+    """The service refuses an unknown field in its own words, without the variable."""
+    message = role(make_mover(), query=["backup=gold"]).message
+    assert message.startswith("vm_backup_report_query: QueryVmInstance failed (SYS.1000)")
+    assert message.endswith("If backup is the key of a tag, write the tag itself, such as __userTag__=backup::gold.")
