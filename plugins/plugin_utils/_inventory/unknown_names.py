@@ -90,9 +90,10 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
     fields = {hostvars.name_variable(field): field for field in hostvars.fields.values()}
     composed = frozenset(plugin.get_option("compose") or {})
     for place in list_places(plugin):
-        _check_condition(place, entries)
-        _check_key(place, entries)
         known = composed if place.sees_composed else frozenset()
+        if str(place.source).strip() not in known:
+            _check_condition(place, entries)
+            _check_key(place, entries)
         for name in sorted(find_required_names(place.source) - known):
             if name in fields:
                 _check_option(plugin, place, name, fields[name])

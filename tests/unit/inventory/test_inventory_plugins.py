@@ -725,10 +725,16 @@ def test_values_that_a_host_may_have_are_not_doubted(sim: Simulator, fill: Fill,
             "e": "virtinfra_name == 'web' or virtinfra_name is in ['a', virtinfra_uuid]",
             "f": "virtinfra_cpu_num == '4' and virtinfra_total_cpu_capacity != '' and virtinfra_total_cpu_capacity > 9",
             "g": "virtinfra_primary_storages == []",
+            "j": "virtinfra_name",
             "h": "virtinfra_total_memory_capacity > 0 and virtinfra_total_memory_capacity / 1024**3 > 4",
             "i": "(virtinfra_create_date | virtinfra.manager.to_datetime) > '2024-01-06'",
         },
-        compose={"virtinfra_status": "'well'"},
+        compose={
+            "virtinfra_status": "'well'",
+            "virtinfra_primary_storages": "['ps-1']",
+            "virtinfra_name": "true",
+        },
+        keyed_groups=[{"key": "virtinfra_primary_storages", "prefix": "in"}],
     )
     assert warnings == []
 
