@@ -34,8 +34,8 @@ options:
       - The options of the module for each object. They take precedence over O(common). The filter
         P(virtinfra.manager.columns_to_rows#filter) makes them of lists of values.
       - The options of this module for the connection, for waiting and for tags apply to each object, too.
-      - Two objects with the same target, such as a host, are invalid, because they would change it at the same time. If
-        one has its name and the other one its uuid, one of them fails before it changes anything.
+      - Two objects with the same target, such as a host by its name and its uuid, are invalid, because they would
+        change it at the same time.
     type: list
     elements: dict
     required: true

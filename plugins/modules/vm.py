@@ -90,8 +90,8 @@ options:
         required: true
   networks:
     description:
-      - The NICs of a new VM, the first one with the default route. The VM must have them later, too. It may have
-        others, see M(virtinfra.manager.vm_nic). Without it, a VM of an image has none, and the module warns.
+      - The NICs of a new VM, the first one with the default route, which it must have later, too. It may have others,
+        see M(virtinfra.manager.vm_nic). With none, it warns.
     type: list
     elements: dict
     suboptions:
