@@ -68,6 +68,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..module_utils._masking.masker import Masker
+from ..plugin_utils._jinja.filters import name_arguments
 
 # The longest part of a chat's response, in characters.
 LONGEST = 200
@@ -96,4 +97,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"chat_refusal": explain_refusal}
+        return {"chat_refusal": name_arguments("chat_refusal", explain_refusal)}

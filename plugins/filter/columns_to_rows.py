@@ -48,6 +48,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
+from ..plugin_utils._jinja.filters import name_arguments
+
 
 def build_rows(columns: Any) -> list[dict[str, Any]]:
     """Return a list of dicts for a dict of lists; raise AnsibleFilterError if the lists have different lengths."""
@@ -71,4 +73,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any], list[dict[str, Any]]]]:
         """Return the filter by its name."""
-        return {"columns_to_rows": build_rows}
+        return {"columns_to_rows": name_arguments("columns_to_rows", build_rows)}

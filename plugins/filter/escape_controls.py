@@ -42,6 +42,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._masking.terminal import escape_controls
+from ..plugin_utils._jinja.filters import name_arguments
 
 
 def escape(text: Any) -> str:
@@ -54,4 +55,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any], str]]:
         """Return the filter by its name."""
-        return {"escape_controls": escape}
+        return {"escape_controls": name_arguments("escape_controls", escape)}

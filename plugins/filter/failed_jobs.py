@@ -40,6 +40,7 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._jinja.marks import make_unsafe
 
 # The longest message in a text, in characters.
@@ -67,4 +68,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"failed_jobs": list_failed_jobs}
+        return {"failed_jobs": name_arguments("failed_jobs", list_failed_jobs)}

@@ -58,6 +58,7 @@ _value:
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._jinja.marks import make_unsafe
 
 # The longest list of VMs in a text, in characters.
@@ -86,4 +87,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"lost_hosts": list_lost_hosts}
+        return {"lost_hosts": name_arguments("lost_hosts", list_lost_hosts)}

@@ -48,6 +48,7 @@ from typing import Any
 
 from ..module_utils._api.records import is_address
 from ..module_utils._masking.terminal import escape_controls
+from ..plugin_utils._jinja.filters import name_arguments
 
 
 def refuse_new_host(host: Mapping[str, Any], groups: Mapping[str, Sequence[str]], group: str) -> str:
@@ -69,4 +70,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"new_host_refusal": refuse_new_host}
+        return {"new_host_refusal": name_arguments("new_host_refusal", refuse_new_host)}

@@ -40,6 +40,7 @@ _value:
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._jinja.marks import make_unsafe
 
 
@@ -59,4 +60,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"overdue_vms": list_overdue_vms}
+        return {"overdue_vms": name_arguments("overdue_vms", list_overdue_vms)}

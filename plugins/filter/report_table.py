@@ -61,7 +61,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ansible.errors import AnsibleFilterError
+
 from ..module_utils._masking.terminal import escape_controls
+from ..plugin_utils._jinja.filters import name_arguments
 
 Entry = Mapping[str, Any]
 
@@ -81,7 +84,11 @@ EXPLAINED = ("failed", "skipped", "differs", "missing", "not described", "checke
 def format_table(
     entries: Sequence[Entry], title: str = "objects", rows: Mapping[str, Any] | None = None, report: str = ""
 ) -> list[str]:
-    """Return the lines of the table: the number of entries by outcome, further rows, and the reasons of failures."""
+    """Return the lines of the table: the number of entries by outcome, further rows, and the reasons of failures.
+
+    Raise AnsibleFilterError for what is no report.
+    """
+    _check(entries, rows)
     rows = rows or {}
     lists = {label: value for label, value in rows.items() if isinstance(value, (list, tuple))}
     lines = _format_numbers(entries, title, {**rows, **{label: len(value) for label, value in lists.items()}})
@@ -93,6 +100,26 @@ def format_table(
     if report:
         lines.append(f"Details are in {report}.")
     return [escape_controls(line) for line in lines]
+
+
+def _check(entries: Any, rows: Any) -> None:
+    """Raise AnsibleFilterError for entries that are no report, and rows that are no mapping."""
+    if not isinstance(entries, (list, tuple)):
+        hint = ""
+        if isinstance(entries, Mapping) and isinstance(entries.get("report"), (list, tuple)):
+            hint = " It is a mapping, whose member report is one."
+        raise AnsibleFilterError(
+            f"report_table: the input must be the report of a role, a list such as the fact vm_power_report.{hint}"
+        )
+    for number, entry in enumerate(entries):
+        if not isinstance(entry, Mapping) or "outcome" not in entry:
+            raise AnsibleFilterError(
+                f"report_table: [{number}] of the input is no entry of a report of a role, because it has no outcome."
+            )
+    if rows is not None and not isinstance(rows, Mapping):
+        raise AnsibleFilterError(
+            f"report_table: rows must be a mapping of labels to values, such as {{'later': 4}}, not {rows!r}."
+        )
 
 
 def _format_numbers(entries: Sequence[Entry], title: str, rows: Mapping[str, Any]) -> list[str]:
@@ -155,4 +182,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"report_table": format_table}
+        return {"report_table": name_arguments("report_table", format_table)}

@@ -47,6 +47,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._api.references import build_uuid
+from ..plugin_utils._jinja.filters import name_arguments
 
 
 def make_resource_uuid(text: Any) -> str:
@@ -61,4 +62,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any], str]]:
         """Return the filter by its name."""
-        return {"resource_uuid": make_resource_uuid}
+        return {"resource_uuid": name_arguments("resource_uuid", make_resource_uuid)}

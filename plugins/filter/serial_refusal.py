@@ -41,6 +41,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ..plugin_utils._jinja.filters import name_arguments
+
 _SIZE = re.compile(r"0*[1-9][0-9]*%?", re.ASCII)
 
 
@@ -60,4 +62,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any, str], str]]:
         """Return the filter by its name."""
-        return {"serial_refusal": refuse_serial}
+        return {"serial_refusal": name_arguments("serial_refusal", refuse_serial)}

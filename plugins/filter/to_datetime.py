@@ -40,6 +40,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ..module_utils._api.records import to_datetime
+from ..plugin_utils._jinja.filters import name_arguments
 
 
 def format_iso_8601(timestamp: Any) -> str:
@@ -55,4 +56,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[[Any], str]]:
         """Return the filter by its name."""
-        return {"to_datetime": format_iso_8601}
+        return {"to_datetime": name_arguments("to_datetime", format_iso_8601)}

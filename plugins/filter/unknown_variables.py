@@ -43,6 +43,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ..module_utils._api.errors import count_slips, describe_unknown_names
+from ..plugin_utils._jinja.filters import name_arguments
 
 # The playbooks with other names than their roles: each with the role, which checks its own variables, and the variables
 # that only the playbook has.
@@ -100,4 +101,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"unknown_variables": describe_unknown}
+        return {"unknown_variables": name_arguments("unknown_variables", describe_unknown)}
