@@ -57,7 +57,7 @@ class Roles:
     def put_back(self) -> list[WorkflowRun]:
         """Put back what a run has marked, and return what the runs have done that did it."""
         left = run_maintenance(self._work, self._host, self._tasks, state="absent")
-        return [left, self._work("host_evacuation", self.evacuate(state="restored"))]
+        return [left, self._work("host_evacuation", self.evacuate(state="restored", hosts=[]))]
 
 
 def kill_hosts(sim: Simulator, report: Report, count: int, seconds: float, seed: int) -> None:

@@ -33,8 +33,8 @@ def find_drill(sim: Simulator) -> list[dict[str, Any]]:
 
 
 def evacuate(work: WorkflowRunner, **variables: Any) -> WorkflowRun:
-    """Evacuate the first host, or restore its VMs."""
-    given = {"hosts": ["host-1"], **variables}
+    """Evacuate the first host, or restore the VMs of all hosts."""
+    given = {"hosts": [] if variables.get("state") == "restored" else ["host-1"], **variables}
     return work("host_evacuation", {f"host_evacuation_{name}": value for name, value in given.items()})
 
 
