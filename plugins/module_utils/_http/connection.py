@@ -244,9 +244,6 @@ def _check_ends(options: ConnectionOptions) -> None:
         )
 
 
-# Few module processes use an access key, so the others do not load the code for it.
-
-
 def _check_needed(options: ConnectionOptions) -> None:
     """Raise InvalidOptions for an option that does nothing without another one.
 
@@ -256,6 +253,9 @@ def _check_needed(options: ConnectionOptions) -> None:
         value = getattr(options, name)
         if value and not getattr(options, needed) and os.environ.get(f"VIRTINFRA_{name.upper()}") != value:
             raise InvalidOptions(f"{name} needs {needed} (or VIRTINFRA_{needed.upper()} in the environment)")
+
+
+# Few module processes use an access key, so the others do not load the code for it.
 
 
 def _check_zone(zone: str | None) -> None:
