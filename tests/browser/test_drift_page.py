@@ -14,7 +14,7 @@ HOSTILE = "<img src=x onerror='parent.isAttacked = true'>{{ 40 + 2 }}" + "name-w
 CUT = "[...document.querySelectorAll('main *')].filter(each => each.getBoundingClientRect().right > %d).length"
 WORDS_ON_TWO_LINES = """[...document.querySelectorAll('code')].filter(code => {
   const text = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), range = document.createRange();
-  while (text.nextNode()) for (const word of text.currentNode.data.matchAll(/--?\\w+/g)) {
+  while (text.nextNode()) for (const word of text.currentNode.data.matchAll(/(?<!\\S)--?\\w+/g)) {
     range.setStart(text.currentNode, word.index);
     range.setEnd(text.currentNode, word.index + word[0].length);
     if (range.getClientRects().length > 1) return true;
