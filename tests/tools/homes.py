@@ -6,6 +6,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from .checkout import CACHE, ROOT
@@ -21,8 +22,10 @@ def keep_out_of_the_home() -> None:
     for name in (".config/git", ".config/pip", ".config/uv", ".gitconfig", ".netrc", ".pip"):
         setting, link = Path.home() / name, home / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        if setting.exists() and not os.path.lexists(link):
-            link.symlink_to(setting)
+        if setting.exists():
+            # Two sessions may begin at the same time.
+            with suppress(FileExistsError):
+                link.symlink_to(setting)
     os.environ["HOME"] = str(home)
     # Outside the checkout, because the paths of sockets must be short, and ansible-test skips what a repository
     # ignores.
