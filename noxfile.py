@@ -224,13 +224,13 @@ def ignore(*paths: str) -> list[str]:
     return [f"--ignore={path}" for path in paths]
 
 
-def run_pytest(session: nox.Session, *selection: str, dist: str = "loadfile") -> None:
+def run_pytest(session: nox.Session, *selection: str, dist: str = "loadfile", processes: str = "auto") -> None:
     """Run a selection of the tests with a process for each processor, or those of the command line.
 
     The tests of a file share playbooks that take long, so one process runs the file, unless ``dist`` is another way.
     """
     session.install("-r", "tests/unit/requirements.txt")
-    arguments = session.posargs or ("--numprocesses", "auto", "--dist", dist, *selection)
+    arguments = session.posargs or ("--numprocesses", processes, "--dist", dist, *selection)
     session.run("python", "-m", "pytest", *arguments, env=linked_collection())
 
 
@@ -380,7 +380,9 @@ def typing(session: nox.Session) -> None:
 def unit(session: nox.Session) -> None:
     """Run the unit tests with the newest core that a Python here runs. `make nightly` runs their other cases."""
     install_core(session, NEWEST_HERE)
-    run_pytest(session, "tests/unit", *ignore(*GENERATED), "-m", "not nightly", dist="worksteal")
+    # Many of them wait for jobs of the simulator: on two processors, four processes take little more than half as long.
+    processes = str(max(4, os.cpu_count() or 1))
+    run_pytest(session, "tests/unit", *ignore(*GENERATED), "-m", "not nightly", dist="worksteal", processes=processes)
 
 
 @nox.session(python=PYTHONS[NEWEST_HERE])
