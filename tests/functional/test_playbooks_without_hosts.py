@@ -64,6 +64,16 @@ from support.playbook_runner import PlaybookRunner
             ["-i", "hosts.ini", "-e", "remove_hosts_pattern=hots-1"],
             "no host that remove_hosts_pattern selects (hots-1)",
         ),
+        *(
+            (playbook, ["-i", "hosts.ini", "-e", f'{{"{playbook}_pattern": {pattern}}}'], message)
+            for playbook, message in (
+                ("back_up_vms", "No VM was backed up."),
+                ("maintenance_walk", "No host was put into maintenance."),
+                ("onboard_hosts", "No host was added."),
+                ("remove_hosts", "No host was removed."),
+            )
+            for pattern in ("[]", "null")
+        ),
         ("remove_hosts", ["-i", "hosts.ini"], "Set remove_hosts_pattern"),
         (
             "maintenance_walk",
