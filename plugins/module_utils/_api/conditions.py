@@ -429,7 +429,7 @@ def parse_awaited(option: Mapping[str, Any], record_type: str, texts: Iterable[s
     _check_awaited_values(field, values, record_type)
     unify = unify_uuid if is_reference(field) else str
     awaited = Awaited(field, tuple(map(unify, values)))
-    for condition in _parse_valid(texts, record_type):
+    for condition in _parse_valid(texts, record_type).values():
         if condition.field == field and all(condition.rejects({field: value}) for value in awaited.values):
             raise InvalidOptions(
                 f"wait_for: no object with {awaited.goal} meets the condition {condition.text!r}, so the wait would"
@@ -464,12 +464,12 @@ def suggest_condition(name: str, record_type: str) -> str | None:
     return f"{elsewhere}=..." if elsewhere and fields and is_known else None
 
 
-def _parse_valid(texts: Iterable[str], record_type: str) -> list[Condition]:
-    """Return the conditions of an option, without texts that are none."""
-    conditions = []
+def _parse_valid(texts: Iterable[str], record_type: str) -> dict[str, Condition]:
+    """Return the conditions of an option by their texts, without texts that are none."""
+    conditions = {}
     for text in texts:
         with suppress(InvalidOptions):
-            conditions.append(parse_condition(text, record_type))
+            conditions[text] = parse_condition(text, record_type)
     return conditions
 
 
@@ -479,21 +479,19 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     Texts that are no conditions, such as the filters of a service with another syntax, give no warning.
     """
     warnings = []
-    for text in texts:
-        with suppress(InvalidOptions):
-            condition = parse_condition(text, record_type)
-            values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
-            problem = describe_unknown_value(condition.field, values, record_type)
-            # Several values behind = are described if they select nothing, those behind != below.
-            is_comparable = condition.operator.endswith("?=") or "," not in condition.value
-            if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
-                warnings.append(f"the condition {text!r}: {problem}")
-            if condition.value.strip().casefold() in _WORDS_OF_YAML and re.match("(?:is|has)[A-Z]", condition.field):
-                value = _WORDS_OF_YAML[condition.value.strip().casefold()]
-                warnings.append(f"the condition {text!r}: write {condition.field}{condition.operator}{value}.")
-            if "*" in condition.value and condition.operator == "~=":
-                warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
-            warnings += describe_exclusions([text])
+    for text, condition in _parse_valid(texts, record_type).items():
+        values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
+        problem = describe_unknown_value(condition.field, values, record_type)
+        # Several values behind = are described if they select nothing, those behind != below.
+        is_comparable = condition.operator.endswith("?=") or "," not in condition.value
+        if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
+            warnings.append(f"the condition {text!r}: {problem}")
+        if condition.value.strip().casefold() in _WORDS_OF_YAML and re.match("(?:is|has)[A-Z]", condition.field):
+            value = _WORDS_OF_YAML[condition.value.strip().casefold()]
+            warnings.append(f"the condition {text!r}: write {condition.field}{condition.operator}{value}.")
+        if "*" in condition.value and condition.operator == "~=":
+            warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
+        warnings += describe_exclusions([text])
     return warnings
 
 
@@ -503,7 +501,7 @@ def describe_unknown_fields(texts: Iterable[str], record_type: str) -> str:
     The key of a tag is meant mostly. Plugins of a service may add fields, so these are sent.
     """
     fields = RECORD_FIELDS.get(record_type, ())
-    for condition in _parse_valid(texts, record_type):
+    for condition in _parse_valid(texts, record_type).values():
         if re.fullmatch(r"\w+", condition.field) and condition.field not in (*fields, "__userTag__", "__systemTag__"):
             example = f"__userTag__{condition.operator}{condition.field}::{condition.value}"
             return f" If {condition.field} is the key of a tag, write the tag itself, such as {example}."
