@@ -190,7 +190,7 @@ class InventoryModule(Inventory):
         "zoneName": ZONE_NAME,
         "hostName": Added("the name of the host on which it runs", ("hostUuid",)),
         "addresses": Added("the IP addresses of its NICs", ("vmNics",)),
-        "host": Added("the host on which it runs", ("hostUuid",)),
+        "host": Added("the host on which it runs", ("hostUuid",), HOST.record),
         **{field: names.added for field, names in VM_NAMES.items()},
     }
     ADDRESS_FIELDS = ("vmNics",)

@@ -1,4 +1,4 @@
-"""Find values in the expressions of an inventory source that the variables compared with them never have."""
+"""Find members and values in the expressions of an inventory source that the records of its hosts never have."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 
 from ...module_utils._api.conditions import describe_unknown_value, find_size, is_size_field
 from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.field_values import FIELD_VALUES
 from ...module_utils._api.record_fields import NUMBER_FIELDS
-from .._jinja.references import Compared, list_compared
+from .._jinja.comparisons import MATCHING, ORDERS, Compared, list_compared
+from .._jinja.members import Reference, list_members
 from .hostvars import HostEntry, HostVars
+from .record_members import Member, describe_unknown_member, find_member, start
 from .unknown_names import list_places
-
-_ORDERS = frozenset("gt gteq lt lteq > >= < <= ge le greaterthan lessthan".split())
 
 # Variables with which Ansible connects to a host, each of which is a text.
 _CONNECTION_TEXTS = frozenset(("ansible_host", "ansible_user", "ansible_connection", "ansible_ssh_private_key_file"))
@@ -25,42 +26,79 @@ _LEAST_SIZE = 1 << 20
 def check_values(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
     """Warn of a value that is none of the documented ones of its field, or of another type, and that no host has.
 
-    Raise InvalidOptions for a number that is compared with a string.
+    Warn of a member that no record has, too. Raise InvalidOptions for a number that is compared with a string.
     """
     fields = {hostvars.name_variable(field): field for field in hostvars.fields.values()}
     composed = frozenset(plugin.get_option("compose") or {})
+
+    def read_variable(reference: Reference) -> Member:
+        values = (entry.variables.get(reference.name) for entry in entries)
+        return start(fields[reference.name], plugin.RESOURCE_TYPE.record, plugin.ADDED, values)
+
     for place in list_places(plugin):
         own = fields.keys() - composed if place.sees_composed else fields.keys()
-        for compared in list_compared(place.source):
-            if compared.name not in own:
-                continue
-            problem = _examine(place.label, compared, fields, entries, plugin.RESOURCE_TYPE.record)
-            if problem:
+        for reference in list_members(place.source):
+            if reference.name in own and (problem := describe_unknown_member(reference, read_variable(reference))):
                 plugin.warn(f"{place.label}: {problem}")
+        for compared in list_compared(place.source):
+            if compared.reference.name in own:
+                member = find_member(compared.reference, read_variable(compared.reference))
+                if problem := _examine(place.label, compared, member, fields):
+                    plugin.warn(f"{place.label}: {problem}")
 
 
-def _examine(
-    label: str, compared: Compared, fields: Mapping[str, str], entries: Sequence[HostEntry], record_type: str
-) -> str | None:
+def _examine(label: str, compared: Compared, member: Member, known: Container[str]) -> str | None:
     """Return what is wrong with the constants of a comparison; raise InvalidOptions for a string in place of a number.
 
-    ``fields`` are those of the variables.
+    ``known`` are all variables.
     """
-    field = fields[compared.name]
-    present = [value for entry in entries if (value := entry.variables.get(compared.name)) is not None]
+    reference, present = compared.reference, member.values
     texts = [value for value in compared.values if isinstance(value, str) and value]
-    if field in NUMBER_FIELDS and texts and not any(isinstance(value, str) for value in present):
+    if compared.operator in MATCHING:
+        problem = _describe_pattern(compared.operator, texts, member)
+        return _name_list(reference, problem)
+    if member.field in NUMBER_FIELDS and texts and not any(isinstance(value, str) for value in present):
         raise InvalidOptions(
-            f"{label}: {compared.name} is a number, and {texts[0]!r} is a string. {_explain_number(texts[0])}."
+            f"{label}: {_name(reference)} is a number, and {texts[0]!r} is a string. {_explain_number(texts[0])}."
         )
     if unknown := [text for text in texts if text not in present]:
-        problem = describe_unknown_value(field, unknown, record_type)
-        return (
-            problem
-            or _describe_container(compared.name, unknown[0], present, fields)
-            or (_describe_date(compared) if field.endswith("Date") and present else None)
+        problem = _name_list(reference, describe_unknown_value(member.field, unknown, member.record_type))
+        if problem or reference.steps:
+            return problem
+        return _describe_container(reference.name, unknown[0], present, known) or (
+            _describe_date(compared) if member.field.endswith("Date") and present else None
         )
-    return _describe_size(compared, present) if is_size_field(field) else None
+    return _describe_size(compared, present) if is_size_field(member.field) else None
+
+
+def _name(reference: Reference) -> str:
+    """Return what a message calls a variable, or a member of one."""
+    return f"{reference.steps[-1]} of {reference.name}" if reference.steps else reference.name
+
+
+def _name_list(reference: Reference, problem: str | None) -> str | None:
+    """Return a problem with the name of the variable, for a member of one."""
+    return f"{reference.name}: {problem}" if problem and reference.steps else problem
+
+
+def _describe_pattern(test: str, patterns: Sequence[str], member: Member) -> str | None:
+    """Return that a regular expression matches none of the documented values of a field, nor those of the hosts."""
+    documented = FIELD_VALUES.get(member.record_type, {}).get(member.field, ())
+    match = re.match if test == "match" else re.search
+    try:
+        unmatched = [
+            pattern
+            for pattern in patterns
+            if not any(match(pattern, value) for value in (*documented, *map(str, member.values)))
+        ]
+    except re.error:
+        return None
+    if not documented or not unmatched:
+        return None
+    return (
+        f"no documented value of {member.field} matches {unmatched[0]!r}. The documented values are"
+        f" {', '.join(documented)}."
+    )
 
 
 def _describe_container(name: str, text: str, present: Sequence[Any], known: Container[str]) -> str | None:
@@ -78,11 +116,12 @@ def _describe_container(name: str, text: str, present: Sequence[Any], known: Con
 
 def _describe_date(compared: Compared) -> str | None:
     """Return how to compare a date by its order."""
-    if compared.operator not in _ORDERS:
+    if compared.operator not in ORDERS:
         return None
+    name = compared.reference.name
     return (
-        f"{compared.name} is a text such as 'Jan 6, 2024 8:00:00 AM', which is not in the order of time. Write"
-        f" {compared.name} | virtinfra.manager.to_datetime"
+        f"{name} is a text such as 'Jan 6, 2024 8:00:00 AM', which is not in the order of time. Write"
+        f" {name} | virtinfra.manager.to_datetime"
     )
 
 
@@ -91,7 +130,8 @@ def _describe_size(compared: Compared, present: Sequence[Any]) -> str | None:
     numbers = [value for value in compared.values if type(value) in (int, float) and 0 < value < _LEAST_SIZE]
     if not (numbers and present and all(isinstance(value, int) and value >= _LEAST_SIZE for value in present)):
         return None
-    return f"{compared.name} is in bytes, such as {present[0]}. Write {numbers[0]} * 1024 * 1024 for {numbers[0]} MiB"
+    name = _name(compared.reference)
+    return f"{name} is in bytes, such as {present[0]}. Write {numbers[0]} * 1024 * 1024 for {numbers[0]} MiB"
 
 
 def check_composed(plugin: Any, entries: Sequence[HostEntry]) -> None:

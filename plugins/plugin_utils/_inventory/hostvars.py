@@ -39,10 +39,14 @@ Element = TypeVar("Element")
 
 
 class Added(NamedTuple):
-    """A value that an inventory adds to a record: its meaning, for the guide, and the fields of which it is made."""
+    """A value that an inventory adds to a record: its meaning, for the guide, and the fields of which it is made.
+
+    ``record`` is the type of the records of which it has some fields.
+    """
 
     meaning: str
     sources: tuple[str, ...] = ()
+    record: str = ""
 
 
 # The values that are added to the records of objects, by API names.
@@ -318,7 +322,7 @@ HOST_ADDED: AddedValues = {
     "bondings": Added("its bondings, with ``network_facts: true``"),
     "nics": Added("its physical interfaces, with ``network_facts: true``"),
     "networkFactsError": Added("why its network facts could not be read, with ``network_facts: true``"),
-    "primaryStorages": Added("the storages of its cluster", ("clusterUuid",)),
+    "primaryStorages": Added("the storages of its cluster", ("clusterUuid",), "PrimaryStorageInventory"),
 }
 
 # The fields of a primary storage that are added to the variables of a host.

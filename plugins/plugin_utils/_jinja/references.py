@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from jinja2 import Environment, TemplateError, nodes
 from jinja2.defaults import DEFAULT_NAMESPACE
@@ -14,10 +14,7 @@ from jinja2.meta import find_undeclared_variables
 INDIRECT = frozenset("lookup query q vars hostvars varnames include import extends".split())
 
 # The filters and tests that accept a variable that is missing.
-_GUARDS = frozenset("default d defined undefined ansible.builtin.default mandatory".split())
-
-# The tests that compare.
-_COMPARING = frozenset("== eq equalto != ne in".split())
+GUARDS = frozenset("default d defined undefined ansible.builtin.default mandatory".split())
 
 # Names in every expression, of Jinja and of core.
 _GLOBALS = INDIRECT.union(DEFAULT_NAMESPACE, ("now", "omit", "undef"))
@@ -66,11 +63,11 @@ def find_required_names(source: Any) -> set[str]:
     A variable that it compares with ``is defined``, or gives to ``default``, is not among them. An expression that is
     not valid, or is not a string, has none.
     """
-    tree = _parse(source)
+    tree = parse_expression(source)
     return find_undeclared_variables(tree) - _find_optional_names(tree) - _GLOBALS if tree else set()
 
 
-def _parse(source: Any) -> nodes.Template | None:
+def parse_expression(source: Any) -> nodes.Template | None:
     """Return the nodes of an expression or a template, None if it is not valid, or is not a string."""
     if not isinstance(source, str):
         return None
@@ -86,29 +83,9 @@ def _parse(source: Any) -> nodes.Template | None:
     return tree
 
 
-class Compared(NamedTuple):
-    """A variable that an expression compares, the constants with which it does, and the operator, or the test."""
-
-    name: str
-    values: list[Any]
-    operator: str
-
-
-def list_compared(source: Any) -> list[Compared]:
-    """Return the variables that an expression compares with constants, or looks for in lists of them."""
-    tree = _parse(source)
-    pairs = [*_pair_comparisons(tree), *_pair_tests(tree)] if tree else []
-    return [
-        Compared(name.name, _list_constants(other), operator)
-        for left, right, operator in pairs
-        for name, other in ((left, right), (right, left))
-        if isinstance(name, nodes.Name)
-    ]
-
-
 def joins_name(source: Any, name: str) -> bool:
     """Return whether an expression compares a variable, or one of its members, with something or joins it to a text."""
-    tree = _parse(source)
+    tree = parse_expression(source)
     joined = tree.find_all((nodes.Compare, nodes.Concat, nodes.Add, nodes.List, nodes.Tuple)) if tree else ()
     operands = (
         child.expr if isinstance(child, nodes.Operand) else child
@@ -125,30 +102,11 @@ def _find_owner(node: nodes.Node) -> str:
     return str(node.name) if isinstance(node, nodes.Name) else ""
 
 
-def _pair_comparisons(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node, str]]:
-    """Yield what is compared with operators. A constant in a variable is a part of a text, or an item of a list."""
-    for comparison in tree.find_all(nodes.Compare):
-        left: nodes.Node = comparison.expr
-        for operand in comparison.ops:
-            if operand.op not in ("in", "notin") or not isinstance(operand.expr, nodes.Name):
-                yield left, operand.expr, operand.op
-            left = operand.expr
-
-
-def _pair_tests(tree: nodes.Template) -> Iterator[tuple[nodes.Node, nodes.Node, str]]:
-    """Yield what is compared with tests."""
-    for tested in tree.find_all(nodes.Test):
-        if tested.name in _COMPARING and tested.args:
-            yield tested.node, tested.args[0], tested.name
-
-
-def _list_constants(node: nodes.Node) -> list[Any]:
-    """Return the value of a constant, or those in a list of them; none for anything else."""
-    items = node.items if isinstance(node, (nodes.List, nodes.Tuple)) else [node]
-    return [item.value for item in items if isinstance(item, nodes.Const)]
-
-
 def _find_optional_names(tree: nodes.Template) -> set[str]:
     """Return the names whose variables may be missing."""
-    guards = [node for node in tree.find_all((nodes.Filter, nodes.Test)) if node.name in _GUARDS]
-    return {node.name for guard in guards for node in guard.find_all(nodes.Name)}
+    return {node.name for guard in find_guards(tree) for node in guard.find_all(nodes.Name)}
+
+
+def find_guards(tree: nodes.Template) -> list[nodes.Node]:
+    """Return the filters and tests that accept what is missing."""
+    return [node for node in tree.find_all((nodes.Filter, nodes.Test)) if node.name in GUARDS]
