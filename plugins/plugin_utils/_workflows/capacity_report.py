@@ -14,7 +14,7 @@ from .._pages.page import check_page, complete_path, plan_file
 from .._site.capacity import OPEN, build_capacity_rows, count_tasks, find_overdue, split_numbers, sum_rows
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import CapacityReportSettings
-from .._site.site import Site
+from .._site.site import Site, read_query
 from .._site.variables import Play
 from .._vm_backups.plan import find_reason, require_vms
 
@@ -93,7 +93,7 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
         "cbt_tasks": _read(site, "cbt_task_info", "cbt_tasks"),
     }
     if settings.backup_repository:
-        vms = _read(site, "vm_info", "vms", query=settings.backup_query)
+        vms = _read(site, "vm_info", "vms", settings.backup_query)
         if settings.backup_fail and settings.backup_query and not vms.error:
             require_vms(vms.records, settings.backup_query, f"{ROLE}_backup_query", f"{ROLE}_backup_fail")
         parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(site.play, given["points"]))
@@ -117,9 +117,9 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     )
 
 
-def _read(site: Site, module: str, member: str, **options: Any) -> Part:
+def _read(site: Site, module: str, member: str, query: Sequence[str] = ()) -> Part:
     try:
-        result = site.read(module, **options)
+        result = read_query(site, module, query, f"{ROLE}_backup_query")
     except VirtinfraError as failure:
         return Part([], error=str(failure))
     return Part(result[member], result["total"])
