@@ -21,6 +21,7 @@ from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
 from .._resources.kind_attachments import warn_of_remaining
 from .._resources.kind_mistakes import refuse_unfit
+from .._resources.kind_parts import refuse_equal_parts
 from .._resources.kind_properties import Property, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
@@ -219,7 +220,9 @@ def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
     """Return the value of a property in the type of its parameter."""
     label = f"properties.{found.name}"
     if found.parts:
-        return [_read_part(found.parts, f"{label}[{number}]", item) for number, item in enumerate(_list(label, value))]
+        items = [_read_part(found.parts, f"{label}[{number}]", item) for number, item in enumerate(_list(label, value))]
+        refuse_equal_parts(found.parts, label, items)
+        return items
     if found.is_reference:
         if found.parameter.type == "list":
             return [_read_reference(label, found.refers_to, item) for item in _list(label, value)]

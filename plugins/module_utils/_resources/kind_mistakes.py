@@ -19,6 +19,8 @@ def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> 
         given = values.get(other)
         if name in values and given is not None and given not in accepted:
             label, condition = f"{place}{name_property(name)}", name_property(other)
+            if not accepted:
+                raise InvalidOptions(f"{label} cannot be used with {condition}. Remove one of them")
             raise InvalidOptions(
                 f"{label} cannot be used with {condition} {given}. Remove it, or change {condition} to"
                 f" {' or '.join(accepted)}"

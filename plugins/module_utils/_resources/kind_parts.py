@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from .._api.errors import InvalidOptions
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import Record, is_same_value
@@ -15,6 +16,7 @@ from .._engine.plan import build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
 from .kind_mistakes import examine_calls
+from .kind_properties import name_property
 from .kind_rows import Kind, Parts
 from .root_volumes import require_data_volume
 
@@ -108,34 +110,91 @@ def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[P
     Parts are added first. Grouped parts are removed first, because each group excludes the same part of the
     others: a network has a service of one provider.
     """
+    add, change, remove = (partial(plan, parts, desired) for plan in (_plan_addition, _plan_changes, _plan_removals))
+    return chain_plans(current, *((remove, add) if parts.grouped else (add, change, remove)))
+
+
+def _list_parts(parts: Parts, current: Current) -> tuple[Record, list[Record]]:
+    """Return the record of an object, and its parts."""
     record = current.record or {}
-    left = record.get(parts.name) or []
-    owned = [item for item in left if not _matches(parts.kept, item)] if parts.kept else left
-    missing = [item for item in desired if not any(_matches(item, other) for other in left)]
-    removed = [item for item in owned if not any(_matches(wanted, item) for wanted in desired)]
+    return record, record.get(parts.name) or []
+
+
+def _plan_addition(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
+    record, items = _list_parts(parts, current)
+    missing = [wanted for wanted in desired if not any(_is_same_part(parts, wanted, item) for item in items)]
+    if not missing:
+        return []
+    params = {parts.owner: record.get("uuid"), parts.added: _group_parts(parts, missing)}
+    return [PlannedCall(parts.add, params, {**record, parts.name: [*items, *missing]})]
+
+
+def _plan_changes(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
+    """Return the calls that give parts the desired values of those members that do not tell them from the others."""
+    record, items = _list_parts(parts, current)
     calls = []
-    for operation in (parts.remove, parts.add) if parts.grouped else (parts.add, parts.remove):
-        items = missing if operation == parts.add else removed
-        if items:
-            left = [*left, *missing] if operation == parts.add else [item for item in left if item not in removed]
-            params = _collect_parts(parts, operation, record.get("uuid"), items)
-            calls.append(PlannedCall(operation, params, {**record, parts.name: left}))
+    for number, item in enumerate(items):
+        wanted = next((each for each in desired if _is_same_part(parts, each, item)), {})
+        given = {name: wanted[name] for name in parts.changeable if name in wanted}
+        if changes := {name: value for name, value in given.items() if not _is_same_member(parts, name, wanted, item)}:
+            items = [*items[:number], {**item, **changes}, *items[number + 1 :]]
+            calls.append(
+                PlannedCall(parts.change, {"uuid": item.get("uuid"), **changes}, {**record, parts.name: items})
+            )
     return calls
 
 
-def _collect_parts(parts: Parts, operation: str, owner: Any, items: list[Record]) -> Record:
-    """Return the parameters of the call that adds or removes parts."""
-    if parts.grouped:
-        key, member = parts.grouped
-        groups: dict[str, list[Any]] = {}
-        for item in items:
-            groups.setdefault(item[key], []).append(item[member])
-        return {parts.owner: owner, parts.added if operation == parts.add else parts.removed: groups}
-    if operation == parts.add:
-        return {parts.owner: owner, parts.added: items}
-    return {parts.removed: [item.get("uuid") for item in items]}
+def _plan_removals(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:
+    record, items = _list_parts(parts, current)
+    removed = [
+        item
+        for item in items
+        if not (_is_kept(parts, item) or any(_is_same_part(parts, wanted, item) for wanted in desired))
+    ]
+    if not removed:
+        return []
+    params = (
+        {parts.owner: record.get("uuid"), parts.removed: _group_parts(parts, removed)}
+        if parts.grouped
+        else {parts.removed: [item.get("uuid") for item in removed]}
+    )
+    left = [item for item in items if item not in removed]
+    return [PlannedCall(parts.remove, params, {**record, parts.name: left})]
 
 
-def _matches(wanted: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
-    """Return whether an item has all of the wanted members."""
-    return all(is_same_value(value, item.get(name)) for name, value in wanted.items())
+def _group_parts(parts: Parts, items: list[Record]) -> list[Record] | dict[str, list[Any]]:
+    """Return parts as they are sent: those of kinds with groups by the first member that groups them."""
+    if not parts.grouped:
+        return items
+    key, member = parts.grouped
+    groups: dict[str, list[Any]] = {}
+    for item in items:
+        groups.setdefault(item[key], []).append(item[member])
+    return groups
+
+
+def refuse_equal_parts(parts: Parts, label: str, items: list[Record]) -> None:
+    """Raise InvalidOptions for two parts of a list that an object cannot both have."""
+    for number, item in enumerate(items):
+        for other in range(number):
+            if all(_is_same_member(parts, name, item, items[other]) for name in parts.unique or parts.identity):
+                names = " and ".join(map(name_property, parts.unique))
+                relation = f"has the same {names} as" if names else "is the same as"
+                raise InvalidOptions(f"{label}[{number}] {relation} {label}[{other}]. Remove one of them")
+
+
+def _is_kept(parts: Parts, item: Mapping[str, Any]) -> bool:
+    """Return whether a part is the service's own, which remains."""
+    return bool(parts.kept) and all(is_same_value(value, item.get(name)) for name, value in parts.kept.items())
+
+
+def _is_same_part(parts: Parts, wanted: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+    """Return whether two parts are the same one."""
+    return all(_is_same_member(parts, name, wanted, item) for name in parts.identity)
+
+
+def _is_same_member(parts: Parts, name: str, wanted: Mapping[str, Any], item: Mapping[str, Any]) -> bool:
+    """Return whether two parts have the same value of a member, which is the default for one that does not give it."""
+    values = (each.get(name) for each in (wanted, item))
+    default = parts.defaults.get(name)
+    return is_same_value(*(default if value is None else value for value in values))

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .._api.catalogue import find_query_type
-from .._api.errors import NotFound
+from .._api.errors import NotFound, Unchangeable
 from .._api.records import Record
 from .._api.resource_types import ResourceType
 from .._client.client import Client
+from .._client.lists import get_by_uuid
 from .._engine.refusals import find_unknown_object
 from .._engine.spec import PlannedCall
 from .kind_properties import find_type, list_properties, name_property, name_type
@@ -65,3 +66,19 @@ def _list_values(row: Row, call: PlannedCall) -> Iterator[tuple[str, Any, Resour
             for member in item if isinstance(item, Mapping) else ():
                 if found := find_type(member):
                     yield f"{option}.{name_property(member)}", item[member], found
+
+
+def find_unoffered_part(kind: Kind, client: Client, call: PlannedCall) -> Unchangeable | None:
+    """Return the failure that an object, such as a provider, does not offer a part that a call adds to another one."""
+    for parts in kind.parts:
+        groups = call.params.get(parts.added) if parts.offered and call.operation == parts.add else {}
+        for uuid, members in (groups or {}).items():
+            resource_type = find_type(parts.grouped[0])
+            for record in get_by_uuid(client, resource_type.query, uuid) if resource_type else ():
+                offered = record.get(parts.offered) or members
+                if lacking := [member for member in members if member not in offered]:
+                    return Unchangeable(
+                        f"properties.{name_property(parts.name)}: {record.get('name')!r} ({uuid}) does not offer"
+                        f" {' or '.join(map(repr, lacking))}. It offers {', '.join(sorted(offered))}."
+                    )
+    return None

@@ -35,11 +35,11 @@ class Use:
 
 
 class Fit(NamedTuple):
-    """A parameter, or a member of a part, that services accept only with some values of another one."""
+    """A parameter, or a member of a part, that services accept only with some values of another one, or without it."""
 
     name: str
     other: str
-    values: tuple[str, ...]
+    values: tuple[str, ...] = ()
 
 
 class Need(NamedTuple):
@@ -56,9 +56,12 @@ class Parts:
 
     ``name`` is the property and the field of the record. ``owner`` is the parameter of ``add`` with the uuid of the
     object, ``added`` that with the new items, and ``removed`` the parameter of ``remove`` with the uuids of items.
-    ``members`` are the members of an item with their choices, and ``words`` what users call them. An item of a record
-    in which all of ``kept`` have these values is the service's own, and remains. ``fits`` are the members that some
-    values of others exclude.
+    ``members`` are the members of an item with their choices, ``words`` what users call them, and ``defaults`` the
+    values of those that an item does not give: a rule without a range of addresses is for all addresses. ``change``
+    changes ``changeable`` members of an item; the other ones tell it from the others. No two items share the members in
+    ``unique``, by default all that tell them apart. An item of a record in which all of ``kept`` have these values is
+    the service's own, and remains. ``fits`` are the members that some values of others exclude. The first member of
+    ``grouped`` is the object that offers those in the second, and its record lists them in ``offered``.
     """
 
     name: str
@@ -70,8 +73,18 @@ class Parts:
     members: Mapping[str, tuple[str, ...]]
     kept: Mapping[str, Any] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
+    offered: str = ""
     words: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    change: str = ""
+    changeable: tuple[str, ...] = ()
+    unique: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The members that tell an item from the others."""
+        return tuple(name for name in self.members if name not in self.changeable)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +188,8 @@ _FITS_OF_RULES = (
     Fit("dstPortRange", "protocol", ("TCP", "UDP")),
     Fit("srcIpRange", "type", ("Ingress",)),
     Fit("dstIpRange", "type", ("Egress",)),
+    Fit("srcIpRange", "remoteSecurityGroupUuid"),
+    Fit("dstIpRange", "remoteSecurityGroupUuid"),
 )
 
 _WORDS_OF_RULES = {
@@ -338,6 +353,8 @@ KINDS = (
                 removed="networkServices",
                 members={"networkServiceProviderUuid": (), "networkServiceType": ()},
                 grouped=("networkServiceProviderUuid", "networkServiceType"),
+                offered="networkServiceTypes",
+                unique=("networkServiceType",),
             ),
         ),
         tagged_type="L3NetworkVO",
@@ -450,6 +467,9 @@ KINDS = (
                 members=_RULE,
                 kept={"priority": 0},
                 words=_WORDS_OF_RULES,
+                defaults={"protocol": "ALL", "action": "ACCEPT", "ipVersion": 4, "state": "Enabled"},
+                change="ChangeSecurityGroupRule",
+                changeable=("state", "description"),
                 fits=_FITS_OF_RULES,
             ),
         ),

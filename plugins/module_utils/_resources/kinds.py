@@ -18,7 +18,7 @@ from .finders import find_by_query
 from .kind_attachments import find_attachment, find_other_attachment
 from .kind_parts import plan_kind
 from .kind_properties import find_operation, list_properties, name_property
-from .kind_references import find_missing_object, list_referenced_types
+from .kind_references import find_missing_object, find_unoffered_part, list_referenced_types
 from .kind_rows import ATTACHMENTS, KINDS, SETTINGS, Attachment, Kind, Row, Setting
 from .kind_settings import find_setting, plan_setting
 from .kind_uses import build_guard
@@ -68,7 +68,7 @@ def list_operations(row: Row) -> list[str]:
         return [row.attach, row.detach]
     if isinstance(row, Setting):
         return list(dict.fromkeys((row.change, row.reset)))
-    parts = (name for each in row.parts for name in (each.add, each.remove))
+    parts = (name for each in row.parts for name in (each.add, each.change, each.remove))
     names = (*row.create.values(), row.update, *_list_removals(row), row.recover, row.change_state)
     names = (*names, *row.change.values(), *parts)
     return list(dict.fromkeys(name for name in names if name))
@@ -96,14 +96,16 @@ def _choose_operations(row: Row, record: str) -> None:
 def _complete(row: Row, operation: CataloguedOperation, record: str) -> CataloguedOperation:
     """Return an operation with what the row of its kind adds to the catalogue.
 
-    What is created or attached must be known not to exist: a service may create two objects.
+    What is created or attached must be known not to exist: a service may create two objects. The reply to a change of a
+    part is the part.
     """
+    of_parts = [each.change for each in row.parts] if isinstance(row, Kind) else ()
     creations = row.create.values() if isinstance(row, Kind) else [row.attach] if isinstance(row, Attachment) else ()
     return replace(
         operation,
         params=tuple(_hide(row, parameter) for parameter in operation.params),
-        result=("inventory",),
-        record=record if isinstance(row, Kind) else "",
+        result=() if operation.name in of_parts else ("inventory",),
+        record=record if isinstance(row, Kind) and operation.name not in of_parts else "",
         effect=Effect(is_idempotent=operation.name not in creations),
     )
 
@@ -161,7 +163,7 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
         transitions=_build_transitions(kind),
         transitional_values=status,
         tagged_type=kind.tagged_type,
-        find_refusal=partial(find_missing_object, kind),
+        find_refusal=partial(_find_refusal_of_object, kind),
         guards={ABSENT: [build_guard(kind.uses, tuple(_list_removals(kind)))]} if kind.uses else {},
         plan=partial(plan_kind, kind),
         names=Names(
@@ -251,6 +253,13 @@ def _build_setting(row: Setting, record: str, desired: Record) -> ResourceSpec:
             fields={end: end, **row.parameters},
         ),
     )
+
+
+def _find_refusal_of_object(
+    kind: Kind, client: Client, call: PlannedCall, record: Record | None
+) -> VirtinfraError | None:
+    """Return the failure with which the service would refuse to create or change an object, None if it would not."""
+    return find_missing_object(kind, client, call, record) or find_unoffered_part(kind, client, call)
 
 
 def _find_refusal(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:

@@ -408,6 +408,8 @@ def add_rules(call: Call) -> Reply:
     for rule in call["rules"]:
         if rule.get("type") not in ("Ingress", "Egress"):
             raise invalid_argument(f"invalid rule type[{rule.get('type')}]")
+        if rule.get("remoteSecurityGroupUuid") and (rule.get("srcIpRange") or rule.get("dstIpRange")):
+            raise invalid_argument("the ip range and remoteSecurityGroupUuid are in conflict")
         wanted = _build_rule(call.store, group["uuid"], rule, len(rules) + 1)
         if any(_same_rule(wanted, other) for other in rules):
             raise invalid_argument("rule should not be duplicated")
@@ -427,6 +429,28 @@ RULE = {
     "remoteSecurityGroupUuid": None,
     "description": None,
 }
+
+
+@catalogued("ChangeSecurityGroupRule")
+def change_rule(call: Call) -> Reply:
+    """Change a rule, unless its group would have two of it. One of the service itself keeps what it is about."""
+    for group in call.store["securitygroup"].all():
+        for rule in group["rules"]:
+            if rule["uuid"] == call["uuid"]:
+                return {"inventory": _change_rule(call, group, rule)}
+    raise not_found("SecurityGroupRuleVO", call["uuid"])
+
+
+def _change_rule(call: Call, group: Record, rule: dict[str, Any]) -> dict[str, Any]:
+    changes = {name: value for name, value in call.params.items() if name in RULE}
+    if rule["priority"] == 0 and changes.keys() - {"description", "state"}:
+        raise invalid_argument(f"security group rule[{rule['uuid']}] is a default rule")
+    changed = {**rule, **changes, "lastOpDate": call.store.now()}
+    if any(_same_rule(changed, other) for other in group["rules"] if other["uuid"] != rule["uuid"]):
+        raise invalid_argument("rule should not be duplicated")
+    rules = [changed if each["uuid"] == rule["uuid"] else each for each in group["rules"]]
+    call.store.change("securitygroup", group["uuid"], rules=rules)
+    return changed
 
 
 def _build_rule(store: Store, group: str, rule: Mapping[str, Any], priority: int) -> dict[str, Any]:

@@ -222,6 +222,15 @@ def test_rules_of_a_security_group(api: Api) -> None:
     rule = {"type": "Ingress", "protocol": "TCP", "dstPortRange": "80"}
     (made,) = api.do("AddSecurityGroupRule", securityGroupUuid=group, rules=[rule])["inventory"]["rules"]
     assert api.refusal("AddSecurityGroupRule", securityGroupUuid=group, rules=[rule]) == "SYS.1007"
+    both = {**rule, "srcIpRange": "10.0.0.0/8", "remoteSecurityGroupUuid": group}
+    assert api.refusal("AddSecurityGroupRule", securityGroupUuid=group, rules=[both]) == "SYS.1007"
+    changed = api.do("ChangeSecurityGroupRule", uuid=made["uuid"], description="web")["inventory"]
+    assert (changed["uuid"], changed["description"], changed["dstPortRange"]) == (made["uuid"], "web", "80")
+    api.do("AddSecurityGroupRule", securityGroupUuid=group, rules=[{**rule, "dstPortRange": "81"}])
+    assert api.refusal("ChangeSecurityGroupRule", uuid=made["uuid"], dstPortRange="81") == "SYS.1007"
+    (rules,) = [each["rules"] for each in api.read("QuerySecurityGroup", f"uuid={group}")]
+    (other,) = [each for each in rules if each["uuid"] != made["uuid"]]
+    api.do("DeleteSecurityGroupRule", ruleUuids=[other["uuid"]])
     assert api.do("DeleteSecurityGroupRule", ruleUuids=[made["uuid"]])["inventory"]["rules"] == []
 
 
