@@ -12,8 +12,8 @@ author: Contributors to the virtinfra.manager project (@virtinfra)
 description:
   - Returns an empty string if a playbook, such as C(maintenance_walk), knows all variables that can be meant for it. A
     variable is meant for it if its name begins with that of the playbook, or is nearly one of its own variables. The
-    playbooks with other names than their roles use it before they do anything, because with a misspelt pattern they
-    would process all hosts. A role checks the variables that begin with its own name.
+    playbooks with other names than their roles, or without a role, use it before they do anything, because with a
+    misspelt pattern they would process all hosts. A role checks the variables that begin with its own name.
 positional: _input
 options:
   _input:
@@ -45,10 +45,11 @@ from typing import Any
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 from ..plugin_utils._jinja.filters import name_arguments
 
-# The playbooks with other names than their roles: each with the role, which checks its own variables, and the variables
-# that only the playbook has.
+# The playbooks with other names than their roles, or without a role: each with the role, which checks its own
+# variables, and the variables that only the playbook has.
 PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "back_up_vms": ("vm_backup", ("back_up_vms_pattern",)),
+    "demo": ("", ("demo_cluster", "demo_hosts", "demo_ssh_password")),
     "describe": ("site_description", ()),
     "drift": ("site_drift", ()),
     "evacuate_hosts": ("host_evacuation", ()),
@@ -57,8 +58,11 @@ PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "power_vms": ("vm_power", ()),
     "prove_backups": ("vm_backup_drill", ()),
     "remove_hosts": ("host_removal", ("remove_hosts_pattern", "remove_hosts_serial")),
+    "repair_host": ("host_maintenance", ()),
     "restore_vm_backup": ("vm_backup_restore", ()),
     "restore_vms": ("vm_restore", ()),
+    # Users may have other variables that begin with chat_, such as the channel in their chat_message.
+    "send_to_chat": ("", ("chat_batch_size", "chat_entries", "chat_message", "chat_subject", "chat_url_variable")),
     "shut_down_site": ("site_shutdown", ()),
     "snapshot_vms": ("vm_snapshots", ()),
 }
@@ -75,7 +79,7 @@ def describe_unknown(playbook: str, names: Collection[str]) -> str:
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
     unknown = [name for name in sorted(names) if name in near or _has_prefix(name, playbook, own)]
     listed = f" Its own variables are {', '.join(own)}." if own else ""
-    listed += f" Those of its role begin with {role}_."
+    listed += f" Those of its role begin with {role}_." if role else ""
 
     def suggest(name: str) -> str:
         return f" Did you mean {near[name]}?" if name in near else listed

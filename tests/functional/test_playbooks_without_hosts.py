@@ -47,6 +47,26 @@ from support.playbook_runner import PlaybookRunner
             if not own
         ),
         (
+            "demo",
+            ["-e", "demo_clustr=cluster-2"],
+            "the playbook demo has no variable demo_clustr. Its own variables are demo_cluster, demo_hosts, demo_ssh_p",
+        ),
+        (
+            "send_to_chat",
+            ["-e", "send_to_chat_url_variable=NO_CHAT"],
+            "no variable send_to_chat_url_variable. Its own variables are chat_batch_size, chat_entries, chat_message,",
+        ),
+        (
+            "send_to_chat",
+            ["-e", "chat_mesage=a", "-e", "chat_url_variable=NO_CHAT"],
+            "the playbook send_to_chat has no variable chat_mesage. Did you mean chat_message?",
+        ),
+        (
+            "send_to_chat",
+            ["-e", "chat_channel=a", "-e", "chat_url_variable=NO_CHAT"],
+            "The environment variable NO_CHAT, which chat_url_variable names, is not set.",
+        ),
+        (
             "send_to_chat",
             ["-e", "chat_url_variable=NO_CHAT"],
             "The environment variable NO_CHAT, which chat_url_variable names, is not set.",

@@ -314,9 +314,21 @@ def test_each_playbook_knows_its_own_variables(playbook: str) -> None:
         assert not own
     else:
         assert (role, own) == (OF_PLAYBOOKS[playbook][0], set(OF_PLAYBOOKS[playbook][1]))
-        first = load("playbooks", f"{playbook}.yml")[0]["tasks"][0]
-        assert first["ansible.builtin.import_tasks"] == "tasks/refuse_unknown_variables.yml"
-        assert first["vars"] == {"checked_playbook": playbook}
+
+
+@pytest.mark.parametrize("playbook", OF_PLAYBOOKS)
+def test_variables_are_checked_first(playbook: str) -> None:
+    first = load("playbooks", f"{playbook}.yml")[0]["tasks"][0]
+    assert first["ansible.builtin.import_tasks"] == "tasks/refuse_unknown_variables.yml"
+    assert first["vars"] == {"checked_playbook": playbook}
+
+
+def test_playbooks_without_a_role_know_their_own_variables() -> None:
+    assert set(OF_PLAYBOOKS["demo"][1]) == {*load("playbooks", "demo.yml")[0]["vars"]}
+    text = (ROOT / "playbooks" / "send_to_chat.yml").read_text(encoding="utf-8")
+    # Those that the playbook itself sets.
+    internal = {"chat_batch", "chat_response", "chat_refusal", "chat_url"}
+    assert set(OF_PLAYBOOKS["send_to_chat"][1]) == {*re.findall(r"\bchat_\w+", text)} - internal
 
 
 @pytest.mark.parametrize("role", ROLES)
