@@ -45,25 +45,14 @@ _value:
 """
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from typing import Any
 
-from ansible.errors import AnsibleError
-from ansible.inventory.manager import InventoryManager
-from ansible.parsing.dataloader import DataLoader
+from ..plugin_utils._run.hosts import select_hosts
 
 
 def is_selecting_hosts(pattern: Any, groups: Mapping[str, Collection[str]], hosts: Collection[str]) -> bool:
-    """Return whether a pattern of a play selects one of some hosts. An invalid pattern selects none."""
-    inventory = InventoryManager(DataLoader(), parse=False)
-    for group, members in groups.items():
-        inventory.add_group(group)
-        for member in members:
-            inventory.add_host(member, group=group)
-    with suppress(AnsibleError):
-        patterns = [str(each) for each in pattern] if isinstance(pattern, list) else str(pattern)
-        return not set(hosts).isdisjoint(host.name for host in inventory.get_hosts(patterns))
-    return False
+    """Return whether a pattern of a play selects one of some hosts."""
+    return not set(hosts).isdisjoint(select_hosts(pattern, groups))
 
 
 class TestModule:

@@ -1,4 +1,4 @@
-"""The playbooks for hosts fail if they select none, where Ansible skips a play, and if the pattern is misspelt."""
+"""The playbooks fail if they select no host, where Ansible skips a play, and if the pattern is misspelt."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import PLAYBOOKS
 
 from simulator.launch import Simulator
+from support.collection import ROOT
 from support.playbook_runner import PlaybookRunner
 
 
@@ -139,3 +140,36 @@ def test_nothing_is_done_without_a_word(
     assert message in " ".join(run.output.split())
     assert not any(played.written for played in run)
     assert "KEY" not in " ".join(played.result["msg"] for played in run if "msg" in played.result)
+
+
+@pytest.mark.parametrize("playbook", sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml")))
+def test_each_playbook_fails_if_a_limit_leaves_no_host(playbook_runner: PlaybookRunner, playbook: str) -> None:
+    run = playbook_runner.playbook(f"virtinfra.manager.{playbook}", ["--limit", "host-1"])
+    assert "This playbook did nothing: --limit host-1 leaves" in " ".join(run.output.split())
+    assert run.code in (1, 4)
+    assert not run.tasks
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (
+            "host-1",
+            "--limit host-1 leaves out localhost, where it runs. Omit --limit: its variables select the objects.",
+        ),
+        ("all", "--limit all leaves out localhost, where it runs."),
+        ("localhost,host-1", "TASK [Refuse unknown variables]"),
+        ("@hosts", "TASK [Refuse unknown variables]"),
+    ],
+)
+def test_a_limit_may_select_localhost(
+    playbook_runner: PlaybookRunner, tmp_path: Path, limit: str, message: str
+) -> None:
+    for file in ("hosts.ini", "hosts"):
+        (tmp_path / file).write_text("host-1\n" + "localhost\n" * (file == "hosts"), encoding="utf-8")
+    given = limit.replace("@", f"@{tmp_path}/")
+    run = playbook_runner.playbook(
+        "virtinfra.manager.evacuate_hosts", ["-i", str(tmp_path / "hosts.ini"), "--limit", given]
+    )
+    assert message in " ".join(run.output.split())
+    assert run.code

@@ -1,10 +1,11 @@
-"""The test of playbooks whether a pattern selects hosts."""
+"""Which hosts a pattern of a play selects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.hosts import select_hosts
 from ansible_collections.virtinfra.manager.plugins.test.selecting_hosts import is_selecting_hosts
 
 GROUPS = {"all": ["host-1", "host-2", "web-1"], "kvm": ["host-1", "host-2"], "ungrouped": ["web-1"]}
@@ -38,3 +39,22 @@ GROUPS = {"all": ["host-1", "host-2", "web-1"], "kvm": ["host-1", "host-2"], "un
 )
 def test_a_pattern_selects_hosts_as_a_play_does(pattern: Any, hosts: list[str], is_selecting: bool) -> None:
     assert is_selecting_hosts(pattern, GROUPS, hosts) is is_selecting
+
+
+@pytest.mark.parametrize(
+    ("pattern", "limit", "selected"),
+    [
+        ("localhost", None, ["localhost"]),
+        ("localhost", "", ["localhost"]),
+        ("localhost", "localhost", ["localhost"]),
+        ("localhost", "kvm,localhost", ["localhost"]),
+        # Only a pattern that names localhost selects the one that is not in the inventory.
+        ("localhost", "all", []),
+        ("localhost", "!host-1", []),
+        ("localhost", "kvm", []),
+        ("localhost,all", "kvm:!host-1", ["host-2"]),
+        ("localhost,all", "hots-1", []),
+    ],
+)
+def test_a_limit_leaves_the_hosts_that_ansible_leaves(pattern: str, limit: str | None, selected: list[str]) -> None:
+    assert select_hosts(pattern, GROUPS, limit) == selected
