@@ -85,13 +85,27 @@ def _put_back(site: Site, marks: Marks, settings: Settings, window: Window) -> R
     vms = find_marked(site, marks, found, settings.timeout if settings.state == "restored" else 0)
     left = name_left(site, found, {vm.uuid for vm in vms})
     if others := find_others(settings.groups, vms):
-        site.warn(
-            f"vm_power_state={settings.state} concerns all VMs with marks of the label {marks.label}, also these,"
-            f" which are in no group of vm_power_groups: {name_some(others)}. Use a label for each group"
-        )
+        _refuse_others(site, marks, settings, others)
     if settings.state == "unmarked":
         return _unmark(marks, vms, left)
     return _restore(site, marks, found, vms, left, settings, window)
+
+
+def _refuse_others(site: Site, marks: Marks, settings: Settings, others: Sequence[str]) -> None:
+    """Raise InvalidOptions for VMs that are in no group, warn of them if they may be VMs of a group with new names."""
+    problem = (
+        f"vm_power_state={settings.state} concerns all VMs with marks of the label {marks.label}, also these, which are"
+        f" in no group of vm_power_groups: {name_some(others)}"
+    )
+    if any(group.unclear for group in find_groups(site, settings.groups)):
+        site.warn(f"{problem}. Use a label for each group")
+        return
+    remedy = (
+        "To start them too, omit vm_power_groups. To start only the VMs of its groups, set vm_power_state=running"
+        if settings.state == "restored"
+        else "To take off their marks too, omit vm_power_groups"
+    )
+    raise InvalidOptions(f"No VM was changed. {problem}. {remedy}.")
 
 
 def _stop(

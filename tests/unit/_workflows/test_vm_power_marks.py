@@ -267,15 +267,35 @@ def test_marks_can_be_taken_off(site: Site) -> None:
     assert site.run("restored").report == []
 
 
+OUTSIDE = "concerns all VMs with marks of the label default, also these, which are in no group of vm_power_groups: db-1"
+
+
+@pytest.mark.parametrize(
+    ("state", "remedy"),
+    [
+        (
+            "restored",
+            "To start them too, omit vm_power_groups. To start only the VMs of its groups, set vm_power_state=run",
+        ),
+        ("unmarked", "To take off their marks too, omit vm_power_groups"),
+    ],
+)
+def test_vms_outside_the_groups_are_not_put_back_by_mistake(site: Site, state: str, remedy: str) -> None:
+    site.run("stopped")
+    groups = [{"name": "web", "vms": ["web-1", UUIDS["web-2"], "web-3"]}]
+    ran = site.run(state, groups=groups)
+    assert ran.message.startswith(f"No VM was changed. vm_power_state={state} {OUTSIDE}. {remedy}")
+    assert (ran.calls, len(site.tags)) == ([], 4)
+    assert site.run("running", groups=groups).outcomes == ["changed"] * 3
+    assert [name for name, tag in site.tags.items() if tag] == ["db-1"]
+
+
 @pytest.mark.parametrize("state", ["restored", "unmarked"])
 def test_vms_outside_the_groups_are_named(site: Site, state: str) -> None:
-    """What puts back concerns all VMs with marks, whatever they are called now."""
+    """A VM of a group may have another name since it was stopped, so what has a mark is put back."""
     site.run("stopped")
-    ran = site.run(state, check=True, groups=[{"name": "web", "vms": ["web-1", UUIDS["web-2"], "web-3"]}])
-    assert ran.warnings[0] == (
-        f"vm_power_state={state} concerns all VMs with marks of the label default, also these, which are in no group of"
-        " vm_power_groups: db-1. Use a label for each group"
-    )
+    ran = site.run(state, check=True, groups=[{"name": "web", "vms": ["web-1", UUIDS["web-2"], "web-3", "old-name"]}])
+    assert ran.warnings[0] == f"vm_power_state={state} {OUTSIDE}. Use a label for each group"
     assert site.run(state, check=True, groups=GROUPS).warnings == site.run(state, check=True).warnings
 
 
