@@ -24,10 +24,18 @@ from .errors import InvalidOptions, describe_unknown_names, suggest_name
 from .limits import check_value
 from .records import RECORD_FIELDS, NullReference
 
+
+def check_whole_number(value: Any) -> int:
+    """Return a whole number. Raise TypeError for true and false, which Python counts as numbers and JSON does not."""
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return int(check_type_int(value))
+
+
 _TYPES = {
     "str": check_type_str,
-    "int": check_type_int,
-    "long": check_type_int,
+    "int": check_whole_number,
+    "long": check_whole_number,
     "float": check_type_float,
     "bool": check_type_bool,
     "list": check_type_list,

@@ -16,29 +16,21 @@ from ansible.module_utils.common.validation import (
     check_type_bytes,
     check_type_dict,
     check_type_float,
-    check_type_int,
 )
 
 from .._api.errors import InvalidOptions
+from .._api.operation import check_whole_number
 from .._masking.masker import collect_secrets, has_any_members
 from .._masking.patterns import MASK
 from .sizes import explain_size
 from .words import VARIABLES, find_example, show_argument
-
-
-def _check_whole_number(value: Any) -> int:
-    """Return a whole number. Raise TypeError for true and false, which Python counts as numbers."""
-    if isinstance(value, bool):
-        raise TypeError(value)
-    return int(check_type_int(value))
-
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
     "bytes": (check_type_bytes, "a size, such as 16G"),
     "dict": (check_type_dict, "a mapping"),
     "float": (check_type_float, "a number"),
-    "int": (_check_whole_number, "a whole number"),
+    "int": (check_whole_number, "a whole number"),
 }
 
 # What Ansible shows in place of a secret.
@@ -190,7 +182,7 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> No
         raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}{hint}")
     if kind == "int":
         try:
-            _check_whole_number(item)
+            check_whole_number(item)
         except (TypeError, ValueError):
             raise InvalidOptions(f"each item of {name} must be a whole number{shown}{_explain_range(item)}") from None
     if kind == "dict":

@@ -26,6 +26,7 @@ from .._resources.kind_properties import Property, find_type, list_properties, n
 from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
+from .forms import check_form
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
 from .spec import ModuleSpec
@@ -181,9 +182,13 @@ def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode:
         raise InvalidOptions(_describe_unknown(kind, unknown, known))
     for name, value in given.items():
         found = known.get(name) or aliases[name]
-        if value is None and not (found.is_reference and check_mode):
-            continue
-        values[found.parameter.name] = _convert(kind, found, value)
+        is_list = found.parameter.type == "list"
+        if found.is_reference and not is_list and is_null(value):
+            # Outside check mode, an object that does not exist is not given.
+            if check_mode:
+                values[found.parameter.name] = PredictedReference(f"properties.{found.name}")
+        elif value is not None:
+            values[found.parameter.name] = _convert(kind, found, value, check_mode)
     refuse_unfit(getattr(kind, "fits", ()), "properties.", values)
     check_range("properties.", values)
     return values
@@ -216,24 +221,33 @@ def _suggest_property(kind: Kind | Setting, name: str, known: Mapping[str, Prope
     return hint or f" The properties are {', '.join(known) or 'none'}."
 
 
-def _convert(kind: Kind | Setting, found: Property, value: Any) -> Any:
+def _convert(kind: Kind | Setting, found: Property, value: Any, check_mode: bool) -> Any:
     """Return the value of a property in the type of its parameter."""
     label = f"properties.{found.name}"
     if found.parts:
         items = [_read_part(found.parts, f"{label}[{number}]", item) for number, item in enumerate(_list(label, value))]
         refuse_equal_parts(found.parts, label, items)
         return items
+    if found.is_reference and found.parameter.type == "list":
+        references = [_read_reference(label, found.refers_to, item, check_mode) for item in _list(label, value)]
+        if found.is_required and not references:
+            raise InvalidOptions(f"{label} must not be empty")
+        return references
     if found.is_reference:
-        if found.parameter.type == "list":
-            return [_read_reference(label, found.refers_to, item) for item in _list(label, value)]
-        return _read_reference(label, found.refers_to, value)
+        return _read_reference(label, found.refers_to, value, check_mode)
     if found.is_size:
         value = read_size(label, value)
     _check_word(kind, found, label, value)
+    _check_type(label, found.parameter.type, value, found.parameter.elements)
     value = found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
     # The url of an image has other schemes than that of a webhook.
     check_value(f"{kind.name}.url" if found.name == "url" else found.parameter.name, label, value)
     return value
+
+
+def _check_type(label: str, kind: str, value: Any, elements: str = "") -> None:
+    """Raise InvalidOptions for a value that is not meant in the type of a parameter, as for an option."""
+    check_form(label, {"type": {"long": "int"}.get(kind, kind), **({"elements": elements} if elements else {})}, value)
 
 
 def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -> None:
@@ -249,7 +263,8 @@ def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -
 def _count_bytes(unit: str, value: Any) -> str:
     """Return a sentence, after a period, with the number of bytes in a size, if the unit is bytes; empty for others."""
     with suppress(InvalidOptions):
-        return f". {value} is {read_size('', value)}" if "bytes" in unit else ""
+        has_unit = re.search("[a-z]", str(value), re.IGNORECASE)
+        return f". {value} is {read_size('', value)}" if has_unit and "bytes" in unit else ""
     return ""
 
 
@@ -259,10 +274,13 @@ def _list(label: str, value: Any) -> list[Any]:
     return value
 
 
-def _read_reference(label: str, refers_to: ResourceType | None, value: Any) -> str:
+def _read_reference(label: str, refers_to: ResourceType | None, value: Any, check_mode: bool) -> str:
     """Return a uuid, or a name if objects of the type have names; null in check mode is that of a predicted object."""
     if is_null(value):
-        return PredictedReference(label)
+        if check_mode:
+            return PredictedReference(label)
+        raise InvalidOptions(f"{label} must not contain a null or an empty string")
+    _check_type(label, "str", value)
     refuse_private_key(label, str(value))
     return unify_uuid(str(value)) if refers_to else normalize_uuid(label, str(value))
 
@@ -281,7 +299,7 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
         )
     for name, value in item.items():
         member = given[str(name)]
-        if value is not None:
+        if not (is_null(value) if member.endswith("Uuid") else value is None):
             values[member] = _check_member(parts, f"{label}.{name}", member, value)
     if missing := [name for name, member in names.items() if member in parts.grouped and member not in values]:
         raise InvalidOptions(f"{label} needs {' and '.join(missing)}")
@@ -310,8 +328,10 @@ def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
         hint = suggest_name(str(value), choices, is_misspelling=True)
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}.{hint}".rstrip("."))
     if member.endswith("Uuid"):
-        return _read_reference(label, find_type(member), value)
-    value = value if isinstance(value, int) else str(value)
+        return _read_reference(label, find_type(member), value, check_mode=False)
+    is_number = isinstance(parts.defaults.get(member), int)
+    _check_type(label, "int" if is_number else "str", value)
+    value = int(value) if is_number else str(value)
     check_value(member, label, value)
     return value
 

@@ -59,7 +59,7 @@ class ModuleSpec(TaskOptions):
         return None
 
     def mark_nulls(self, arguments: Mapping[str, Any], predicted: Collection[str] = ()) -> dict[str, Any]:
-        """Return the arguments of a task as the function `mark_nulls` does, without secrets that are null.
+        """Return the arguments of a task as the function `mark_nulls` does, without secrets and mappings that are null.
 
         ``predicted`` are the types of the objects that earlier tasks would have created outside check mode. An empty
         string in place of a list is null, too: core before 2.19 makes it of null. Raise InvalidOptions for an empty
@@ -67,6 +67,9 @@ class ModuleSpec(TaskOptions):
         """
         secrets = (name for name, rules in self.options.items() if rules.get("no_log"))
         arguments = drop_empty(secrets, arguments)
+        # Ansible would refuse it, because there is a default.
+        mappings = [name for name, spec in self.options.items() if spec["type"] == "dict" and "default" in spec]
+        arguments = {name: value for name, value in arguments.items() if not (value is None and name in mappings)}
         marked = mark_nulls(arguments, self.parameters, self.own_types, predicted)
         for option, spec in self.all_options.items():
             if spec["type"] == "list" and not spec.get("required"):
