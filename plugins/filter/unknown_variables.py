@@ -25,6 +25,10 @@ options:
     type: list
     elements: str
     required: true
+  words:
+    description: The variable C(_raw_params), in which Ansible keeps the words of C(-e) that set no variable.
+    type: str
+    default: ''
 """
 
 EXAMPLES = r"""
@@ -35,7 +39,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The unknown variables with what was probably meant, or an empty string.
+  description: The words, or the unknown variables with what was probably meant, or an empty string.
   type: str
 """
 
@@ -45,15 +49,17 @@ from typing import Any
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 from ..plugin_utils._jinja.filters import name_arguments
 
-# The playbooks with other names than their roles, or without a role: each with the role, which checks its own
-# variables, and the variables that only the playbook has.
+# The playbooks: each with the role, if it has one, which checks its own variables, and the variables that only the
+# playbook has.
 PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "back_up_vms": ("vm_backup", ("back_up_vms_pattern",)),
+    "capacity_report": ("capacity_report", ()),
     "demo": ("", ("demo_cluster", "demo_hosts", "demo_ssh_password")),
     "describe": ("site_description", ()),
     "drift": ("site_drift", ()),
     "evacuate_hosts": ("host_evacuation", ()),
     "maintenance_walk": ("host_maintenance", ("maintenance_walk_pattern", "maintenance_walk_serial")),
+    "notifications": ("notifications", ()),
     "onboard_hosts": ("host_onboarding", ("onboard_hosts_pattern",)),
     "power_vms": ("vm_power", ()),
     "prove_backups": ("vm_backup_drill", ()),
@@ -65,15 +71,24 @@ PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "send_to_chat": ("", ("chat_batch_size", "chat_entries", "chat_message", "chat_subject", "chat_url_variable")),
     "shut_down_site": ("site_shutdown", ()),
     "snapshot_vms": ("vm_snapshots", ()),
+    "vm_backup_report": ("vm_backup_report", ()),
 }
 
 # How many letters of a name may be wrong.
 MAX_SLIPS = 2
 
 
-def describe_unknown(playbook: str, names: Collection[str]) -> str:
-    """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none."""
+def describe_unknown(playbook: str, names: Collection[str], words: str = "") -> str:
+    """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none.
+
+    ``words`` are those of ``-e`` that set no variable. The first is shown: one after a colon may be a secret.
+    """
+    if words:
+        word = words.split()[0]
+        return f"-e {word} sets no variable: write -e @{word} to read a file, or -e name=value to set a variable"
     role, own = PLAYBOOKS[playbook]
+    if playbook == role:
+        return ""
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
     unset = [name for name in own if name not in names]
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}

@@ -1,4 +1,4 @@
-"""The playbooks fail if they select no host, where Ansible skips a play, and if the pattern is misspelt."""
+"""The playbooks fail if they select no host, where Ansible skips a play, and if variables are misspelt or not set."""
 
 from __future__ import annotations
 
@@ -45,7 +45,11 @@ from support.playbook_runner import PlaybookRunner
                 f"the playbook {playbook} has no variable {playbook}_variable. Those of its role begin with {role}_.",
             )
             for playbook, (role, own) in PLAYBOOKS.items()
-            if not own
+            if not own and playbook != role
+        ),
+        *(
+            (playbook, ["-e", "vars.yml"], "-e vars.yml sets no variable: write -e @vars.yml to read a file")
+            for playbook in PLAYBOOKS
         ),
         (
             "demo",

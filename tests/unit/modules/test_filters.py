@@ -154,6 +154,14 @@ def test_a_playbook_without_own_variables_names_those_of_its_role() -> None:
     assert describe_variables("drift", ["site_drift_group", "drift_group", "drifting"]) == message
 
 
+@pytest.mark.parametrize(("words", "word"), [("vars.yml", "vars.yml"), ("password: secret", "password:")])
+def test_words_that_set_no_variable_are_refused(words: str, word: str) -> None:
+    """Ansible ignores them. What follows a colon may be a secret."""
+    message = f"-e {word} sets no variable: write -e @{word} to read a file, or -e name=value to set a variable"
+    assert describe_variables("notifications", ["notifications_topics"], words) == message
+    assert describe_variables("notifications", ["notifications_topics"]) == ""
+
+
 @pytest.mark.parametrize("value", [1, "12", "30%", "100%", [1], [1, "5", "30%"], ["007"]])
 def test_sizes_of_batches(value: Any) -> None:
     assert refuse_serial(value, "walk_serial") == ""
