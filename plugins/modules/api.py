@@ -79,7 +79,8 @@ options:
       - The parameters of the operation, by the API's own names, including those of the path. Parameters that do not
         exist or are missing, and values that they cannot have, are refused before anything is sent.
       - With O(operation), a reference is the uuid or the name of an object, if it is known to which objects the
-        parameter refers, as those of C(imageUuid) and C(l3NetworkUuids). With O(path), references must be uuids.
+        parameter refers, as those of C(imageUuid) and C(l3NetworkUuids). References to objects of any type, as those of
+        C(resourceUuids) in C(AttachTagToResources), must be uuids, and so must all with O(path).
       - The conditions in C(q) of a query are sent unchanged. Services fail on an apostrophe in a value and drop C(=) at
         its beginning. Replace both by C(_), with the operator C(~=), and compare the records in the reply.
       - The values of C(url) and of parameters named like a password, secret or token are masked in all output. Set

@@ -25,6 +25,7 @@ class CatalogueServer(StubServer):
 
     ``given`` are the parameters of these operations: a server reads them from the variables of the path, and from the
     query or the member of the body, as the operation says. ``results`` are the replies of operations that have one.
+    ``ambiguous`` are the paths for which a server may take one of several operations, in an order of its own.
     """
 
     def __init__(self, server: str) -> None:
@@ -33,6 +34,7 @@ class CatalogueServer(StubServer):
         self.given: list[dict[str, Any]] = []
         self.records: dict[str, list[dict[str, Any]]] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.ambiguous: list[str] = []
         # The operations by the number of segments of their paths, and by the segments.
         self._routes: dict[int, dict[tuple[str, ...], list[Fact]]] = {}
         self._jobs: dict[str, str] = {}
@@ -56,28 +58,32 @@ class CatalogueServer(StubServer):
             self._jobs[job] = found.name
             return StubResponse(202, {"location": f"http://10.0.0.1:8080{POLLS}{job}"})
         if found.kind == "q":
-            return self._list(found.name, request.query)
+            return self._list(found.name, request.query, self.given[-1].get("uuid"))
         return StubResponse(200, self.results.get(found.name, {"value": found.name}))
 
     def _route(self, request: StubRequest) -> Fact | StubResponse:
         """Return the operation that a request runs: the only one of its path, or that of its method and body."""
-        segments = tuple(request.path.removeprefix(ROOT).strip("/").split("/"))
-        routes = self._routes.get(len(segments), {})
-        matches = [route for route in routes if is_match(route, segments)]
+        segments = tuple(request.path.removeprefix(ROOT).split("/"))
+        matches = [route for route in self._routes.get(len(segments), {}) if is_match(route, segments)]
         if not matches:
             return StubResponse(404, b"no such path")
-        facts = routes[min(matches, key=lambda route: [part == "{}" for part in route])]
+        if len(matches) > 1 and segments not in matches:
+            self.ambiguous.append(request.path)
+        facts = self._routes[len(segments)][min(matches, key=lambda route: [part == "{}" for part in route])]
         if len(facts) == 1:
             return facts[0]
+        if request.method == "PUT":
+            body = json.loads(request.body) if request.body else {}
+            named = [fact for fact in facts if fact.body_key == "action" and name_action(fact) in body]
+            return named[0] if named else StubResponse(400, b"the body doesn't contain action mapping")
         same = [fact for fact in facts if fact.method == request.method]
-        if len(same) < 2:
-            return same[0] if same else StubResponse(500, b"No query API found for the path")
-        body = json.loads(request.body) if request.body else {}
-        named = [fact for fact in same if name_action(fact) in body]
-        return named[0] if named else StubResponse(400, b"the body doesn't contain action mapping")
+        return same[0] if same else StubResponse(500, b"No query API found for the path")
 
-    def _list(self, name: str, query: Mapping[str, list[str]]) -> StubResponse:
+    def _list(self, name: str, query: Mapping[str, list[str]], uuid: str | None) -> StubResponse:
         records = self.records.get(name, [])
+        if uuid:
+            # A server ignores the query of a request for one object, and sends no total.
+            return StubResponse(200, {"inventories": [record for record in records if record.get("uuid") == uuid]})
         for condition in query.get("q", []):
             field, dummy, value = condition.partition("=")
             records = [record for record in records if str(record.get(field)) == value]
@@ -86,7 +92,8 @@ class CatalogueServer(StubServer):
         if "fields" in query:
             fields = query["fields"][0].split(",")
             page = [{field: record[field] for field in fields if field in record} for record in page]
-        return StubResponse(200, {"inventories": page, "total": len(records)})
+        total = {"total": len(records)} if query.get("replyWithCount") == ["true"] else {}
+        return StubResponse(200, {"inventories": page, **total})
 
 
 def name_action(fact: Fact) -> str:
@@ -96,11 +103,10 @@ def name_action(fact: Fact) -> str:
 
 def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
     """Return the parameters that a server reads for an operation. Parameters of a query are lists of strings."""
-    segments = request.path.removeprefix(ROOT).strip("/").split("/")
+    segments = request.path.removeprefix(ROOT).split("/")
     path = next(path for path in fact.paths if is_match(split_path(path), tuple(segments)))
-    variables = {
-        name[1:-1]: value for name, value in zip(path.strip("/").split("/"), segments, strict=True) if name[0] == "{"
-    }
+    names = zip(path.split("/"), segments, strict=True)
+    variables = {name[1:-1]: value for name, value in names if name.startswith("{")}
     if fact.method in ("GET", "DELETE"):
         return {**request.query, **variables}
     body = json.loads(request.body or b"{}")
@@ -109,8 +115,8 @@ def read_parameters(fact: Fact, request: StubRequest) -> dict[str, Any]:
 
 
 def split_path(path: str) -> tuple[str, ...]:
-    """Return the segments of a path, with ``{}`` for variables."""
-    return tuple(re.sub(r"{\w+}", "{}", path).strip("/").split("/"))
+    """Return the segments of a path, with ``{}`` for variables. A slash at its end makes it another path."""
+    return tuple(re.sub(r"{\w+}", "{}", path).split("/"))
 
 
 def is_match(route: tuple[str, ...], segments: tuple[str, ...]) -> bool:

@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import parse_qs
 
-from .catalogue import describe_use, find_action, find_reference, find_uuid_segments, list_body_keys, list_paths
+from .catalogue import (
+    CataloguedOperation,
+    describe_use,
+    find_action,
+    find_reference,
+    find_uuid_segments,
+    list_body_keys,
+    list_paths,
+)
 from .errors import InvalidOptions, suggest_name
 from .operation import Operation
 from .operations import OPERATIONS, choose_operation
@@ -31,17 +39,12 @@ def choose_by_path(
     Raise InvalidOptions for a path that is not valid, for an operation that handles sessions, for an action without
     the name of its member, for a request that `check_request` refuses, and for a name in place of a uuid.
     """
-    relative = path.strip("/").removeprefix("v1/")
-    if any(character.isspace() for character in path):
-        raise InvalidOptions(f"path {path!r} must be a path such as v1/volumes/data")
-    prefix, separator, rest = path.strip("/").partition("v1/")
-    if prefix.endswith("/") and separator:
-        raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
-    if placeholder := re.search(r"{(.*?)}|<(.*?)>", relative):
-        raise InvalidOptions(f"path has the placeholder {placeholder[0]}. Write the value of the object in its place")
-    if "?" in relative:
-        raise InvalidOptions(f"path must be without query string. {_convert_query_string(relative, is_listing)}")
+    relative = _check_form(path, is_listing)
     operation = parse_unlisted(" ".join(filter(None, (method, relative, body_key))))
+    keys = list_body_keys(method, relative) if method == "POST" and not body_key else []
+    if len(keys) == 1:
+        # The body of few operations has another member, or contains the parameters themselves.
+        operation = replace(operation, key=keys[0])
     known = find_action(method, relative, operation.body_key)
     is_known_public = known is not None and known.credential == "none"
     if is_known_public or any(row.credential == "none" and row.path == relative for row in OPERATIONS.values()):
@@ -53,7 +56,30 @@ def choose_by_path(
     if not is_trusted:
         _check_spelling(operation)
         _require_uuids(relative, known)
-    return choose_operation(replace(operation, is_write=known.is_write, order=known.order)) if known else operation
+    return _complete(operation, known) if known else operation
+
+
+def _check_form(path: str, is_listing: bool) -> str:
+    """Return a path below the version of the API. Raise InvalidOptions for what belongs into other options."""
+    relative = path.strip("/").removeprefix("v1/")
+    if any(character.isspace() for character in path):
+        raise InvalidOptions(f"path {path!r} must be a path such as v1/volumes/data")
+    prefix, separator, rest = path.strip("/").partition("v1/")
+    if prefix.endswith("/") and separator:
+        raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
+    if placeholder := re.search(r"{(.*?)}|<(.*?)>", relative):
+        raise InvalidOptions(f"path has the placeholder {placeholder[0]}. Write the value of the object in its place")
+    if "?" in relative:
+        raise InvalidOptions(f"path must be without query string. {_convert_query_string(relative, is_listing)}")
+    return relative
+
+
+def _complete(operation: UnlistedOperation, known: CataloguedOperation) -> Operation:
+    """Return the operation at a path with what the catalogue knows about it."""
+    # For servers, a path with a slash at its end is another one than without it.
+    path = operation.path + "/" if known.path.endswith("/") else operation.path
+    completed = replace(operation, path=path, is_write=known.is_write, has_job=known.has_job, order=known.order)
+    return choose_operation(completed)
 
 
 def _convert_query_string(path: str, is_listing: bool) -> str:

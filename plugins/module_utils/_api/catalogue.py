@@ -36,11 +36,64 @@ _TYPES = {
 # Objects that parameters name with another word than their query.
 _OTHER_WORDS = {
     "acl": "AccessControlList",
+    "backup": "VolumeBackup",
+    "chassis": "BaremetalChassis",
+    "hostGroup": "HostSchedulingRuleGroup",
     "identity": "Account",
+    "imageStore": "ImageStoreBackupStorage",
     "iso": "Image",
+    "key": "ResourceAttributeKey",
     "listener": "LoadBalancerListener",
+    "managementNetwork": "L3Network",
+    "mdevSpec": "MdevDeviceSpec",
+    "pciSpec": "PciDeviceSpec",
+    "publicL3": "L3Network",
+    "publicNetwork": "L3Network",
+    "pxeServer": "BaremetalPxeServer",
+    "serverGroup": "LoadBalancerServerGroup",
+    "servergroup": "LoadBalancerServerGroup",
+    "sharedBlockGroup": "SharedBlockGroupPrimaryStorage",
+    "snapShot": "VolumeSnapshot",
+    "snapshot": "VolumeSnapshot",
+    "stack": "ResourceStack",
+    "vRouter": "VirtualRouterVm",
+    "vSwitch": "L2VirtualSwitchNetwork",
     "vm": "VmInstance",
+    "vmGroup": "VmSchedulingRuleGroup",
 }
+
+# The type of the objects whose uuids a parameter has, where neither its name nor the path say it.
+_OF_CALLS = {
+    ("poolUuid", "L2VxlanNetworkPool"): ("CreateL2VxlanNetwork", "CreateVxlanVtep"),
+    ("uuid", "Account"): ("GetAccountQuotaUsage",),
+    ("uuid", "BackupStorage"): ("GetTrashOnBackupStorage",),
+    ("uuid", "DatabaseBackup"): ("RecoverDatabaseFromBackup",),
+    ("uuid", "Host"): (
+        "GetHostIommuState",
+        "GetHostIommuStatus",
+        "GetHostPowerStatus",
+        "GetHostWebSshUrl",
+        "UpdateHostIommuState",
+        "UpdateHostIscsiInitiatorName",
+        "UpdateHostNqn",
+        "UpdateHostname",
+    ),
+    ("uuid", "PrimaryStorage"): ("AddStorageProtocol", "GetTrashOnPrimaryStorage", "UpdateExternalPrimaryStorage"),
+    ("uuid", "ScsiLun"): (
+        "AttachScsiLunToVmInstance",
+        "CheckScsiLunClusterStatus",
+        "DetachScsiLunFromHost",
+        "DetachScsiLunFromVmInstance",
+    ),
+    ("uuid", "Vip"): ("GetVipQos",),
+    ("uuid", "VmCdRom"): ("SetVmInstanceDefaultCdRom",),
+    ("uuid", "VmInstance"): ("GetVmDeviceAddress", "RemoveVmFromAffinityGroup"),
+}
+_BY_CALL = {(name, parameter): kind for (parameter, kind), names in _OF_CALLS.items() for name in names}
+
+# Parameters for objects of the type in the name of the operation, and those for objects of any type.
+_OF_OPERATION = {"parentUuid", "targetParentUuid", "uuid", "uuids"}
+_OF_ANY_TYPE = {"resourceUuid", "resourceUuids", "targetResourceUuid"}
 
 _UUID_VARIABLE = re.compile(r"{(\w+U|u)uid}")
 
@@ -53,7 +106,7 @@ class CataloguedOperation(UnlistedOperation):
     """An operation of the catalogue.
 
     ``servers`` are the letters of those that have it, ``paths`` all of its paths: a call has the longest one whose
-    variables are given. ``has_job`` is False if servers answer in place.
+    variables are given.
     """
 
     # The URL of a storage has another form than that of a chat.
@@ -61,7 +114,6 @@ class CataloguedOperation(UnlistedOperation):
 
     servers: str = ""
     paths: tuple[str, ...] = ()
-    has_job: bool = True
 
     @property
     def only_server(self) -> str:
@@ -241,36 +293,67 @@ def find_named_type(parameter: str) -> ResourceType | None:
 def find_reference(operation: Operation, parameter: str) -> ResourceType | None:
     """Return the type of the objects to which a parameter of an operation refers; None if it is not known.
 
-    It is that of the table, or else it follows from the name of the parameter, for ``uuid`` from the path. Objects
-    whose names are those of an owner have no type here: their owner may not be given.
+    It is that of the table, or else it follows from the name of the parameter, of the operation, or of the collection
+    in the path. Objects whose names are those of an owner have no type here: their owner may not be given.
     """
     known = operation.parameters.get(parameter)
     if known is None:
         return None
-    resource_type = RESOURCE_TYPES.get(known.refers_to) or (REFERS_TO.get(parameter) if parameter != "uuid" else None)
+    resource_type = RESOURCE_TYPES.get(known.refers_to)
+    if resource_type is None and parameter not in _OF_OPERATION | _OF_ANY_TYPE:
+        resource_type = REFERS_TO.get(parameter)
     if resource_type and resource_type.query:
         return None if resource_type.owner else resource_type
-    query = _find_query_of_path(operation.path) if parameter == "uuid" else _find_query_of_name(parameter)
+    query = _find_query(operation, parameter) if parameter not in _OF_ANY_TYPE else None
     return _find_type(query) if query else None
+
+
+def _find_query(operation: Operation, parameter: str) -> str | None:
+    """Return the query for the objects of a parameter."""
+    if kind := _BY_CALL.get((operation.name, parameter)):
+        return f"Query{kind}"
+    if parameter in _OF_OPERATION:
+        return _find_query_of_operation(operation.name) or _find_query_of_path(operation.path, parameter)
+    query = _find_query_of_name(parameter)
+    if query is None and (found := _find_query_of_path(operation.path, parameter)):
+        # The object of a path such as routerArea/{vRouterUuid} is none of the collection.
+        query = found if _split_words(_name_object(parameter))[-1:] == _split_words(found)[-1:] else None
+    return query
+
+
+def _name_object(parameter: str) -> str:
+    """Return what a parameter such as ``dstPrimaryStorageUuid`` calls its object; empty if it is no such parameter."""
+    match = re.fullmatch(r"(\w+?)Uuids?", parameter)
+    return match[1] if match else ""
+
+
+def _split_words(name: str) -> list[str]:
+    """Return the words of a name, in small letters."""
+    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z](?![a-z])\d*|\d+", name)]
 
 
 def _find_query_of_name(parameter: str) -> str | None:
     """Return the query for the objects of a parameter such as ``dstPrimaryStorageUuid``."""
-    match = re.fullmatch(r"(\w+?)Uuids?", parameter)
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z](?![a-z])\d*|\d+", match[1]) if match else []
-    for start in range(len(words)):
-        word = "".join(words[start:])
-        word = _OTHER_WORDS.get(word, word)
-        if query := _queries_by_type().get(word.casefold()):
-            return query
-    return None
+    name = _name_object(parameter)
+    words = _split_words(_OTHER_WORDS.get(name, name))
+    endings = ("".join(words[start:]) for start in range(len(words)))
+    return next((query for ending in endings if (query := _queries_by_type().get(ending))), None)
 
 
-def _find_query_of_path(path: str) -> str | None:
-    """Return the query of the collection that contains the object at a path."""
-    collection, variable, dummy = path.partition("/{uuid}")
-    rows = (row for row in _read_rows().values() if row.kind == "q" and row.paths[0] == collection)
-    row = next(rows, None) if variable else None
+def _find_query_of_operation(name: str) -> str | None:
+    """Return the query for the objects in the name of an operation such as ``ChangeEventSubscriptionState``."""
+    # A query finds names with a condition, and the uuid of PreviewResourceStack is that of a template.
+    match = re.fullmatch(r"(?:Batch)?(?!Preview|Query)[A-Z][a-z]+(\w+?)(?:State)?", name)
+    return _queries_by_type().get(match[1].casefold()) if match else None
+
+
+def _find_query_of_path(path: str, parameter: str) -> str | None:
+    """Return the query of the collection that contains the object of a parameter in a path."""
+    before, variable, dummy = path.partition(f"/{{{parameter}}}")
+    # That of clusters/{clusterUuid}/storage-devices/nvme/servers/{uuid} is the one after another object, too.
+    collections = {before, before.rpartition("}/")[2]} if variable else set()
+    rows = (row for row in _read_rows().values() if row.kind == "q" and row.paths[0].strip("/") in collections)
+    row = next(rows, None)
     return row.name if row else None
 
 
@@ -356,6 +439,19 @@ def describe_use(method: str, path: str) -> PathUse:
         if not is_fit
     }
     return PathUse(tuple(SERVERS[server] for server, is_fit in fits.items() if is_fit), others)
+
+
+def find_other_read(name: str) -> str:
+    """Return which server reads another object at the path of a query, ``ZStack does with QueryHost``; empty if none.
+
+    Such a server takes the last segment of the path for a uuid.
+    """
+    row = _read_rows().get(name)
+    if row is None or row.kind != "q":
+        return ""
+    found = ((server, rows) for server in SERVERS for dummy, rows in find_routes(server, row.paths[0]))
+    reads = ((server, other.name) for server, rows in found for other in rows if other.kind == "q")
+    return next((f"{SERVERS[server]} does with {other}" for server, other in reads if other != name), "")
 
 
 def _fits(method: str, rows: list[_Row]) -> bool:

@@ -470,7 +470,8 @@ def suggest_name(name: str, known: Iterable[str], is_misspelling: bool = False) 
     similar = get_close_matches(word, names, 3)
     if is_misspelling:
         # One slip for each four letters, so that neither is another word: direction is not meant as description.
-        similar = [each for each in similar if count_slips(word, each) <= max(1, len(word) // 4)]
+        slips = {each: count_slips(word, each) for each in similar}
+        similar = sorted((each for each in similar if slips[each] <= max(1, len(word) // 4)), key=slips.__getitem__)
     return f" Did you mean {names[similar[0]]}?" if similar else ""
 
 

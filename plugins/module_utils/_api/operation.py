@@ -90,11 +90,9 @@ class Parameter(NamedTuple):
         """Return a value in the parameter's type; raise InvalidOptions, which names ``operation``, when it is wrong."""
         label = f"{self.name} of {operation}"
         try:
-            if self.type == "str" and isinstance(value, (list, dict)):
-                raise TypeError
-            value = _TYPES[self.type](value)
+            value = _convert(self.type, value)
             if self.elements:
-                value = [_TYPES[self.elements](item) for item in value]
+                value = [_convert(self.elements, item) for item in value]
         except (TypeError, ValueError, OverflowError) as error:
             kind = f"list of {self.elements}" if self.elements else self.type
             raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}") from error
@@ -127,6 +125,13 @@ def required(name: str, type: str = "str", **details: Any) -> Parameter:
 def optional(name: str, type: str = "str", **details: Any) -> Parameter:
     """Return an optional parameter."""
     return Parameter(name, type, **details)
+
+
+def _convert(kind: str, value: Any) -> Any:
+    """Return a value as a type. Raise TypeError or ValueError if it cannot be of the type."""
+    if kind == "str" and isinstance(value, (list, dict)):
+        raise TypeError
+    return _TYPES[kind](value)
 
 
 def _shape_json(label: str, text: str, is_list: bool) -> str:

@@ -111,6 +111,10 @@ def _normalize_reference(name: str, may_be_name: bool, value: Any) -> str:
         return PredictedReference(name)
     if is_null(value):
         return NullReference(name)
+    if isinstance(value, (Mapping, list)):
+        remedy = ". Take its uuid" if "uuid" in value else ""
+        wrong = f"a {'list' if isinstance(value, list) else 'mapping'}{remedy}"
+        raise InvalidOptions(f"{name} must be a uuid{' or a name' if may_be_name else ''}, not {wrong}")
     text = str(value).strip()
     refuse_private_key(name, text)
     return unify_uuid(text) if may_be_name else normalize_uuid(name, text)

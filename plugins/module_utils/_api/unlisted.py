@@ -26,11 +26,12 @@ class UnlistedOperation(Operation):
     """An operation that is not in the table. Its name is its method and path, and the key of its body if it has one.
 
     It has all parameters that are given. Any reply of success is its result, and nothing is known about what it
-    changes. ``is_write`` is False if the call only reads, whatever its method is. ``order`` is the order in which the
-    records of a list do not move to other pages, if it is known.
+    changes. ``is_write`` is False if the call only reads, whatever its method is, and ``has_job`` is False if servers
+    answer in place. ``order`` is the order in which the records of a list do not move to other pages, if it is known.
     """
 
     is_write: bool = True
+    has_job: bool = True
     key: str = "params"
     order: str | None = None
 
@@ -77,5 +78,12 @@ def parse_unlisted(name: str) -> UnlistedOperation:
     result = ("inventories",) if is_read else ()
     effect = Effect(is_idempotent=False)
     return UnlistedOperation(
-        name, method, path, result=result, effect=effect, is_write=not is_read, key=key[0] if key else "params"
+        name,
+        method,
+        path,
+        result=result,
+        effect=effect,
+        is_write=not is_read,
+        has_job=not is_read,
+        key=key[0] if key else "params",
     )

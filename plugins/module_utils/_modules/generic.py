@@ -12,12 +12,21 @@ from .._api.catalogue import (
     CataloguedOperation,
     find_catalogued,
     find_listed_type,
+    find_other_read,
     find_reference,
     list_names,
     list_types,
     rename_variables,
 )
-from .._api.errors import ApiError, InvalidOptions, NotFound, Unsupported, VirtinfraError, suggest_name
+from .._api.errors import (
+    ApiError,
+    InvalidOptions,
+    NotFound,
+    Unsupported,
+    VirtinfraError,
+    count_slips,
+    suggest_name,
+)
 from .._api.operation import TAG_PARAMS, Operation, refuse_unknown
 from .._api.operations import OPERATIONS, choose_operation
 from .._api.records import (
@@ -29,7 +38,9 @@ from .._api.records import (
 )
 from .._api.references import is_name, mark_nulls, normalize_references
 from .._api.resource_types import LISTED_TYPES, ResourceType, find_changed_types
+from .._api.unlisted import UnlistedOperation
 from .._client.client import Client
+from .._client.lists import read_total
 from .._client.names import explain_unknown_name
 from .._engine.context import ModuleContext
 from .._engine.results import format_pending_job, format_predicted_job
@@ -67,11 +78,14 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
 def _call(context: ModuleContext, row: Operation, params: Record, label: str, is_predicted: bool) -> dict[str, Any]:
     """Read, call or predict, and return the result of the task."""
     if not (is_predicted or row.is_write):
-        return {"reply": mask_webhooks(context.client.get(row.name, params), row.record)}
+        reply = context.client.get(row.name, params)
+        if not reply.get("inventories"):
+            _require_own_list(context.client, row)
+        return {"reply": mask_webhooks(reply, row.record)}
     if context.check_mode:
         context.client.build_request(row.name, params)
         context.client.hooks.note_prediction(find_changed_types(row))
-        has_job = row.has_job if isinstance(row, CataloguedOperation) else row.is_write
+        has_job = row.has_job if isinstance(row, UnlistedOperation) else row.is_write
         job_result = format_predicted_job(row.name, context.params["wait"]) if has_job else {}
         return {"reply": {}, **job_result, "changed": row.is_write}
     job = execute_call(context, row.name, params, label)
@@ -96,7 +110,7 @@ def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:
     if list(members) == [key] and isinstance(members[key], Mapping) and "operation" not in desired:
         raise InvalidOptions(f"params must contain the members of {key} themselves: {', '.join(members[key])}")
     named = rename_variables(row, desired["params"])
-    if row.name in OPERATIONS:
+    if row.name in OPERATIONS or isinstance(row, CataloguedOperation):
         # An unknown parameter is not the uuid that its name suggests.
         refuse_unknown(row, [name for name, value in named.items() if value is not None])
     given = mark_nulls(named)
@@ -166,16 +180,45 @@ def suggest_operation(name: str, known: Iterable[str]) -> str:
         exact = [names[f"{each}{of}{state}"] for each, of in pairs if f"{each}{of}{state}" in names]
         longer = [known for each, of in pairs for word, known in names.items() if word.startswith(f"{each}{of}")]
         if exact or longer:
-            return f" Did you mean {exact[0] if exact else min(longer, key=len)}?"
+            slip = None if exact else _find_slip(name.casefold(), names)
+            return f" Did you mean {exact[0] if exact else slip or min(longer, key=len)}?"
     return suggest_name(name, names.values(), is_misspelling=True)
+
+
+def _find_slip(word: str, names: Mapping[str, str]) -> str | None:
+    """Return the name that differs from a word by one slip: QueryVip for QueryVp, although QueryVpcRouter begins so."""
+    similar = (each for each in names if each[:1] == word[:1] and abs(len(each) - len(word)) < 2)
+    return next((names[each] for each in similar if count_slips(word, each) == 1), None)
 
 
 def _explain_lack(row: Operation, desired: Record) -> str:
     """Return a sentence with the only server that has an operation, or with the request that was probably meant."""
     if "operation" not in desired and not isinstance(row, CataloguedOperation):
         return suggest_request(desired["method"], desired["path"], desired.get("bodyKey"))
-    server = row.only_server if isinstance(row, CataloguedOperation) else ""
-    return f" Of the known servers, only {server} has it." if server else ""
+    return _name_only_server(row.name)
+
+
+def _name_only_server(name: str) -> str:
+    """Return a sentence with the only server that has an operation, and a space before it; empty if several have it."""
+    row = find_catalogued(name)
+    return f" Of the known servers, only {row.only_server} has it." if row and row.only_server else ""
+
+
+def _require_own_list(client: Client, row: Operation) -> None:
+    """Raise Unsupported if the service took the path of a query that has listed nothing for one of another query.
+
+    A server without hosts/bondings reads the host with the uuid "bondings" there. Then it sends no total.
+    """
+    other = find_other_read(row.name)
+    if not other:
+        return
+    try:
+        reply = client.get(row.name, {"limit": 1, "replyWithCount": True})
+    except Unsupported:
+        # A cursor query has listed nothing.
+        return
+    if read_total(reply) is None:
+        raise Unsupported(f"the service does not offer {row.name}: it reads another object at this path, as {other}")
 
 
 def _resolve_names(client: Client, row: Operation, params: Record, is_trusted: bool) -> Record:
@@ -204,22 +247,25 @@ def list_resources(context: ModuleContext) -> dict[str, Any]:
     if desired["pageSize"] < 1:
         raise InvalidOptions("page_size must be at least 1")
     if not requested:
-        row = choose_by_path("GET", desired.pop("path"), None, is_trusted, context.check_mode, True)
-        return list_module(row.name, returns="resources").run(replace(context, desired=desired))
+        chosen = choose_by_path("GET", desired.pop("path"), None, is_trusted, context.check_mode, True)
+        return list_module(chosen.name, returns="resources").run(replace(context, desired=desired))
     resource_type = LISTED_TYPES.get(requested.replace("_", "")) or find_listed_type(requested)
-    if resource_type is None:
-        listing = list_module(None, returns="resources", cursor=requested)
-    else:
-        row = _find_operation(resource_type.query)
+    row = _find_operation(resource_type.query) if resource_type else None
+    if row:
         _check_read(row, is_trusted)
         if row.path_params:
             raise InvalidOptions(f"{requested} is listed for one object. Give the path v1/{row.path}, with its uuid")
-        listing = list_module(resource_type.query, returns="resources", cursor=resource_type.cursor_type)
+    cursor = resource_type.cursor_type if resource_type else requested
     try:
-        return listing.run(replace(context, desired=desired))
+        listing = list_module(row.name if row else None, returns="resources", cursor=cursor)
+        result = listing.run(replace(context, desired=desired))
+        if row and not result["resources"] and not context.is_object_predicted:
+            _require_own_list(context.client, row)
+        return result
     except (ApiError, Unsupported) as failure:
-        known = {row.name for row in LISTED_TYPES.values()}.union(list_types())
-        failure.add_sentence(
-            "" if resource_type else suggest_kind(requested.removeprefix("Query").removesuffix("Inventory"), known)
-        )
+        if row is None:
+            known = {each.name for each in LISTED_TYPES.values()}.union(list_types())
+            failure.add_sentence(suggest_kind(requested.removeprefix("Query").removesuffix("Inventory"), known))
+        elif isinstance(failure, Unsupported):
+            failure.add_sentence(_name_only_server(row.name))
         raise
