@@ -102,13 +102,18 @@ def find_unknown_object(
         for uuid in _list_strings([value]):
             is_read = not (uuid in known or is_name(uuid))
             if is_read and not get_by_uuid(client, resource_type.query, uuid, FRESH_SECONDS):
-                # Few module processes need the code for names.
-                from .._client.names import explain_unknown_uuid
-
-                failure = NotFound(f"no {resource_type.noun} with uuid {uuid!r}", f"Check {option}.")
-                failure.add_sentence(explain_unknown_uuid(client, resource_type, uuid))
-                return failure
+                return build_unknown(client, resource_type, uuid, option)
     return None
+
+
+def build_unknown(client: Client, resource_type: ResourceType, uuid: str, option: str, remark: str = "") -> NotFound:
+    """Return the failure that no object has the uuid in an option, with the object of another type that has it."""
+    # Few module processes need the code for names.
+    from .._client.names import explain_unknown_uuid
+
+    failure = NotFound(f"no {resource_type.noun} with uuid {uuid!r}{remark}", f"Check {option}.")
+    failure.add_sentence(explain_unknown_uuid(client, resource_type, uuid))
+    return failure
 
 
 def _list_references(call: PlannedCall) -> Iterator[tuple[str, Any, ResourceType]]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported
+from .._api.errors import ApiError, InvalidOptions, Unchangeable, Unsupported
 from .._api.records import NullReference, Record, holds_null_reference
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
@@ -17,6 +17,7 @@ from .._client.lists import get_by_uuid, list_all, query, require_unique
 from .._engine.current import Current
 from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import build_default_plan
+from .._engine.refusals import build_unknown
 from .._engine.spec import PlannedCall, ResourceSpec
 from .cbt_references import list_scratch_volumes, list_vms_of_task, select_references
 from .finders import describe_state, find_by_query, find_by_type
@@ -137,7 +138,7 @@ def require_exportable_volumes(client: Client, params: Record) -> None:
     with suppress(Unsupported):
         vm = find_by_type("vm", "uuid")(client, {"uuid": vm_uuid})
         if vm is None:
-            raise NotFound(f"no VM with uuid {vm_uuid!r}", "Check vm.")
+            raise build_unknown(client, VM, vm_uuid, "vm")
         if vm.get("state") == "Running":
             raise Unchangeable(f"an export needs a VM that does not run, and {describe_state(vm)}. Stop it first.")
         attached = {volume.get("uuid") for volume in vm.get("allVolumes") or ()}
@@ -149,7 +150,7 @@ def _require_free_volumes(client: Client, uuids: Sequence[str]) -> None:
     for uuid in (uuid for uuid in uuids if not isinstance(uuid, NullReference)):
         volume = find_by_type("volume", "uuid")(client, {"uuid": uuid})
         if volume is None:
-            raise NotFound(f"no volume with uuid {uuid!r}", "Check volumes.")
+            raise build_unknown(client, VOLUME, uuid, "volumes")
         if owner := volume.get("vmInstanceUuid"):
             raise Unchangeable(
                 f"the volume {volume.get('name')} ({uuid}) belongs to another VM, {owner}. It may run while the"

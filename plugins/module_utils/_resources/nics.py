@@ -38,6 +38,7 @@ from .._engine.current import Current, replace_record
 from .._engine.drift import find_drift
 from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import build_default_plan
+from .._engine.refusals import build_unknown
 from .._engine.spec import PlannedCall, ResourceSpec
 from .finders import list_by_cursor
 
@@ -107,8 +108,8 @@ _ADDRESSES = {"staticIp": shows_ip_address, "customMac": _shows_mac_address}
 
 def _query_vm_of_nics(client: Client, desired: Record) -> list[Record]:
     if "uuid" in desired:
-        return _select_nics(query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
-    return _select_nics(get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
+        return _select_nics(client, query(client, "QueryVmInstance", [f"vmNics.uuid={desired['uuid']}"]), desired)
+    return _select_nics(client, get_by_uuid(client, "QueryVmInstance", desired["vmInstanceUuid"]), desired)
 
 
 def _query_nics(client: Client, desired: Record) -> list[Record]:
@@ -120,16 +121,16 @@ def _query_nics(client: Client, desired: Record) -> list[Record]:
 
 
 def _list_vms_of_nics(client: Client, desired: Record) -> list[Record]:
-    return _select_nics(list_by_cursor(client, VM.cursor_type), desired)
+    return _select_nics(client, list_by_cursor(client, VM.cursor_type), desired)
 
 
-def _select_nics(vms: list[Record], desired: Record) -> list[Record]:
+def _select_nics(client: Client, vms: list[Record], desired: Record) -> list[Record]:
     if "uuid" not in desired:
         vms = [vm for vm in vms if vm.get("uuid") == desired["vmInstanceUuid"]]
     usable_vms = list(filter(VM.is_usable, vms))
     if not usable_vms and "uuid" not in desired:
         states = "".join(f": it is {vm.get('state')}" for vm in vms)
-        raise NotFound(f"no VM with uuid {desired['vmInstanceUuid']!r}{states}", "Check vm.")
+        raise build_unknown(client, VM, desired["vmInstanceUuid"], "vm", states)
     return [{**nic, "vm": vm} for vm in usable_vms for nic in vm.get("vmNics") or []]
 
 

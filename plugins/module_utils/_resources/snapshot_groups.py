@@ -7,11 +7,13 @@ import datetime
 from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
 from .._api.records import NullReference, PredictedReference, Record, parse_timestamp
 from .._api.references import is_name
+from .._api.resource_types import VM
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid, require_unique
 from .._engine.current import Current
 from .._engine.guards import LOST, MAX_LISTED, Dependent, Dependents, Guard
 from .._engine.plan import build_call, build_default_plan
+from .._engine.refusals import build_unknown
 from .._engine.spec import PlannedCall, ResourceSpec
 from .finders import describe_state, find_by_type
 
@@ -69,7 +71,9 @@ def read_root_volume(client: Client, desired: Record) -> Record:
 def _read_vm(client: Client, uuid: str) -> Record:
     """Return a VM; raise NotFound if it does not exist."""
     vm = find_by_type("vm", "uuid")(client, {"uuid": uuid})
-    if vm is None or not vm.get("rootVolumeUuid"):
+    if vm is None:
+        raise build_unknown(client, VM, uuid, "vm")
+    if not vm.get("rootVolumeUuid"):
         raise NotFound(f"no VM with uuid {uuid!r} and a root volume", "Check vm.")
     return vm
 

@@ -265,13 +265,25 @@ def test_unknown_name_fails(
     assert (ran["error"]["code"], ran.changed, ran.calls) == ("NOT_FOUND", False, [])
 
 
+OF_HOST = {"vm": seeded_uuid("host", 1)}
+IS_HOST = f"{seeded_uuid('host', 1)} is the uuid of a host, host-1."
+
+
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize(
     ("module", "options", "message"),
     [
-        ("vm", {"uuid": seeded_uuid("host", 1)}, f"{seeded_uuid('host', 1)} is the uuid of a host, host-1."),
+        ("vm", {"uuid": seeded_uuid("host", 1)}, IS_HOST),
         ("vm", {"uuid": "f" * 32}, ""),
         ("vm", {"name": "vm-1", "host": seeded_uuid("vm", 2)}, f"{seeded_uuid('vm', 2)} is the uuid of a VM, vm-2."),
+        ("vm_nic", {**OF_HOST, "l3_network": "l3-1"}, IS_HOST),
+        ("vm_snapshot_group", {**OF_HOST, "name": "a"}, IS_HOST),
+        ("cbt_volume_export", {**OF_HOST, "volumes": [seeded_uuid("volume", 1)]}, IS_HOST),
+        (
+            "cbt_volume_export",
+            {"vm": seeded_uuid("vm", 4), "volumes": [seeded_uuid("vm", 4)]},
+            f"{seeded_uuid('vm', 4)} is the uuid of a VM, vm-4.",
+        ),
         ("vm", {"name": seeded_uuid("vm", 1)}, "looks like a uuid. Give uuid in place of name."),
         ("kvm_host", {"name": "10.0.0.12"}, "10.0.0.12 is the management_ip of the host host-2."),
         ("kvm_host", {"name": "10.0.0.99"}, ""),
