@@ -654,7 +654,8 @@ def _convert_expression(field: str, operator: str, expression: str) -> str | Non
 
 def describe_unknown_value(field: str, values: Iterable[str], record_type: str) -> str | None:
     """Return sentences about the first value that is none of the documented ones of a field; None if all are."""
-    documented = FIELD_VALUES.get(record_type, {}).get(field, ())
+    owner, name = _find_owner(field, record_type)
+    documented = FIELD_VALUES.get(owner, {}).get(name, ())
     unknown = next((value for value in values if value not in documented), None)
     if not documented or unknown is None:
         return None
@@ -685,9 +686,7 @@ def _check_field(text: str, field: str, record_type: str) -> None:
         raise InvalidOptions(
             f"query {text!r} is not a condition: {field!r} cannot be the name of a field{_translate(text)}"
         )
-    owner, dot, member = field.rpartition(".")
-    if dot and owner in _RECORDS_ELSEWHERE:
-        record_type, field = _RECORDS_ELSEWHERE[owner], member
+    record_type, field = _find_owner(field, record_type)
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
@@ -701,6 +700,12 @@ def _check_field(text: str, field: str, record_type: str) -> None:
             f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"
             " query with the module api."
         )
+
+
+def _find_owner(field: str, record_type: str) -> tuple[str, str]:
+    """Return the type of the record that has a field, and the name that the field has there."""
+    owner, dummy, member = field.rpartition(".")
+    return (_RECORDS_ELSEWHERE[owner], member) if owner in _RECORDS_ELSEWHERE else (record_type, field)
 
 
 def _to_text(value: Any) -> str:

@@ -384,7 +384,9 @@ def test_values_that_can_be_queried(value: str) -> None:
         ("state~=Run%", ""),
         ("state is null", ""),
         ("name=running", ""),
-        ("vmNics.state=running", ""),
+        ("vmNics.state=enable", ""),
+        ("vmNics.usedIps.state=running", ""),
+        ("image.state=running", ""),
         ("nothing", ""),
     ],
 )
@@ -421,6 +423,23 @@ def test_exclusions_that_exclude_nothing(condition: str, advice: str) -> None:
     warnings = find_value_warnings([condition], "VmInstanceInventory")
     assert warnings == ([f"the condition {condition!r}: {advice}"] if advice else [])
     assert describe_oversights([condition]) == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "problem"),
+    [
+        (
+            "vmNics.state=up",
+            "'up' is not a documented value of vmNics.state. The documented values are enable, disable.",
+        ),
+        ("vmNics.state!?=disable,down", "'down' is not a documented value of vmNics.state."),
+        ("cluster.state=enabled", "'enabled' is not a documented value of cluster.state. Did you mean Enabled?"),
+        ("host.status=connected", "'connected' is not a documented value of host.status. Did you mean Connected?"),
+    ],
+)
+def test_a_value_of_another_object_that_is_not_documented_gives_a_warning(condition: str, problem: str) -> None:
+    (warning,) = find_value_warnings([condition], "VmInstanceInventory")
+    assert warning.startswith(f"the condition {condition!r}: {problem}")
 
 
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:
