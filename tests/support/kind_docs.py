@@ -155,8 +155,16 @@ def _describe_use(kind: Kind, each: Property) -> str:
         remarks.append("not shown, so not compared")
     if unit := kind.units.get(each.parameter.name):
         remarks.append(f"a number of {unit}")
+    if each.parameter.name in kind.change:
+        remarks.append("can only grow")
     for name, other, values in kind.fits:
-        remarks += [f"only with {name_property(other)} {' or '.join(values)}"] if name == each.parameter.name else []
+        condition = (
+            f"only with {name_property(other)} {' or '.join(values)}" if values else f"not with {name_property(other)}"
+        )
+        remarks += [condition] if name == each.parameter.name else []
+    for names, other, dummy in kind.needs:
+        others = [name_property(name) for name in names if name != each.parameter.name]
+        remarks += [f"this or {' or '.join(others)} is required"] if each.parameter.name in names and not other else []
     return ", ".join(remarks) or "--"
 
 

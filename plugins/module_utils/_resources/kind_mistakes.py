@@ -8,7 +8,8 @@ from typing import Any
 
 from .._api.errors import InvalidOptions
 from .._api.records import Record
-from .._engine.spec import PlannedCall
+from .._engine.differences import build_not_found
+from .._engine.spec import PlannedCall, ResourceSpec
 from .kind_properties import find_operation, name_property
 from .kind_rows import Fit, Kind
 
@@ -27,22 +28,28 @@ def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> 
             )
 
 
-def examine_calls(kind: Kind, calls: Sequence[PlannedCall], desired: Record) -> list[PlannedCall]:
+def examine_calls(
+    kind: Kind, resource: ResourceSpec, calls: Sequence[PlannedCall], desired: Record
+) -> list[PlannedCall]:
     """Return the planned calls with warnings of what was probably not meant.
 
-    Raise InvalidOptions if the creation lacks a property, or cannot set one that is desired.
+    Raise InvalidOptions or NotFound if the creation lacks a property, or cannot set one that is desired.
     """
     for call in calls:
         if call.operation in kind.create.values():
-            _require_needed(kind, call)
+            _require_needed(kind, resource, call, desired)
             _refuse_lost(kind, call, desired)
     return [call._replace(warning="; ".join(filter(None, (call.warning, _find_doubts(call))))) for call in calls]
 
 
-def _require_needed(kind: Kind, call: PlannedCall) -> None:
-    for other, value, names in kind.needs:
-        if call.params.get(other) == value and not any(name in call.params for name in names):
+def _require_needed(kind: Kind, resource: ResourceSpec, call: PlannedCall, desired: Record) -> None:
+    for names, other, value in kind.needs:
+        # The call has no reference to an object that an earlier task would have created.
+        given = {*call.params, *(name for name in names if (kind.fields.get(name) or name) in desired)}
+        if call.params.get(other, "") == value and not given & set(names):
             needed = " or ".join(f"properties.{name_property(name)}" for name in names)
+            if not other:
+                raise build_not_found(resource, desired, [needed])
             raise InvalidOptions(f"{name_property(other)} {value} needs {needed}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from .._api.errors import InvalidOptions
+from .._api.errors import InvalidOptions, Unchangeable
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import Record, is_same_value
@@ -33,7 +33,7 @@ def plan_kind(kind: Kind, resource: ResourceSpec, state: str, desired: Record, c
             current, partial(_plan_recovery, kind), partial(_plan_properties, kind, resource, state, desired)
         )
     require_data_volume(calls, current)
-    return examine_calls(kind, calls, desired)
+    return examine_calls(kind, resource, calls, desired)
 
 
 def _plan_recovery(kind: Kind, current: Current) -> list[PlannedCall]:
@@ -81,27 +81,34 @@ def _plan_properties(
 ) -> list[PlannedCall]:
     """Return the calls of the default plan, and those that change single properties and parts."""
     parts = [each for each in kind.parts if each.name in desired]
-    changes = {kind.fields.get(name) or name: operation for name, operation in kind.change.items()}
+    changes = {kind.fields.get(name) or name: name for name in kind.change}
     own = {each.name for each in parts} | (changes.keys() if current.record else set())
     main = {name: value for name, value in desired.items() if name not in own}
     return chain_plans(
         current,
         partial(build_default_plan, resource, state, main),
         *(
-            partial(_plan_change, name, operation, desired[name])
-            for name, operation in changes.items()
+            partial(_plan_growth, kind, parameter, desired[name])
+            for name, parameter in changes.items()
             if name in own & desired.keys()
         ),
         *(partial(_plan_parts, each, desired[each.name]) for each in parts),
     )
 
 
-def _plan_change(name: str, operation: str, value: Any, current: Current) -> list[PlannedCall]:
-    """Return the call that changes a single property of an object that exists."""
-    record = current.record or {}
-    if is_same_value(value, record.get(name)):
+def _plan_growth(kind: Kind, parameter: str, size: int, current: Current) -> list[PlannedCall]:
+    """Return the call that lets an object that exists grow. Raise Unchangeable for a smaller size."""
+    record, name = current.record or {}, kind.fields.get(parameter) or parameter
+    present = record.get(name)
+    if is_same_value(size, present):
         return []
-    return [PlannedCall(operation, {"uuid": record.get("uuid"), name: value}, {**record, name: value})]
+    if present is not None and size < present:
+        option = name_property(parameter)
+        raise Unchangeable(
+            f"{option} is {present}, should be {size}, and a {kind.noun} cannot shrink. Omit {option}, or give"
+            f" {present}."
+        )
+    return [PlannedCall(kind.change[parameter], {"uuid": record.get("uuid"), name: size}, {**record, name: size})]
 
 
 def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:

@@ -43,11 +43,11 @@ class Fit(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Parameters, one of which the creation of an object needs if another parameter has a value."""
+    """Parameters, one of which the creation of an object needs, always or if another parameter has a value."""
 
-    other: str
-    value: str
     names: tuple[str, ...]
+    other: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,12 @@ class Kind:
 
     ``noun`` is its term in messages. ``create`` has operations by the property that calls for one, or "" for all
     others. ``change`` has operations that change one property, by its parameter in the creation, in addition to
-    ``update``. ``change_state`` enables and disables. ``parent`` is the parameter of the creation with the object
-    within which it has its name. ``fields`` are names of the record for parameters, where these differ, and None for
-    those that no record shows. ``unsettled`` are values of ``status`` that change without a call, ``deleted`` is that
-    of an object that ``recover`` brings back, and ``expunge`` removes for good. ``tagged_type`` is the type in user
-    tags. ``fits`` are parameters that some values of others exclude, and ``needs`` those that some values need.
-    ``units`` are those of numbers, in words.
+    ``update``: a size, which can only grow. ``change_state`` enables and disables. ``parent`` is the parameter of the
+    creation with the object within which it has its name. ``fields`` are names of the record for parameters, where
+    these differ, and None for those that no record shows. ``unsettled`` are values of ``status`` that change without a
+    call, ``deleted`` is that of an object that ``recover`` brings back, and ``expunge`` removes for good.
+    ``tagged_type`` is the type in user tags. ``fits`` are parameters that some values of others exclude, and ``needs``
+    those that some values need. ``units`` are those of numbers, in words.
     """
 
     name: str
@@ -428,9 +428,9 @@ KINDS = (
             Fit("schedulerInterval", "schedulerType", ("simple",)),
         ),
         needs=(
-            Need("schedulerType", "cron", ("cron",)),
-            Need("schedulerType", "simple", ("startTime",)),
-            Need("schedulerType", "simple", ("schedulerInterval", "repeatCount")),
+            Need(("cron",), "schedulerType", "cron"),
+            Need(("startTime",), "schedulerType", "simple"),
+            Need(("schedulerInterval", "repeatCount"), "schedulerType", "simple"),
         ),
         units={
             "schedulerInterval": "seconds",
@@ -526,6 +526,8 @@ KINDS = (
         expunge="ExpungeDataVolume",
         uses=(Use("vm", "QueryVmInstance", "allVolumes.uuid", BEREFT, "the volume is attached to it"),),
         tagged_type="VolumeVO",
+        fits=(Fit("diskOfferingUuid", "diskSize"),),
+        needs=(Need(("diskSize", "diskOfferingUuid")),),
     ),
     Kind(
         "zone",

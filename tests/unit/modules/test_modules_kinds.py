@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_properties import name_property
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_references import list_references
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_rows import Attachment
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import (
@@ -268,6 +269,7 @@ def test_nic_is_named_by_its_internal_name(run: ModuleRunner) -> None:
 def list_references_to_missing_objects(kind: str) -> Iterator[dict[str, Any]]:
     """Yield the options of tasks that create an object, each with a uuid that no object has."""
     row, creates = get_row(kind), KIND_TASKS[kind].creates
+    excluded = {fit.name: name_property(fit.other) for fit in getattr(row, "fits", ()) if not fit.values}
     for parameter, (option, resource_type) in list_references(row).items():
         if resource_type is None or resource_type.query not in OPERATIONS:
             continue
@@ -276,7 +278,10 @@ def list_references_to_missing_objects(kind: str) -> Iterator[dict[str, Any]]:
         if name == option:
             yield {**creates, option: value}
         else:
-            yield {**creates, "properties": {**creates.get("properties", {}), name: value}}
+            others = {
+                each: given for each, given in creates.get("properties", {}).items() if each != excluded.get(parameter)
+            }
+            yield {**creates, "properties": {**others, name: value}}
     if kind == "security_group":
         yield {**creates, "properties": {"rules": [{"type": "Ingress", "remote_security_group": MISSING}]}}
 
@@ -703,3 +708,37 @@ def test_removal_of_an_attachment_may_show_the_object_that_its_path_ends_with(
     sim.configure(sync=True)
     removed = run.twice("resource", {**tasks.creates, "state": "absent", "force": True})
     assert removed.calls == ["DetachPrimaryStorageFromCluster"]
+
+
+# ------------------------------------------------------------------------------------------------ sizes of volumes
+
+DATA: dict[str, Any] = {"kind": "volume", "name": "data-1"}
+
+
+def test_volume_never_shrinks(run: ModuleRunner) -> None:
+    prepare(run, "volume", "and create")
+    smaller = {**DATA, "properties": {"disk_size": "5G"}}
+    assert run.refused("resource", smaller) == (
+        "volume data-1: disk_size is 10737418240, should be 5368709120, and a volume cannot shrink. Omit disk_size, or"
+        " give 10737418240."
+    )
+    assert run.idle("resource", {**smaller, "properties": {"disk_size": "10G"}})
+
+
+def test_volume_has_its_size_or_that_of_an_offering(run: ModuleRunner) -> None:
+    ran = run.refused("resource", DATA)
+    assert "no volume with name 'data-1'. Check the name, or give properties.disk_size or properties.disk_off" in ran
+    both = {"disk_size": "200G", "disk_offering": "disk-offering-1"}
+    message = "properties.disk_offering cannot be used with disk_size. Remove one of them"
+    assert refusal(run, **DATA, properties=both) == message
+    made = run.twice("resource", {**DATA, "properties": {"disk_offering": "disk-offering-1"}})
+    assert made["resource"]["size"] == 100 << 30
+    grown = run.twice("resource", {**DATA, "properties": {"disk_size": "200G"}})
+    assert grown.calls == ["ResizeDataVolume"]
+    # A volume of an offering that has grown since is still one of the offering.
+    run.idle("resource", {**DATA, "properties": {"disk_offering": "disk-offering-1"}})
+
+
+def test_volume_of_an_offering_that_an_earlier_task_would_create(run: ModuleRunner) -> None:
+    ran = run("resource", {**DATA, "properties": {"disk_offering": None}}, check=True, predicted=["disk_offering"])
+    assert ran.changed
