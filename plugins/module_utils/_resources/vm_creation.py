@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
+from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import (
     NullReference,
@@ -130,6 +131,7 @@ def complete_vm(client: Client, desired: Record) -> Record:
     """
     _require_host_in_cluster(client, desired)
     networks = _resolve_networks(client, desired)
+    _require_one_with_members(desired, networks)
     _require_addresses(client, networks)
     uuids = [network["l3NetworkUuid"] for network in networks]
     params = [network for network in networks if len(network) > 1]
@@ -167,6 +169,23 @@ def _require_host_in_cluster(client: Client, desired: Record) -> None:
                     f"the host {record.get('name')} is in the cluster {record['clusterUuid']!r}, not in {cluster!r}."
                     " Omit cluster, or correct it"
                 ).with_references(dict.fromkeys((record["clusterUuid"], cluster), "clusterUuid"))
+
+
+def _require_one_with_members(desired: Record, networks: list[Record]) -> None:
+    """Raise InvalidOptions for a MAC address that is none, and for two NICs on a network of which one has addresses.
+
+    The parameters of a creation have the addresses by the networks.
+    """
+    uuids = [network["l3NetworkUuid"] for network in networks]
+    for number, (item, network) in enumerate(zip(desired.get("networks", ()), networks, strict=True)):
+        if mac := network.get("mac"):
+            check_value("customMac", f"networks[{number}].custom_mac", mac)
+        uuid = network["l3NetworkUuid"]
+        if len(network) > 1 and uuids.count(uuid) > 1 and not isinstance(uuid, NullReference):
+            raise InvalidOptions(
+                f"networks: {item.get('l3_network')} has two NICs, and a new VM cannot have addresses or drivers for"
+                " them. Give the network once, and add the other NIC with the module vm_nic"
+            )
 
 
 def _require_addresses(client: Client, networks: list[Record]) -> None:
@@ -227,15 +246,20 @@ def _resolve_network(client: Client, value: Any) -> str:
 
 
 def _find_unmet_networks(client: Client, desired: Record, vm: Record) -> Iterator[str]:
-    """Yield which NICs of the options a VM lacks."""
-    nics = vm.get("vmNics") or []
-    for item, network in zip(desired.get("networks", ()), _resolve_networks(client, desired), strict=True):
-        if not any(_has_members(nic, network) for nic in nics):
-            details = ", ".join(str(item[option]) for option in _NIC_MEMBERS if item.get(option))
-            yield (
-                f"networks: the VM has no NIC on {item.get('l3_network')}{f' with {details}' if details else ''}."
-                " Attach or change it with the module vm_nic"
-            )
+    """Yield which NICs of the options a VM lacks. Each of its NICs is one of them at most."""
+    nics = list(vm.get("vmNics") or [])
+    wanted = zip(desired.get("networks", ()), _resolve_networks(client, desired), strict=True)
+    # A NIC for which no address is given may be any of the others.
+    for item, network in sorted(wanted, key=lambda pair: -len(pair[1])):
+        if found := next((nic for nic in nics if _has_members(nic, network)), None):
+            nics.remove(found)
+            continue
+        details = ", ".join(str(item[option]) for option in _NIC_MEMBERS if item.get(option))
+        is_known = any(_has_members(nic, network) for nic in vm.get("vmNics") or [])
+        yield (
+            f"networks: the VM has no{' other' if is_known else ''} NIC on {item.get('l3_network')}"
+            f"{f' with {details}' if details else ''}. Attach or change it with the module vm_nic"
+        )
 
 
 def _has_members(nic: Record, network: Record) -> bool:

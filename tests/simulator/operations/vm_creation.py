@@ -111,6 +111,8 @@ def _parse_nic_params(call: Call) -> dict[str, dict[str, Any]]:
             raise invalid_argument(
                 f"l3NetworkUuid[{item.get('l3NetworkUuid')}] of vmNicParams is not in l3NetworkUuids"
             )
+        if item["l3NetworkUuid"] in details:
+            raise invalid_argument("duplicate nic params")
         details[item["l3NetworkUuid"]] = {option: item[name] for name, option in names.items() if item.get(name)}
     return details
 

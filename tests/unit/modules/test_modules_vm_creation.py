@@ -194,6 +194,23 @@ def test_what_cannot_be_changed_later_is_refused_by_name(
         assert ran.calls == []
 
 
+def test_each_nic_is_that_of_one_network(sim: Simulator, run: ModuleRunner) -> None:
+    """The NICs may have any order, and one that is added later counts too."""
+    pair = {"l3_network": "l3-1"}, {"l3_network": "l3-1", "static_ip": "10.101.0.99"}
+    assert run("vm", {**WEB, "networks": [pair[0]]}).changed
+    for check in (True, False):
+        ran = run("vm", {**WEB, "networks": [*pair[:1], *pair[:1]]}, check)
+        assert "networks: the VM has no other NIC on l3-1. Attach or change it with the module vm_nic" in ran.message
+    assert run("vm_nic", {"vm": "web", "l3_network": "l3-1", "static_ip": "10.101.0.99", "state": "present"}).changed
+    for networks in (pair, pair[::-1], pair[:1], pair[1:]):
+        run.idle("vm", {**WEB, "networks": list(networks)})
+
+
+def test_new_vm_may_have_two_nics_on_a_network(sim: Simulator, run: ModuleRunner) -> None:
+    play(run, {**WEB, "networks": [{"l3_network": "l3-1"}] * 2})
+    assert [nic["l3NetworkUuid"] for nic in vms_named(sim, "web")[0]["vmNics"]] == [NETWORK] * 2
+
+
 @pytest.mark.parametrize("grown", [{"cpu": 4}, {"memory": "8G"}, {"cpu": 4, "memory": "8G"}])
 def test_running_vm_grows_with_hot_plug(sim: Simulator, run: ModuleRunner, grown: dict[str, Any]) -> None:
     sim.configure(hot_plug=True)
@@ -315,6 +332,14 @@ def test_image_that_is_not_ready_is_named_before_anything_is_sent(sim: Simulator
         ),
         ({"networks": [{"l3_network": "l3-1", "static_ip": "10.9.0.1"}]}, "static_ip 10.9.0.1 is in no IP range"),
         ({"networks": [{"l3_network": "l3-1", "custom_mac": "fa:00:00:00:00:01"}]}, "of the VM 'vm-1'"),
+        (
+            {"networks": [{"l3_network": "l3-1"}, {"l3_network": "l3-2", "custom_mac": "fa:00"}]},
+            "networks[1].custom_mac must be an address such as 52:54:00:12:34:56, not 'fa:00'",
+        ),
+        (
+            {"networks": [{"l3_network": "l3-1", "static_ip": "10.101.3.1"}, {"l3_network": NETWORK}]},
+            "networks: l3-1 has two NICs, and a new VM cannot have addresses or drivers for them. ",
+        ),
         ({"host": "host-1", "cluster": "cluster-2"}, "the host host-1 is in the cluster 'cluster-1'"),
         ({"memory": "4M"}, "4194304 bytes are too few. Write the unit, such as 16G"),
     ],

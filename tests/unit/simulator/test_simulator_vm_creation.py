@@ -70,6 +70,10 @@ def test_iso_is_in_the_cd_rom_of_an_empty_vm(api: HttpClient) -> None:
             {**EMPTY, "l3NetworkUuids": [NETWORK], "vmNicParams": f'[{{"l3NetworkUuid": "{OTHER_NETWORK}"}}]'},
             "SYS.1007",
         ),
+        (
+            {**EMPTY, "l3NetworkUuids": [NETWORK] * 2, "vmNicParams": json.dumps([{"l3NetworkUuid": NETWORK}] * 2)},
+            "SYS.1007",
+        ),
     ],
 )
 def test_what_is_missing_or_wrong_is_refused(api: HttpClient, params: dict[str, Any], code: str) -> None:
