@@ -250,7 +250,7 @@ class ObjectReader:
         """Return what is known of the object that was created; warn if there is another one with the same keys."""
         uuid_in_reply = self.desired.get("uuid")
         names = keys.keys() - {"uuid", "resourceUuid"}
-        record, uuids = self._find_matches({name: value for name, value in keys.items() if name in names})
+        record, uuids = self.find_matches({name: value for name, value in keys.items() if name in names})
         if record and uuid_in_reply in (None, uuids[0]):
             return self._read_tags(record)
         if uuids and not uuid_in_reply:
@@ -263,7 +263,7 @@ class ObjectReader:
             self._warn_of_twins(uuid, [other for other in uuids if other != uuid])
         return current
 
-    def _find_matches(self, desired: Record) -> tuple[Record | None, list[str]]:
+    def find_matches(self, desired: Record) -> tuple[Record | None, list[str]]:
         """Return the record that these options select, and the uuids of all records that they select."""
         try:
             record = self.resource.find(self.client, desired)
@@ -306,18 +306,6 @@ class ObjectReader:
             f" {self.client.wait.format_elapsed(deadline)} s. Check the {self.resource.noun}, or increase"
             f" wait_timeout.{reason}"
         )
-
-    def warn_of_namesakes(self, name: str) -> None:
-        """Warn when another object has the name of the object that will be created."""
-        uuids: list[str] = []
-        with suppress(VirtinfraError):
-            dummy, uuids = self._find_matches({"name": name})
-        if uuids:
-            noun, key = self.resource.noun, format_option_name(str(self.resource.choose_key(self.desired)))
-            self.context.warnings.append(
-                f"{self.label}: the name is in use by another {noun} ({', '.join(uuids)}). A second {noun} with this"
-                f" name is created, because no {noun} has this {key}."
-            )
 
 
 @dataclass

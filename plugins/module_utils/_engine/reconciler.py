@@ -380,10 +380,6 @@ class Reconciler:
     def _warn(self, call: PlannedCall) -> None:
         if call.warning:
             self.context.warnings.append(f"{self.reader.label}: {call.warning}.")
-        desired = self.reader.desired
-        name = desired.get("name")
-        if name and call.operation == self.resource.create and self.resource.choose_key(desired) != "name":
-            self.reader.warn_of_namesakes(name)
 
     def _list_fields_before(self, call: PlannedCall | None) -> tuple[str, ...]:
         """Return the fields that must be stable before a call, or at the end when no call remains."""

@@ -289,23 +289,6 @@ def test_hint_without_an_error_code(run: ModuleRunner) -> None:
     )
 
 
-@pytest.mark.parametrize("check", [True, False])
-def test_second_host_with_a_name_is_created_with_a_warning(run: ModuleRunner, sim: Simulator, check: bool) -> None:
-    first = next(host["uuid"] for host in sim.records("host") if host["name"] == "host-1")
-    options = {
-        "name": "host-1",
-        "management_ip": "10.0.0.99",
-        "cluster": sim.records("cluster")[0]["uuid"],
-        "username": "root",
-        "password": "Tr0ub4dor&3",
-    }
-    ran = run("kvm_host", options, check)
-    assert ran.changed
-    (warning,) = ran.warnings
-    assert f"host host-1: the name is in use by another host ({first}). A second host" in warning
-    assert run("kvm_host", {**options, "name": "host-9", "management_ip": "10.0.0.98"}, check).warnings == []
-
-
 def test_unreadable_object_is_not_reported_as_absent(run: ModuleRunner) -> None:
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"

@@ -25,7 +25,7 @@ RETURNS = {
     ("plan", "plan_host"),
     ("find_ignored", "find_ignored_login"),
     ("ObjectReader._find", "find_host"),
-    ("ObjectReader._find_matches", "find_host"),
+    ("ObjectReader.find_matches", "find_host"),
 }
 
 

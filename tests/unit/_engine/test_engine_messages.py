@@ -186,12 +186,9 @@ CASES = {
     "name of other objects": Case(
         "kvm_host",
         {**NEW_HOST, "name": "host-1"},
-        warnings=(
-            (
-                f"host host-1: the name is in use by another host ({HOST}, {THIRD_HOST}). A second host with this name"
-                " is created, because no host has this management_ip."
-            ),
-        ),
+        f"host host-1: no host has this management_ip, but another host has the name ({HOST}, {THIRD_HOST}). To change"
+        " its management_ip, give its uuid, or only name and management_ip. To create another host, give another name.",
+        changed=False,
         prepare=(("host", THIRD_HOST, {"name": "host-1"}),),
     ),
     "object that only its address describes": Case(

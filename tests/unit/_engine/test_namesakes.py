@@ -9,6 +9,7 @@ import pytest
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
 from support.module_runner import ModuleRunner, run_module
+from support.scenarios import NEW_HOST
 
 VM, OTHER_VM = seeded_uuid("vm", 1), seeded_uuid("vm", 2)
 OF_GROUP = {"state": "reverted", "force": True, "name": "snapshot-group-1"}
@@ -35,12 +36,22 @@ def test_name_of_another_object_is_refused(
     assert renamed[key]["name"] == "free"
 
 
-@pytest.mark.parametrize("predicted", [{}, {OTHER_VM: None}], ids=["other VM", "removed VM"])
-def test_name_of_an_object_that_check_mode_removes_is_free(sim: Simulator, predicted: dict[str, Any]) -> None:
+@pytest.mark.parametrize("is_removed", [False, True])
+@pytest.mark.parametrize(
+    ("module", "options", "other"),
+    [
+        ("vm", {"uuid": VM, "name": "vm-2"}, OTHER_VM),
+        ("kvm_host", {**NEW_HOST, "name": "host-2"}, seeded_uuid("host", 2)),
+    ],
+    ids=["rename", "addition"],
+)
+def test_name_of_an_object_that_check_mode_removes_is_free(
+    sim: Simulator, module: str, options: dict[str, Any], other: str, is_removed: bool
+) -> None:
     connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
-    rename = {**connection, "uuid": VM, "name": "vm-2"}
-    outcome = run_module("vm", rename, check=True, list_predicted=lambda: predicted)
-    assert outcome.result["changed"] is bool(predicted)
+    predicted = {other: None} if is_removed else {}
+    outcome = run_module(module, {**connection, **options}, check=True, list_predicted=lambda: predicted)
+    assert outcome.result["changed"] is is_removed
 
 
 def test_other_task_reads_no_names(run: ModuleRunner) -> None:

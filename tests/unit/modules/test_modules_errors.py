@@ -282,10 +282,9 @@ def test_texts_of_the_service_do_not_control_the_terminal(run: ModuleRunner, sim
     assert failed.failed
     assert failed.message.isprintable()
     assert "host\\x1b[2J\\r\\u202e" in failed.message
-    second = {"name": name, "management_ip": "10.0.0.99", "cluster": "cluster-1", "username": "root", "password": "p"}
-    created = run("kvm_host", second, check=True)
-    assert created.warnings
-    assert all(warning.isprintable() for warning in created.warnings)
+    renamed = run("kvm_host", {"name": f"{name}2", "management_ip": "10.0.0.11"}, check=True)
+    assert renamed.warnings
+    assert all(warning.isprintable() for warning in renamed.warnings)
 
 
 WITH_KEYS = [

@@ -83,10 +83,18 @@ def test_new_address_is_set_and_the_host_is_connected_again(run: ModuleRunner, o
 
 
 def test_host_is_added_if_the_options_can_add_it(run: ModuleRunner) -> None:
-    options = {**LOGIN, "cluster": "cluster-1", "name": "host-1", "management_ip": "10.0.0.91"}
+    options = {**LOGIN, "cluster": "cluster-1", "name": "host-91", "management_ip": "10.0.0.91"}
     ran = run("kvm_host", {**options, "update_password": "always"})
     assert ran.calls == ["AddKVMHost"]
-    assert "the name is in use by another host" in ran.warnings[0]
+
+
+def test_host_is_not_added_with_the_name_of_another_one(run: ModuleRunner) -> None:
+    """Mostly its address has changed, and later tasks could select neither of the two by the name."""
+    options = {**LOGIN, "cluster": "cluster-1", "name": "host-1", "management_ip": "10.0.0.91"}
+    assert run.refused("kvm_host", options) == (
+        f"host host-1: no host has this management_ip, but another host has the name ({HOST}). To change its"
+        " management_ip, give its uuid, or only name and management_ip. To create another host, give another name."
+    )
 
 
 def test_host_in_maintenance_is_not_connected_again(run: ModuleRunner, sim: Simulator) -> None:
