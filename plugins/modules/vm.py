@@ -303,7 +303,8 @@ from ..module_utils._resources.vm_creation import (
     hide_parts,
     plan_created_vm,
 )
-from ..module_utils._resources.vms import CHANGING_STATES, VM_DEPENDENTS, remember_vm
+from ..module_utils._resources.vm_states import CHANGING_STATES
+from ..module_utils._resources.vms import VM_DEPENDENTS, remember_vm
 
 STATES = {
     "running": StateTransition("StartVmInstance", "state", ("Running",), needs=("state",)),

@@ -63,8 +63,8 @@ options:
     aliases: [disk_offering_uuid]
   vm:
     description:
-      - The VM, by name or uuid, to which the volume is attached. The VM must be running or stopped. A volume of another
-        VM fails. Set O(state=detached) to detach it. An empty O(vm) is ignored.
+      - The VM, by name or uuid, to which the volume is attached. The VM must be running, stopped or paused. A volume of
+        another VM fails. Set O(state=detached) to detach it. An empty O(vm) is ignored.
     type: str
     aliases: [vm_instance_uuid]
   primary_storage:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._api.errors import InUse, VirtinfraError
+from .._api.errors import InUse, Unchangeable, VirtinfraError
 from .._api.records import Record
 from .._api.references import is_name
 from .._client.client import Client
 from .._client.lists import get_by_uuid, query, require_members
 from .._client.names import add_names
 from .._engine.spec import PlannedCall
+from .kind_references import list_references
 from .kind_rows import Attachment
+from .vm_states import join_states
 
 
 def find_attachment(row: Attachment, attached: list[str], client: Client, desired: Record) -> Record | None:
@@ -45,6 +47,22 @@ def find_other_attachment(
         f"the {end} is attached to the {other} {others[0]!r}. Detach it first: state absent with this {other}."
     )
     return failure.with_references({others[0]: second})
+
+
+def find_unmet_demand(row: Attachment, client: Client, call: PlannedCall) -> Unchangeable | None:
+    """Return the failure that an object is not what the service demands of one that is attached."""
+    wanted = {row.parameters.get(name, name): value for name, value in call.params.items()}
+    types = {reference.option: reference.type for reference in list_references(row).values()}
+    for end, field, values, also in row.demands if call.operation == row.attach else ():
+        uuid, resource_type = wanted.get(row.ends[end]), types[end]
+        for record in get_by_uuid(client, resource_type.query, uuid) if uuid and resource_type else ():
+            value = record.get(field)
+            if resource_type and value not in (None, *values, *also):
+                return Unchangeable(
+                    f"the {resource_type.noun} {record.get('name')} is {value}, and {call.operation} needs one that is"
+                    f" {join_states(values)}."
+                )
+    return None
 
 
 def warn_of_remaining(row: Attachment, attached: list[str], client: Client, desired: Record) -> list[str]:

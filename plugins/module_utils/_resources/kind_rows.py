@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from .._engine.guards import LOST
+from .vm_states import ATTACHING_STATES, CHANGING_STATES
 
 # The effect on objects that lose what they use, but remain.
 BEREFT = "left without it"
@@ -48,6 +49,18 @@ class Need(NamedTuple):
     names: tuple[str, ...]
     other: str = ""
     value: str = ""
+
+
+class Demand(NamedTuple):
+    """Values that an object of an attachment has before it is attached. Services refuse others.
+
+    ``end`` is the option with the object, ``also`` are further values, with which the service may wait or refuse.
+    """
+
+    end: str
+    field: str
+    values: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +143,7 @@ class Attachment:
     ``ends`` are the options with the objects, each with the parameter for it. ``query`` shows it: the records whose
     ``of`` is the uuid of the first object, in which ``path`` leads to that of the second one.
     ``is_exclusive`` says that the first object is attached to one other at most. ``parameters`` maps parameters of the
-    operations to those of the ends, where the names differ.
+    operations to those of the ends, where the names differ. ``demands`` are what the objects must be.
     """
 
     name: str
@@ -144,6 +157,7 @@ class Attachment:
     is_exclusive: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)
     uses: tuple[Use, ...] = ()
+    demands: tuple[Demand, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -549,6 +563,8 @@ KINDS = (
     ),
 )
 
+_ATTACHING_VM = Demand("vm", "state", ATTACHING_STATES, CHANGING_STATES)
+
 ATTACHMENTS = (
     Attachment(
         "affinity_group_member",
@@ -579,6 +595,12 @@ ATTACHMENTS = (
         {"vm": "vmInstanceUuid", "iso": "isoUuid"},
         "QueryVmInstance",
         "vmCdRoms.isoUuid",
+        demands=(
+            _ATTACHING_VM,
+            Demand("iso", "mediaType", ("ISO",)),
+            Demand("iso", "state", ("Enabled",)),
+            Demand("iso", "status", ("Ready",)),
+        ),
     ),
     Attachment(
         "l2_network_attachment",
@@ -660,6 +682,7 @@ ATTACHMENTS = (
         "vmInstanceUuid",
         is_exclusive=True,
         parameters={"uuid": "volumeUuid", "vmUuid": "vmInstanceUuid"},
+        demands=(_ATTACHING_VM, Demand("volume", "state", ("Enabled",))),
     ),
 )
 

@@ -15,7 +15,7 @@ from .._client.client import Client
 from .._client.lists import require_unique
 from .._engine.spec import Names, PlannedCall, ResourceSpec, StateTransition
 from .finders import find_by_query
-from .kind_attachments import find_attachment, find_other_attachment
+from .kind_attachments import find_attachment, find_other_attachment, find_unmet_demand
 from .kind_parts import plan_kind
 from .kind_properties import find_operation, list_properties, name_property
 from .kind_references import find_missing_object, find_unoffered_part, list_referenced_types
@@ -264,5 +264,6 @@ def _find_refusal_of_object(
 
 def _find_refusal(row: Attachment, client: Client, call: PlannedCall, record: Record | None) -> VirtinfraError | None:
     """Return the failure with which the service would refuse to attach an object, None if it would not."""
-    missing = find_missing_object(row, client, call, record) or find_root_refusal(client, call)
-    return missing or (find_other_attachment(row, client, call, record) if row.is_exclusive else None)
+    refusal = find_missing_object(row, client, call, record) or find_root_refusal(client, call)
+    refusal = refusal or find_unmet_demand(row, client, call)
+    return refusal or (find_other_attachment(row, client, call, record) if row.is_exclusive else None)

@@ -12,7 +12,7 @@ from .._api.resource_types import HOST, L3_NETWORK, VM
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid
 from .._engine.spec import PlannedCall
-from .vms import CHANGING_STATES
+from .vm_states import CHANGING_STATES, join_states
 from .vms_on_hosts import find_root_storage, read_local_storages
 
 # The states of a VM that each operation accepts: section "VMs" of the notes on the life cycle. A VM that has the state
@@ -64,13 +64,9 @@ def _refuse_state(operation: str, vm: Record) -> Unchangeable | None:
     if accepted is None or state is None or state in (*accepted, *CHANGING_STATES):
         return None
     return Unchangeable(
-        f"the VM {vm.get('name')} is {state}, and {operation} needs a VM that is {_join(accepted)}. Change its state"
-        " first."
+        f"the VM {vm.get('name')} is {state}, and {operation} needs a VM that is {join_states(accepted)}. Change its"
+        " state first."
     )
-
-
-def _join(states: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(states[:-1]), states[-1]]))
 
 
 def _find_missing_host(client: Client, place: Record, vm: Record) -> Unchangeable | None:

@@ -33,6 +33,7 @@ from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .cbt_references import list_scratch_volumes, list_vms_of_task
 from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
+from .vm_states import CHANGING_STATES
 
 # The parameters that place a new VM.
 _PLACEMENT = ("clusterUuid", "hostUuid")
@@ -41,12 +42,6 @@ _RUNNING, _STOPPED, _PAUSED, _DESTROYED = "Running", "Stopped", "Paused", "Destr
 
 # The state of a VM without a record whose volumes still exist. The service has no such state.
 _EXPUNGED = "Expunged"
-
-# The states of a VM that changes without a call.
-CHANGING_STATES = tuple(
-    "Starting Stopping Rebooting Destroying Migrating VolumeMigrating VolumeRecovering Expunging Pausing Resuming"
-    " Registering".split()
-)
 
 # The changing states after which a VM runs.
 _BOUND_TO_RUN = ("Starting", "Rebooting", "Migrating", "VolumeMigrating")

@@ -21,15 +21,12 @@ from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
 from .finders import explain_unreadable, read_by_key
 from .root_volumes import build_root_refusal, is_root
-from .vms import CHANGING_STATES
+from .vm_states import ATTACHING_STATES, CHANGING_STATES, join_states
 
 DETACHED, _DELETED = "detached", "Deleted"
 
 # What the deletion of a volume does to the VM that uses it.
 _WITHOUT = "without it"
-
-# The states of a VM that permit to attach and to detach its volumes.
-_PERMITTING = ("Running", "Stopped")
 
 
 def find_volume(client: Client, desired: Record) -> Record | None:
@@ -142,15 +139,20 @@ def _plan_removal(resource: ResourceSpec, desired: Record, volume: Record) -> li
 
 
 def find_volume_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
-    """Return the failure with which the service would refuse to attach or detach a volume, because of the VM."""
+    """Return the failure with which the service would refuse to attach or detach a volume: its state, or the VM's."""
     vm_uuid = call.params.get("vmInstanceUuid") or (record or {}).get("vmInstanceUuid")
     if call.operation not in ("AttachDataVolumeToVm", "DetachDataVolumeFromVm") or not vm_uuid:
         return None
+    state = (record or {}).get("state")
+    if call.operation == "AttachDataVolumeToVm" and state not in (None, "Enabled"):
+        return Unchangeable(
+            f"the volume {(record or {}).get('name')} is {state}, and {call.operation} needs one that is Enabled."
+        )
     for vm in get_by_uuid(client, VM.query, vm_uuid):
-        if vm.get("state") not in (None, *_PERMITTING, *CHANGING_STATES):
+        if vm.get("state") not in (None, *ATTACHING_STATES, *CHANGING_STATES):
             return Unchangeable(
-                f"the VM {vm.get('name')} is {vm['state']}, and {call.operation} needs a VM that is Running or Stopped."
-                " Change its state first."
+                f"the VM {vm.get('name')} is {vm['state']}, and {call.operation} needs a VM that is"
+                f" {join_states(ATTACHING_STATES)}. Change its state first."
             )
     return None
 

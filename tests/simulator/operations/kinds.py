@@ -566,13 +566,22 @@ def _find_nics(store: Store, group: str, uuids: list[str]) -> list[Record]:
     return [row for row in rows if row["securityGroupUuid"] == group and row["vmNicUuid"] in uuids]
 
 
+def require_attaching(vm: Record, action: str) -> None:
+    """Raise OperationError if the state of a VM does not permit to attach and to detach volumes and ISOs."""
+    if vm["state"] not in ("Running", "Stopped", "Paused"):
+        raise wrong_vm_state(vm["uuid"], vm["state"], action)
+
+
 @catalogued("AttachIsoToVmInstance")
 def attach_iso(call: Call) -> Reply:
     """Insert an ISO image into the first empty CD-ROM of a VM."""
     require_references(call)
     vm, image = call.store["vm"].get(call["vmInstanceUuid"]), call.store["image"].get(call["isoUuid"])
+    require_attaching(vm, "attach an iso to")
     if image["mediaType"] != "ISO":
         raise invalid_argument(f"image[uuid: {image['uuid']}] is not an ISO image")
+    if (image["state"], image["status"]) != ("Enabled", "Ready"):
+        raise operation_refused(f"image[uuid: {image['uuid']}] is {image['state']} and {image['status']}")
     if any(cd_rom["isoUuid"] == image["uuid"] for cd_rom in vm["vmCdRoms"]):
         raise operation_refused(f"iso[uuid: {image['uuid']}] is attached to vm[uuid: {vm['uuid']}] already")
     empty = next((cd_rom for cd_rom in vm["vmCdRoms"] if cd_rom["isoUuid"] is None), None)
@@ -585,6 +594,7 @@ def attach_iso(call: Call) -> Reply:
 def detach_iso(call: Call) -> Reply:
     """Remove an ISO image from a VM."""
     vm = call.store["vm"].get(call["vmInstanceUuid"])
+    require_attaching(vm, "detach an iso from")
     for cd_rom in vm["vmCdRoms"]:
         if cd_rom["isoUuid"] and cd_rom["isoUuid"] == call.get("isoUuid", cd_rom["isoUuid"]):
             vm = _fill(call.store, vm, cd_rom, None)
@@ -728,7 +738,7 @@ def _resize_volume(call: Call, expected_type: str) -> Reply:
 
 @operation("AttachDataVolumeToVm", has_envelope=False)
 def attach_data_volume(call: Call) -> Reply:
-    """Attach a data volume to a running or stopped VM. A volume without a storage gets that of the root volume."""
+    """Attach a data volume to a running, stopped or paused VM. Without a storage, it gets that of the root volume."""
     store, vm = call.store, call.store["vm"].get(call["vmInstanceUuid"])
     volume = _find_volume(call, call["volumeUuid"])
     if volume["type"] != "Data" or volume["state"] != "Enabled" or volume["status"] not in ("Ready", "NotInstantiated"):
@@ -739,8 +749,7 @@ def attach_data_volume(call: Call) -> Reply:
         raise operation_refused(
             f"volume[uuid: {volume['uuid']}] has been attached to vm[uuid: {volume['vmInstanceUuid']}]"
         )
-    if vm["state"] not in ("Running", "Stopped"):
-        raise wrong_vm_state(vm["uuid"], vm["state"], "attach a volume to")
+    require_attaching(vm, "attach a volume to")
     used = {each["deviceId"] for each in vm["allVolumes"]}
     root = next((each for each in vm["allVolumes"] if each["type"] == "Root"), volume)
     members = {
@@ -766,6 +775,7 @@ def detach_data_volume(call: Call) -> Reply:
     volume = _find_volume(call, call["uuid"])
     if volume["type"] != "Data" or not volume["vmInstanceUuid"]:
         raise operation_refused(f"volume[uuid: {volume['uuid']}] is not attached to a vm")
+    require_attaching(call.store["vm"].get(volume["vmInstanceUuid"]), "detach a volume from")
     return {"inventory": detach_volume(call.store, volume)}
 
 

@@ -570,6 +570,49 @@ def test_root_volume_is_neither_grown_nor_detached_nor_deleted_as_data_volume(
     assert sim.records("volume") == before
 
 
+def refuse_attachment(run: ModuleRunner, **options: Any) -> str:
+    """Check that check mode predicts the refusal of an attachment with which the run fails; return the message."""
+    checked, ran = run("resource", options, check=True), run("resource", options)
+    assert (checked.changed, ran.changed) == (False, False), options
+    assert checked.message == ran.message
+    return ran.message.rpartition("): ")[2]
+
+
+@pytest.mark.parametrize("state", ["Crashed", "Unknown", "Paused"])
+def test_state_of_a_vm_decides_whether_it_takes_a_volume_or_an_iso(
+    run: ModuleRunner, sim: Simulator, state: str
+) -> None:
+    prepare(run, "volume", "and create")
+    vm = next(vm["uuid"] for vm in sim.records("vm") if vm["name"] == "vm-2")
+    sim.change("vm", vm, state=state)
+    for kind, options in (("volume", {"volume": "data-1"}), ("iso", {"iso": "iso-2"})):
+        task = {"kind": f"{kind}_attachment", "vm": "vm-2", **options}
+        if state == "Paused":
+            assert run.twice("resource", task)
+        else:
+            assert f"the VM vm-2 is {state}, and Attach" in refuse_attachment(run, **task)
+    if state == "Paused":
+        assert run.twice("volume", {"name": "data-1", "state": "detached"})
+
+
+def test_image_that_is_no_iso_or_not_usable_is_not_attached(run: ModuleRunner, sim: Simulator) -> None:
+    attach = {"kind": "iso_attachment", "vm": "vm-2"}
+    message = "the image image-1 is RootVolumeTemplate, and AttachIsoToVmInstance needs one that is ISO."
+    assert refuse_attachment(run, **attach, iso="image-1") == message
+    run.twice("resource", {"kind": "image", "name": "iso-2", "state": "disabled"})
+    message = "the image iso-2 is Disabled, and AttachIsoToVmInstance needs one that is Enabled."
+    assert refuse_attachment(run, **attach, iso="iso-2") == message
+
+
+def test_disabled_volume_is_not_attached(run: ModuleRunner) -> None:
+    prepare(run, "volume", "and create")
+    run.twice("resource", {"kind": "volume", "name": "data-1", "state": "disabled"})
+    message = "the volume data-1 is Disabled, and AttachDataVolumeToVm needs one that is Enabled."
+    assert refuse_attachment(run, kind="volume_attachment", volume="data-1", vm="vm-1") == message
+    for check in (True, False):
+        assert run("volume", {"name": "data-1", "vm": "vm-1"}, check).message == f"volume data-1: {message}"
+
+
 def test_iso_in_a_drive_is_not_removed(run: ModuleRunner) -> None:
     run.twice("resource", {"kind": "iso_attachment", "vm": "vm-2", "iso": "iso-2"})
     assert [vm["name"] for vm in in_use(run, kind="image", name="iso-2")["affected"]] == ["vm-2"]

@@ -101,11 +101,14 @@ def test_attached_volume_is_deleted_with_force_and_the_vm_is_named(sim: Simulato
     assert any("1 VM was without it: vm-1" in warning for warning in ran.warnings)
 
 
-def test_vm_that_is_paused_takes_no_volume(sim: Simulator, run: ModuleRunner) -> None:
-    sim.change("vm", VM, state="Paused")
+def test_vm_that_has_crashed_takes_no_volume(sim: Simulator, run: ModuleRunner) -> None:
+    sim.change("vm", VM, state="Crashed")
     checked, ran = run("volume", {**LOGS, "vm": "vm-1"}, check=True), run("volume", {**LOGS, "vm": "vm-1"})
     for each in (checked, ran):
-        assert "the VM vm-1 is Paused, and AttachDataVolumeToVm needs" in each.message
+        assert (
+            "the VM vm-1 is Crashed, and AttachDataVolumeToVm needs a VM that is Running, Stopped or Paused. "
+            in each.message
+        )
     assert ran.calls == []
 
 
