@@ -135,8 +135,8 @@ class CapacityPage:
 
     def _show_usage(self, percent: float | None, amount: str, label: str = "") -> str:
         """Return a figure with its amount, and with a bar if it has a label."""
-        bar = self._draw_bar(percent, amount, label) if label else ""
-        return f"{bar}{self._show_percent(percent)}" + ("" if percent is None else f"<small>{amount}</small>")
+        drawn = self._draw_bar(percent, amount, label) if label else ""
+        return f"{drawn}{self._show_percent(percent)}" + ("" if percent is None else f"<small>{amount}</small>")
 
     def _draw_bar(self, percent: float | None, amount: str, label: str) -> str:
         title = f"{label}: {'unknown' if percent is None else f'{amount} in use'}"

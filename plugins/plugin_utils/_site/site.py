@@ -174,9 +174,9 @@ class Site:
         except BaseException as stop:
             if not isinstance(stop, Exception):
                 self._detach_from_run(stop)
-            if isinstance(stop.__cause__, KeyboardInterrupt):
+            if isinstance(cause := stop.__cause__, KeyboardInterrupt):
                 # The interruption names calls that are still running, but these calls have ended.
-                raise stop.__cause__ from None
+                raise cause from None
             raise
 
     def _detach_from_run(self, stop: BaseException) -> None:
