@@ -18,6 +18,7 @@ from .._resources.kinds import get_row, list_kinds, map_ends
 from .options import CONNECTION, GROUP_OPTIONS, TAGS, WAIT
 from .words import (
     EXAMPLES,
+    IRREVERSIBLE,
     KEYWORDS,
     MEANINGS,
     NOUNS,
@@ -163,7 +164,7 @@ class _Search:
 
     def find(self, word: str) -> str:
         """Return the option that a word means, possibly with a value, or several, empty if none is likely."""
-        return next(filter(None, self._list_meant(word)), "")
+        return next((meant for meant in self._list_meant(word) if meant and not _is_unasked(word, meant)), "")
 
     def _list_meant(self, word: str) -> Iterator[str]:
         """Yield what a word may mean, the likeliest first, and empty texts."""
@@ -210,7 +211,9 @@ class _Search:
     def _find_value(self, word: str) -> str:
         """Return the option that has the word as a value."""
         having = [
-            option for option, spec in self.specs.items() if word in (spec.get("choices") or ()) and option != "kind"
+            option
+            for option, spec in self.specs.items()
+            if word in (spec.get("choices") or ()) and option != "kind" and f"{option}: {word}" not in IRREVERSIBLE
         ]
         if len(having) == 1 and having != ["tags_mode"]:
             return f"{having[0]}: {word}"
@@ -313,6 +316,12 @@ class _Search:
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES and not others else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+
+
+def _is_unasked(word: str, meant: str) -> bool:
+    """Return whether a word would mean an option that is irreversible, and is no misspelling of it."""
+    options = {name for each in meant.split(" or ") for name in (each, each.partition(":")[0]) if name in IRREVERSIBLE}
+    return any(name not in word and not suggest_name(word, [name], is_misspelling=True) for name in options)
 
 
 def _deny(found: _Search, meant: str) -> str:

@@ -162,11 +162,9 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("reboot restart", ["state: restarted", "power: reset"]),
     ("enabled", "state"),
     ("vm.stopped.force", "stop_type: cold"),
-    ("vm.absent.force", "expunge: true"),
-    ("force", [("stop_type: cold", "expunge: true")]),
+    ("force", "stop_type: cold"),
     ("force_stop hard_stop", "stop_type: cold"),
-    ("force_delete", ["force", "expunge"]),
-    ("purge delete_permanently", "expunge"),
+    ("force_delete", "force"),
     # Lists
     ("count max max_results max_items page_size", "limit"),
     ("filter", ["query", "filters"]),
@@ -360,6 +358,14 @@ REMARKS: Mapping[str, str] = {
     ),
     "names": "virtinfra.manager.batch runs a module for many objects.",
     "vm.names": "virtinfra.manager.batch runs a module for many objects.",
+    **dict.fromkeys(
+        ("vm.force", "vm.force_delete"),
+        "state: absent destroys a running VM, too: omit it. stop_type: cold stops a VM at once.",
+    ),
+    **dict.fromkeys(
+        tuple(f"{module}.{word}" for module in ("vm", "volume") for word in ("purge", "delete_permanently")),
+        "state: absent removes an object that can be recovered. expunge removes it for good.",
+    ),
     "delete_from_inventory": "state: absent destroys a VM, which can be recovered, unless expunge is true.",
     **dict.fromkeys(
         ("boot_from_volume", "boot_volume"), "The root volume of a VM is made of its image, or of the VM of clone_from."
@@ -509,6 +515,10 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("backup", "BackupNetwork"),
     ("live_migration migration vmotion", "MigrationNetwork"),
 )
+
+# The options, and the values of options, that remove or lose what no later task brings back, or that skip a check. The
+# user has to write such an option: no other word means it.
+IRREVERSIBLE = frozenset({"data_volumes: delete", "delete_mode", "destroy_local_storage", "expunge", "force"})
 
 # What a word with the value false means, if true means the other.
 OPPOSITES: Mapping[str, str] = {
