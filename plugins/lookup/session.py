@@ -58,11 +58,12 @@ from ansible.utils.display import Display
 
 from ..module_utils._api.errors import InvalidOptions, VirtinfraError
 from ..module_utils._client.client import Hooks
-from ..module_utils._client.sessions import AccountSession, build_missing_account_error, refuse_access_key
+from ..module_utils._client.sessions import AccountSession
 from ..module_utils._http.connection import ConnectionOptions
 from ..module_utils._masking.terminal import escape_controls
 from ..module_utils._modules.forms import check_names
 from ..module_utils._modules.options import CONNECTION
+from ..module_utils._modules.sessions import build_missing_account_error, refuse_access_key
 from ..plugin_utils._run.encrypted import decrypt_values
 from ..plugin_utils._run.profiles import Profiles
 from ..plugin_utils._run.sessions import FileStore

@@ -186,8 +186,8 @@ from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
 from ..module_utils._resources.finders import find_by_type
+from ..module_utils._resources.new_vms import plan_new_vm
 from ..module_utils._resources.refusals import find_new_vm_refusal
-from ..module_utils._resources.vms import plan_new_vm
 
 VM = ResourceSpec(
     record_type="VmInstanceInventory",

@@ -189,8 +189,8 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
+from ..module_utils._resources.nic_refusals import find_nic_refusal
 from ..module_utils._resources.nics import NEW_DEFAULT_NETWORK, find_vm_nic, plan_vm_nic, separate_vm
-from ..module_utils._resources.refusals import find_nic_refusal
 
 NIC = ResourceSpec(
     record_type="VmNicInventory",

@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 
 from benchmarks.figures import Figure
+from benchmarks.payloads import measure_payloads
 from benchmarks.playbooks import run_playbook as run_and_measure
 from simulator.launch import Simulator
 
@@ -56,6 +57,7 @@ def measure() -> Iterator[Figure]:
         text = f"{label}, processor time"
         value = processor[kind or "in process"] / processor[other]
         yield Figure(f"{name}_processor", text, value, goal, goal_id, text, " x")
+    yield from measure_payloads()
 
 
 def measure_processor(simulator: Simulator) -> dict[str, float]:

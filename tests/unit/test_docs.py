@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import yaml
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import OPERATORS
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.equality import OPERATORS
 
 from support.collection import ALL_MODULES
 

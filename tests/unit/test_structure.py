@@ -221,6 +221,24 @@ def test_only_three_modules_ship_the_catalogue() -> None:
     assert shipping == {"api", "resource", "resource_info"}
 
 
+def test_a_module_ships_what_it_needs() -> None:
+    """The payload of a module process: the files for conditions go with lists, those for new VMs with their modules."""
+    shipped = {name: {named(path) for path in reach(PLUGINS / "modules" / f"{name}.py")} for name in ALL_MODULES}
+    rooms = {name: {each.split("/")[1] for each in files if each.count("/") > 1} for name, files in shipped.items()}
+    reading = {name for name, files in shipped.items() if "module_utils/_modules/read.py" in files}
+    # The module resource suggests what was meant by a wrong property.
+    listing = {name for name, files in shipped.items() if "module_utils/_api/conditions.py" in files}
+    assert listing == reading | {"resource"}
+    assert {"host_info", "vm_info"} <= {name for name in reading if "_resources" not in rooms[name]}
+    creating = {name for name, files in shipped.items() if "module_utils/_resources/vm_creation.py" in files}
+    assert creating == {name for name, files in shipped.items() if "module_utils/_modules/vm_options.py" in files}
+    assert creating == {"vm"}
+    planning = {name for name, files in shipped.items() if "module_utils/_resources/vms.py" in files}
+    assert "volume" not in planning
+    kinds = {name for name, files in shipped.items() if "module_utils/_resources/kind_rows.py" in files}
+    assert kinds == {"resource"}
+
+
 def reach(path: Path) -> set[Path]:
     """Return the files that a file imports, directly and indirectly, at its beginning or later."""
     found: set[Path] = set()
@@ -523,7 +541,8 @@ def test_shared_options_are_documented_in_full_in_the_guide() -> None:
 
 def is_of_modules(fragment: str) -> bool:
     """Whether a fragment is of the options that several modules for the API have."""
-    return not fragment.startswith(("_inventory.", "_plugin_connection.", "_job_handles.", "_kinds.", "_mover."))
+    others = ("_inventory.", "_plugin_connection.", "_job_handles.", "_kinds.", "_mover.", "_vm_creation.")
+    return not fragment.startswith(others)
 
 
 def test_secrets_are_marked() -> None:

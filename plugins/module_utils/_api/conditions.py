@@ -16,6 +16,7 @@ from typing import Any
 
 from ansible.module_utils.common.text.formatters import human_to_bytes
 
+from .equality import OPERATORS, find_problem, format_condition, format_sent
 from .errors import (
     InvalidOptions,
     Unsupported,
@@ -30,17 +31,10 @@ from .records import (
     to_datetime,
     to_snake_case,
 )
-from .references import is_reference, unify_uuid
-
-# Services look for the operators in this order, and use the first one that a condition contains.
-OPERATORS = ("!=", ">=", "<=", "!?=", "!~=", "~=", "?=", "=", ">", "<", "is null", "not null")
+from .references import WILDCARD, describe_pattern, is_reference, unify_uuid
 
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
-
-# Characters of a value that services misread: those of operators; an apostrophe, on which they fail; in a pattern a
-# backslash, with which databases escape. The wildcard ``_`` matches each of them.
-_MISREAD = re.compile(r"[!<>=~?'\\]")
 
 # What a pattern, and a number, may consist of. Databases compare patterns with dates like 2024-01-06 08:00:00.
 _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
@@ -48,9 +42,6 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 _SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.IGNORECASE)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
-
-# The wildcards of a name as it is meant for a pattern.
-_WILDCARD = re.compile("[*?%]")
 
 # Another condition within the value of a condition.
 _FURTHER = re.compile(r"\s(?:or|and|&&|\|\|)\s+([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
@@ -115,31 +106,17 @@ class Condition:
     @property
     def text(self) -> str:
         """The condition without spaces around the operator, which services would treat as part of the value."""
-        blank = " " if self.operator in ("is null", "not null") else ""
-        return f"{self.field}{blank}{self.operator}{self.value}"
+        return format_condition(self.field, self.operator, self.value)
 
     @property
     def problem(self) -> str | None:
         """Why a service would misread the text; None if it would not."""
-        operator = next(operator for operator in OPERATORS if operator in self.text)
-        field, dummy, value = self.text.partition(operator)
-        if (operator, field.strip()) != (self.operator, self.field):
-            return f"the service would use {operator!r} as the operator"
-        if value.startswith("="):
-            return "the service would drop the '=' at the beginning of the value"
-        return "services fail on an apostrophe" if "'" in value else None
+        return find_problem(self.field, self.operator, self.value)
 
     @property
     def sent(self) -> str | None:
-        """The text to send: the condition, or a pattern that matches more values; None if neither can be sent.
-
-        Every ``%`` and ``_`` in a value matches itself, so only the characters that services misread are replaced.
-        """
-        if not self.problem:
-            return self.text
-        if self.operator not in ("=", "~="):
-            return None
-        return replace(self, operator="~=", value=_MISREAD.sub("_", self.value)).text
+        """The text to send: the condition, or a pattern that matches more values; None if neither can be sent."""
+        return format_sent(self.field, self.operator, self.value)
 
     def rejects(self, record: Mapping[str, Any]) -> bool:
         """Return whether the record definitely does not meet the condition.
@@ -326,14 +303,6 @@ def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condi
         if not _is_checkable(condition, record_type):
             raise Unsupported(f"only the service can check the condition {condition.text!r}")
     return conditions
-
-
-def format_equality(field: str, value: str) -> str | None:
-    """Return a condition that finds at least all records whose field has a value; None if services cannot check one.
-
-    The caller compares the records exactly, because a condition may match more of them.
-    """
-    return Condition(field, "=", value).sent
 
 
 def parse_conditions(texts: Iterable[str], record_type: str) -> tuple[list[str], list[Condition]]:
@@ -527,7 +496,7 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
         names = ",".join(map(str.strip, name.split(",")))
         pattern = re.sub(r"[*]", "%", name).replace("?", "_")
         warnings.append(
-            f"{problem}. Write query: ['{f'name~={pattern}' if _WILDCARD.search(name) else f'name?={names}'}']."
+            f"{problem}. Write query: ['{f'name~={pattern}' if WILDCARD.search(name) else f'name?={names}'}']."
         )
     warnings += _describe_contradictions(texts := list(texts))
     return warnings + [
@@ -545,13 +514,6 @@ def _describe_oversight(text: str) -> str | None:
         values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
         return f"the brackets are part of the values. Write {listed[1]}{values}."
     return _describe_value(text)
-
-
-def describe_pattern(name: str) -> str:
-    """Return a clause that a name with wildcards, or with a comma, is a single name; empty for any other name."""
-    if _WILDCARD.search(name):
-        return f"name {name!r} is no pattern"
-    return f"name {name!r} is one name" if "," in name else ""
 
 
 def _describe_contradictions(texts: Iterable[str]) -> list[str]:

@@ -274,11 +274,6 @@ def normalize_address(text: str) -> str:
         return text.replace("-", ":")
 
 
-def normalize_addresses(nic: Record) -> Record:
-    """Return a NIC with its addresses in canonical form."""
-    return {name: normalize_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
-
-
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")
 _LOCALHOST = re.compile(
     r"(?:.*\.)?localhost(\.localdomain)?|localhost[46](\.localdomain[46]?)?|ip6-(localhost|loopback)|loopback"

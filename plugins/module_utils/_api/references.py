@@ -21,6 +21,9 @@ from .resource_types import REFERS_TO, ResourceType
 
 _UUID = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
+# The wildcards of a name as it is meant for a pattern.
+WILDCARD = re.compile("[*?%]")
+
 # The namespace of the uuids of new objects, so that they differ from those that others make from the same texts.
 _NAMESPACE = UUID("6f3d0f3c-5a1e-4f0b-9c1d-7b1f2f6f1b52")
 
@@ -90,6 +93,13 @@ def normalize_uuid(name: str, text: str) -> str:
 def is_name(value: Any) -> bool:
     """Return whether the normalized value of a reference is a name, not a uuid or null."""
     return isinstance(value, str) and not isinstance(value, NullReference) and not _UUID.fullmatch(value)
+
+
+def describe_pattern(name: str) -> str:
+    """Return a clause that a name with wildcards, or with a comma, is a single name; empty for any other name."""
+    if WILDCARD.search(name):
+        return f"name {name!r} is no pattern"
+    return f"name {name!r} is one name" if "," in name else ""
 
 
 def list_names(value: Any) -> list[str]:

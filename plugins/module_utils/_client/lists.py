@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
+from .._api.equality import format_equality
 from .._api.errors import (
     METHOD_NOT_ALLOWED,
     NOT_FOUND,
@@ -463,9 +464,6 @@ def request_by_attribute(
     client: Client, name: str, attribute: str, value: str, conditions: Iterable[str] = ()
 ) -> list[Record]:
     """Return the records that meet the conditions, among them all whose attribute has the value."""
-    # A module process that reads objects by their uuids does not load the code for conditions.
-    from .._api.conditions import format_equality
-
     record_type = get_operation(name).record
     is_known = not record_type or attribute in RECORD_FIELDS.get(record_type, ())
     condition = format_equality(attribute, value) if is_known else None

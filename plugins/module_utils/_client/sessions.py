@@ -15,7 +15,6 @@ from typing import Any
 from .._api.error_code import add_causes, list_error_codes
 from .._api.errors import (
     ApiError,
-    InvalidOptions,
     LoginFailed,
     ResponseLost,
     TransportError,
@@ -178,23 +177,6 @@ def open_brief_client(connection: ConnectionOptions, hooks: Hooks) -> AbstractCo
     timeout = min(connection.request_timeout, LOGOUT_TIMEOUT)
     brief = replace(drop_credentials(connection), request_retries=0, request_timeout=timeout)
     return open_session_client(brief, CallOptions(), replace(hooks, before_send=do_nothing))
-
-
-def refuse_access_key(connection: ConnectionOptions) -> None:
-    """Raise InvalidOptions if a session is requested with an access key."""
-    if connection.access_key:
-        raise InvalidOptions(
-            "an access key has no session: pass access_key_id and access_key_secret to modules, inventories and event"
-            " sources instead of session_id. To log in, give account and account_password, and remove the access key"
-        )
-
-
-def build_missing_account_error(reason: str = "") -> InvalidOptions:
-    """Return the error of a login without an account. ``reason`` says why a login is needed."""
-    return InvalidOptions(
-        f"account and account_password are needed to log in{reason}. Give them, or set VIRTINFRA_ACCOUNT and"
-        " VIRTINFRA_ACCOUNT_PASSWORD"
-    )
 
 
 def drop_credentials(connection: ConnectionOptions) -> ConnectionOptions:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from .._api.conditions import describe_pattern
 from .._api.errors import InvalidOptions, VirtinfraError
 from .._api.operation import ABSENT
 from .._api.records import Record, drop_null_references, is_same_value
-from .._api.references import format_option_name
+from .._api.references import describe_pattern, format_option_name
 from .current import Current, Missing
 from .drift import list_owner_params
 from .reader import ObjectReader

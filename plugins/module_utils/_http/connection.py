@@ -9,7 +9,6 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timezone
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
@@ -183,19 +182,19 @@ class ConnectionOptions:
         """
         context = build_tls_context.__wrapped__(True, self.ca_path, self.client_cert, self.client_key)
         context.check_hostname = False
-        with suppress(OSError), self._connect(context) as connection:
+        with suppress(OSError), self.connect_by_tls(context) as connection:
             certificate: Mapping[str, Any] = connection.getpeercert() or {}
             return [str(name) for dummy, name in certificate.get("subjectAltName", ())]
         return []
 
     def is_tls_port(self) -> bool:
         """Return whether the port of the service completes a TLS handshake, which opens another connection."""
-        with suppress(OSError), self._connect(build_tls_context(False, None, None, None)):
+        with suppress(OSError), self.connect_by_tls(build_tls_context(False, None, None, None)):
             return True
         return False
 
     @contextmanager
-    def _connect(self, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
+    def connect_by_tls(self, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
         """Return a connection with TLS to the port of the service, on which nothing is sent."""
         parts = urlsplit(self.base_url)
         address = (str(parts.hostname), parts.port or (443 if self.uses_tls else 80))
@@ -362,34 +361,6 @@ class GivenSession(NamedTuple):
 
     def validate(self) -> None:
         """Do nothing: there is no other session."""
-
-
-def read_tls_state(connection: ConnectionOptions) -> dict[str, Any] | None:
-    """Return the TLS version, and the names and the end (ISO 8601) of the certificate of the service.
-
-    This opens another connection, directly. Names and end are null if no authority confirms the certificate. Return
-    None without TLS, if there is no direct connection, and with ``proxy_url``, which forbids one.
-    """
-    for validates in (True, False) if connection.uses_tls and not connection.proxy_url else ():
-        context = build_tls_context.__wrapped__(
-            validates, connection.ca_path, connection.client_cert, connection.client_key
-        )
-        context.check_hostname = False
-        with suppress(OSError, ValueError), connection._connect(context) as tls:
-            certificate: Mapping[str, Any] = tls.getpeercert() or {}
-            end = certificate.get("notAfter")
-            names = [str(name) for dummy, name in certificate.get("subjectAltName", ())]
-            return {
-                "version": tls.version(),
-                "certificate_names": names if end else None,
-                "certificate_end": end and format_time(ssl.cert_time_to_seconds(end)),
-            }
-    return None
-
-
-def format_time(seconds: float) -> str:
-    """Return a time in seconds since 1970 in the form of ISO 8601, in UTC."""
-    return datetime.fromtimestamp(seconds, tz=timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _check_path_prefix(path_prefix: str) -> None:

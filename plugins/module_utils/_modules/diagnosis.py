@@ -19,7 +19,7 @@ from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import SESSION_OPTIONS, Client, get_without_credentials
 from .._client.sessions import COMMON_READ
 from .._engine.context import ModuleContext
-from .._http.connection import read_tls_state
+from .._http.tls_state import read_tls_state
 from .spec import ModuleSpec
 
 # A diagnosis shows quickly that a service cannot be reached.

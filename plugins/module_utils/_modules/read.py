@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._api.equality import format_equality
 from .._api.errors import (
     ApiError,
     InvalidOptions,
@@ -344,8 +345,6 @@ def _select_fields(operation: str, names: Iterable[str | None]) -> dict[str, str
 
 def _format_equalities(equal: Record) -> list[str]:
     """Return the conditions that find at least all records with these values."""
-    from .._api.conditions import format_equality
-
     return [text for field, value in equal.items() if (text := format_equality(field, value))]
 
 

@@ -6,19 +6,34 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .._api.errors import ResponseLost
+from .._api.errors import InvalidOptions, ResponseLost
 from .._client.client import Client
 from .._client.sessions import (
     AccountSession,
-    build_missing_account_error,
     is_valid,
     log_out,
-    refuse_access_key,
 )
 from .._engine.context import ModuleContext
 from .._http.connection import ConnectionOptions
 from .options import Options
 from .spec import ModuleSpec
+
+
+def refuse_access_key(connection: ConnectionOptions) -> None:
+    """Raise InvalidOptions if a session is requested with an access key."""
+    if connection.access_key:
+        raise InvalidOptions(
+            "an access key has no session: pass access_key_id and access_key_secret to modules, inventories and event"
+            " sources instead of session_id. To log in, give account and account_password, and remove the access key"
+        )
+
+
+def build_missing_account_error(reason: str = "") -> InvalidOptions:
+    """Return the error of a login without an account. ``reason`` says why a login is needed."""
+    return InvalidOptions(
+        f"account and account_password are needed to log in{reason}. Give them, or set VIRTINFRA_ACCOUNT and"
+        " VIRTINFRA_ACCOUNT_PASSWORD"
+    )
 
 
 class SessionSpec(ModuleSpec):

@@ -1,4 +1,4 @@
-"""The options of the module vm for new VMs, which no other module has."""
+"""The options of the module vm that new VMs have, too."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ VM_CREATION: Options = {
         **reference("primaryStorageUuidForRootVolume"),
         "aliases": ["primary_storage_uuid_for_root_volume", "storage"],
     },
+    "cpu_num": {"type": "int", "aliases": ["cpu"]},
+    "memory_size": {"type": "bytes", "aliases": ["memory"]},
+    "host": reference("hostUuid"),
+    "cluster": reference("clusterUuid"),
     **CREATE_OPTIONS,
 }
 

@@ -13,14 +13,15 @@ from .._client.client import Client
 from .._client.lists import get_by_uuid, list_all, query
 from .._engine.guards import ALSO_REMOVED, LOST, MAX_LISTED, REMOVED, Dependent, Dependents, Guard
 from .cbt_references import list_vms_of_task
-from .finders import explain_unreadable
 from .hosts import EVACUATE, RECONNECTED, needs_maintenance
-from .migration import MIGRATED, STOPPED, predict_migrations
+from .local_storages import find_root_storage, read_local_storages
+from .readings import explain_unreadable
 from .vms_on_hosts import (
+    MIGRATED,
+    STOPPED,
     STOPPED_STATES,
-    find_root_storage,
     is_on,
-    read_local_storages,
+    predict_migrations,
     read_vms_near_host,
     read_vms_with_uuids,
     runs_on,

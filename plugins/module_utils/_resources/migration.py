@@ -2,53 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from .._api.error_code import NO_SUCH_OBJECT
-from .._api.errors import ApiError, Unchangeable, Unsupported, is_account_refused
+from .._api.errors import ApiError, Unchangeable, Unsupported
 from .._api.records import NullReference, Record
 from .._client.client import Client
 from .._client.lists import extract_records
-from .._engine.guards import MAX_LISTED, Dependent, Dependents, Guard
+from .._engine.guards import MAX_LISTED, Dependents, Guard
 from .._engine.refusals import require_known_references
-from .finders import explain_unreadable
-from .vms_on_hosts import find_root_storage, read_local_storages
-
-# The effects of a maintenance on VMs.
-MIGRATED, STOPPED = "migrated", "stopped"
-
-
-def predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
-    """Return the VMs that still exist, as stopped if no host can take them, and why some cannot be predicted."""
-    unknowable: list[str] = []
-
-    def examine(vm: Dependent) -> Dependent | None:
-        try:
-            return _predict_migration(client, vm, host)
-        except (Unsupported, ApiError) as failure:
-            unknowable.append(explain_unreadable(failure))
-            return vm
-
-    examined = [examine(vm) for vm in vms[:1]]
-    # If the candidates of one VM cannot be read, those of the others cannot be read either.
-    examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
-    return [vm for vm in examined if vm], next(iter(unknowable), "")
-
-
-def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | None:
-    """Return a VM as stopped if no host can take it; None if it does not exist any more."""
-    name = "GetVmMigrationCandidateHosts"
-    try:
-        reply = client.get(name, {"vmInstanceUuid": vm.uuid})
-    except ApiError as failure:
-        if failure.transient or failure.leaves_open or is_account_refused(failure):
-            raise
-        if failure.code == NO_SUCH_OBJECT:
-            return None
-        return vm._replace(effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
-    if any(target.get("uuid") != host for target in extract_records(reply, name)):
-        return vm
-    return vm._replace(effect=STOPPED, reason="no other host can take it")
+from .local_storages import find_root_storage, read_local_storages
+from .readings import explain_unreadable
 
 
 def require_migration_target(client: Client, vm: Record, host: str | NullReference) -> Dependents:

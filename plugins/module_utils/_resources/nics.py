@@ -19,7 +19,6 @@ from .._api.records import (
     Record,
     complete_record,
     normalize_address,
-    normalize_addresses,
 )
 from .._api.references import format_option_name, is_name
 from .._api.resource_types import VM
@@ -40,13 +39,18 @@ from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import build_default_plan
 from .._engine.refusals import build_unknown
 from .._engine.spec import PlannedCall, ResourceSpec
-from .finders import list_by_cursor
+from .readings import list_by_cursor
 
 # The fields with the address of a NIC.
 _ADDRESS_FIELDS = ("ip", "netmask", "gateway", "usedIps")
 
 # What the removal of a NIC does to another network of the VM.
 _NEW_DEFAULT = "made the default network"
+
+
+def _normalize_addresses(nic: Record) -> Record:
+    """Return a NIC with its addresses in canonical form."""
+    return {name: normalize_address(value) if value and name in ("ip", "mac") else value for name, value in nic.items()}
 
 
 def find_vm_nic(client: Client, desired: Record) -> Record | None:
@@ -136,11 +140,11 @@ def _select_nics(client: Client, vms: list[Record], desired: Record) -> list[Rec
 
 def plan_vm_nic(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a NIC. The service chooses the address of a moved NIC, and the VM is not predicted."""
-    desired = normalize_addresses(desired)
+    desired = _normalize_addresses(desired)
     if state == ABSENT and not current.record:
         return []
     if current.record:
-        nic = normalize_addresses(current.record)
+        nic = _normalize_addresses(current.record)
         # A NIC that moves to another network gets an address there.
         is_moved = desired.get("l3NetworkUuid", nic.get("l3NetworkUuid")) != nic.get("l3NetworkUuid")
         keeps_ip = shows_ip_address(nic, desired.get("ip")) and not is_moved

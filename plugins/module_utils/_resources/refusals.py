@@ -1,4 +1,4 @@
-"""Why the service would refuse calls for VMs and NICs, as far as records show it."""
+"""Why the service would refuse calls for VMs, as far as records show it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 
 from .._api.errors import Unchangeable, Unsupported
 from .._api.records import Record, normalize_address
-from .._api.resource_types import HOST, L3_NETWORK, VM
+from .._api.resource_types import HOST, L3_NETWORK
 from .._client.client import Client
 from .._client.lists import find_by_attribute, get_by_uuid
 from .._engine.spec import PlannedCall
+from .local_storages import find_root_storage, read_local_storages
 from .vm_states import CHANGING_STATES, join_states
-from .vms_on_hosts import find_root_storage, read_local_storages
 
 # The states of a VM that each operation accepts: section "VMs" of the notes on the life cycle. A VM that has the state
 # to which the operation leads is accepted, too.
@@ -34,7 +34,7 @@ _CREATE_VM = ("CreateVmInstanceFromVolumeSnapshotGroup", "CreateVmInstance")
 def find_vm_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
     """Return the failure with which the service would refuse a call for a VM."""
     vm = record or {}
-    if refusal := _refuse_state(call.operation, vm):
+    if refusal := refuse_state(call.operation, vm):
         return refusal
     if call.operation == "StartVmInstance" and vm.get("state") != "Running":
         return _find_missing_host(client, {"clusterUuid": vm.get("clusterUuid"), **call.params}, vm)
@@ -58,7 +58,7 @@ def find_new_vm_refusal(client: Client, call: PlannedCall, dummy: Record | None)
     return _find_missing_host(client, call.params, {})
 
 
-def _refuse_state(operation: str, vm: Record) -> Unchangeable | None:
+def refuse_state(operation: str, vm: Record) -> Unchangeable | None:
     """Return the failure that an operation does not accept the state of a VM. The task waits while it changes."""
     state, accepted = vm.get("state"), _ACCEPTED.get(operation)
     if accepted is None or state is None or state in (*accepted, *CHANGING_STATES):
@@ -103,17 +103,6 @@ def _is_on_local_storage(client: Client, vm: Record) -> bool:
     return find_root_storage(vm) in read_local_storages(client)
 
 
-def find_nic_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
-    """Return the failure with which the service would refuse a call for a NIC."""
-    nic, params = record or {}, call.params
-    if call.operation in ("AttachL3NetworkToVm", "DetachL3NetworkFromVm"):
-        vm = nic.get("vm") or _read_vm(client, params.get("vmInstanceUuid") or nic.get("vmInstanceUuid"))
-        if refusal := _refuse_state(call.operation, vm):
-            return refusal
-    uuid = params.get("destL3NetworkUuid") or params.get("l3NetworkUuid")
-    return find_addresses_refusal(client, uuid, params.get("staticIp"), params.get("customMac"))
-
-
 def find_addresses_refusal(
     client: Client, uuid: str | None, address: str | None, mac: str | None
 ) -> Unchangeable | None:
@@ -140,11 +129,6 @@ def _refuse_networks(networks: Sequence[Record]) -> Unchangeable | None:
         if network.get("ipRanges") == [] and network.get("enableIPAM") is not False:
             return Unchangeable(f"{label} has no IP range, so a NIC would get no address. Add a range first.")
     return None
-
-
-def _read_vm(client: Client, uuid: str | None) -> Record:
-    vms = get_by_uuid(client, VM.query, uuid) if uuid else []
-    return vms[0] if vms else {}
 
 
 def _refuse_address(client: Client, networks: Sequence[Record], network: str, text: str) -> Unchangeable | None:

@@ -19,7 +19,8 @@ from .._engine.guards import ALSO_REMOVED, LOST, REMOVED, Dependent, Dependents,
 from .._engine.plan import build_default_plan
 from .._engine.spec import Plan, PlannedCall, ResourceSpec
 from .chains import chain_plans
-from .finders import Finder, explain_unreadable
+from .finders import Finder
+from .readings import explain_unreadable
 
 _SUBSCRIBERS = "QuerySNSTopicSubscriber"
 

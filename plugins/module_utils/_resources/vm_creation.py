@@ -31,7 +31,7 @@ from .._engine.differences import build_not_found
 from .._engine.plan import build_call, predict_created
 from .._engine.spec import Ignored, PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
-from .finders import explain_unreadable
+from .readings import explain_unreadable
 from .refusals import find_addresses_refusal, find_new_vm_refusal, find_vm_refusal
 from .vms import HOT_PLUG, ROOT_SIZE, find_root_volume, find_vm, hide_volumes_to_remove, list_growing, plan_vm
 

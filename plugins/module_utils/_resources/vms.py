@@ -32,7 +32,7 @@ from .._engine.plan import build_call, build_default_plan
 from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .cbt_references import list_scratch_volumes, list_vms_of_task
 from .chains import chain_plans
-from .finders import explain_unreadable, read_by_key
+from .readings import explain_unreadable, read_by_key
 from .vm_states import CHANGING_STATES
 
 # The parameters that place a new VM.
@@ -188,19 +188,6 @@ def remember_vm(vm: Record) -> Record:
 def hide_volumes_to_remove(vm: Record | None) -> Record:
     """Return the VM as it is shown in the result."""
     return {"vm": vm and {name: value for name, value in vm.items() if name != "volumesToRemove"}}
-
-
-def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
-    """Plan the creation of a VM. Do not compare its cluster and host, because it may have been migrated."""
-    compared = {name: value for name, value in desired.items() if current.record is None or name not in _PLACEMENT}
-    calls = build_default_plan(resource, state, compared, current)
-    if desired.get("strategy") == "CreateStopped":
-        # The VM is on no host until it is started.
-        hidden = {"hostUuid": None}
-    else:
-        # The host determines the cluster.
-        hidden = {"clusterUuid": None} if "hostUuid" in desired else {}
-    return [call.expect(hidden) for call in calls]
 
 
 def plan_vm(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:

@@ -1,26 +1,26 @@
-"""Reading the VMs on hosts, and the local storages."""
+"""Reading the VMs on hosts, and which of them other hosts can take."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._api.error_code import NO_SUCH_OBJECT
+from .._api.errors import ApiError, Unsupported, is_account_refused
 from .._api.records import Record
-from .._api.resource_types import PRIMARY_STORAGE, VM
+from .._api.resource_types import VM
 from .._client.client import Client
-from .._client.lists import query
-from .finders import read_by_key, read_records
+from .._client.lists import extract_records, query
+from .._engine.guards import Dependent
+from .readings import explain_unreadable, read_records
+
+# The effects of a maintenance on VMs.
+MIGRATED, STOPPED = "migrated", "stopped"
 
 # The states of a VM that does not run, or is about to stop.
 STOPPED_STATES = ("Stopped", "Stopping")
 
 # How many uuids a condition contains, so that a URL has at most 2000 characters.
 UUIDS_PER_QUERY = 40
-
-
-def find_root_storage(vm: Record) -> str | None:
-    root = vm.get("rootVolumeUuid")
-    volumes = [volume for volume in vm.get("allVolumes") or [] if root and volume.get("uuid") == root]
-    return next((volume.get("primaryStorageUuid") for volume in volumes), None)
 
 
 def read_vms_near_host(client: Client, host: str) -> list[Record]:
@@ -61,7 +61,34 @@ def read_vms_with_uuids(client: Client, uuids: Sequence[str]) -> list[Record]:
     return [vm for vm in read_records(client, VM, query_vms) if vm.get("uuid") in uuids] if uuids else []
 
 
-def read_local_storages(client: Client) -> set[str]:
-    """Return the uuids of the primary storages that are local ones of hosts."""
-    storages = read_by_key(client, PRIMARY_STORAGE, "type", "LocalStorage")
-    return {str(storage.get("uuid")) for storage in storages}
+def predict_migrations(client: Client, vms: Sequence[Dependent], host: str) -> tuple[list[Dependent], str]:
+    """Return the VMs that still exist, as stopped if no host can take them, and why some cannot be predicted."""
+    unknowable: list[str] = []
+
+    def examine(vm: Dependent) -> Dependent | None:
+        try:
+            return _predict_migration(client, vm, host)
+        except (Unsupported, ApiError) as failure:
+            unknowable.append(explain_unreadable(failure))
+            return vm
+
+    examined = [examine(vm) for vm in vms[:1]]
+    # If the candidates of one VM cannot be read, those of the others cannot be read either.
+    examined += vms[1:] if unknowable else client.map_concurrently(examine, vms[1:])
+    return [vm for vm in examined if vm], next(iter(unknowable), "")
+
+
+def _predict_migration(client: Client, vm: Dependent, host: str) -> Dependent | None:
+    """Return a VM as stopped if no host can take it; None if it does not exist any more."""
+    name = "GetVmMigrationCandidateHosts"
+    try:
+        reply = client.get(name, {"vmInstanceUuid": vm.uuid})
+    except ApiError as failure:
+        if failure.transient or failure.leaves_open or is_account_refused(failure):
+            raise
+        if failure.code == NO_SUCH_OBJECT:
+            return None
+        return vm._replace(effect=STOPPED, reason=f"the service does not say which hosts can take it: {failure}")
+    if any(target.get("uuid") != host for target in extract_records(reply, name)):
+        return vm
+    return vm._replace(effect=STOPPED, reason="no other host can take it")

@@ -19,7 +19,7 @@ from .._engine.guards import FORCE, Dependent, Dependents, Guard
 from .._engine.plan import build_call, predict_created
 from .._engine.spec import PlannedCall, ResourceSpec
 from .chains import chain_plans
-from .finders import explain_unreadable, read_by_key
+from .readings import explain_unreadable, read_by_key
 from .root_volumes import build_root_refusal, is_root
 from .vm_states import ATTACHING_STATES, CHANGING_STATES, join_states
 

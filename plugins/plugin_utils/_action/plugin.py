@@ -34,12 +34,13 @@ from ...module_utils._http.failures import read_error
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
 from ...module_utils._modules.forms import check_forms
-from ...module_utils._modules.options import GROUP_OPTIONS, keep_other_tags
+from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._batch.batch import load_spec, run_objects
 from .._run.encrypted import decrypt_values
+from .._run.given_options import keep_other_tags
 from .._run.names import suspend_names
 from .._run.predictions import list_created, list_predicted, note_changes, note_prediction
 from .._run.profiles import VARIABLE, Profiles

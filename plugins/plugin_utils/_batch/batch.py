@@ -30,7 +30,8 @@ from ...module_utils._client.joined_waits import JobPoller, JoinedWaits
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted, describe_call
 from ...module_utils._http.adapter import AdapterPool
 from ...module_utils._http.connection import ConnectionOptions
-from ...module_utils._http.hooks import Stop, StoppableClock, do_nothing
+from ...module_utils._http.hooks import do_nothing
+from ...module_utils._http.stopping import Stop, StoppableClock
 from ...module_utils._masking.masker import collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import (
@@ -38,12 +39,11 @@ from ...module_utils._modules.options import (
     GROUP_OPTIONS,
     TAGS,
     WAIT,
-    keep_other_tags,
-    prefer_given_options,
 )
 from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
+from .._run.given_options import keep_other_tags, prefer_given_options
 from .._run.predictions import list_created
 from .._run.profiles import Profiles
 from .targets import Targets

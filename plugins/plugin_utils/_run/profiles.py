@@ -19,8 +19,9 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._http.connection import CREDENTIAL_OPTIONS, ConnectionOptions
-from ...module_utils._modules.options import CONNECTION, prefer_given_options
+from ...module_utils._modules.options import CONNECTION
 from .commands import read_secret
+from .given_options import prefer_given_options
 
 VARIABLE = "VIRTINFRA_PROFILE"
 

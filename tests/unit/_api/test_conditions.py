@@ -9,11 +9,11 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
     describe_oversights,
     find_value_warnings,
-    format_equality,
     parse_all,
     parse_condition,
     parse_local_conditions,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._api.equality import format_equality
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import (
     InvalidOptions,
     Unsupported,

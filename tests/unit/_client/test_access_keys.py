@@ -20,7 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.access_key
     parse_zone,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_options
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.given_options import prefer_given_options
 
 from simulator.launch import Simulator
 from support.clients import make_client

@@ -22,9 +22,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._http.adapter im
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
     ConnectionOptions,
     Proxy,
-    read_tls_state,
 )
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import prefer_given_options
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.tls_state import read_tls_state
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.given_options import prefer_given_options
 from conftest import FakeClock
 
 from support import socket_servers

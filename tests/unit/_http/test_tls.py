@@ -27,10 +27,9 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors impo
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import query
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
     ConnectionOptions,
-    format_time,
-    read_tls_state,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.failures import Peer, read_error
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.tls_state import format_time, read_tls_state
 from conftest import FakeClock
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,

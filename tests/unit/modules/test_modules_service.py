@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import (
     ConnectionOptions,
-    read_tls_state,
 )
+from ansible_collections.virtinfra.manager.plugins.module_utils._http.tls_state import read_tls_state
 
 from simulator.launch import Simulator
 from support.module_runner import ModuleRunner
