@@ -141,7 +141,8 @@ def test_nothing_is_done_without_a_word(
     environment = {"VIRTINFRA_BASE_URL": sim.url, "VIRTINFRA_SESSION_ID": sim.session}
     run = playbook_runner.playbook(f"virtinfra.manager.{playbook}", given, environment)
     assert run.code == 2, run.output
-    assert message in " ".join(run.output.split())
+    # Versions of core differ in whether they show a message alone or in a result.
+    assert message in " ".join(run.output.replace('\\"', '"').split())
     assert not any(played.written for played in run)
     assert "KEY" not in " ".join(played.result["msg"] for played in run if "msg" in played.result)
 
@@ -175,5 +176,6 @@ def test_a_limit_may_select_localhost(
     run = playbook_runner.playbook(
         "virtinfra.manager.evacuate_hosts", ["-i", str(tmp_path / "hosts.ini"), "--limit", given]
     )
-    assert message in " ".join(run.output.split())
+    # Versions of core differ in whether they show a message alone or in a result.
+    assert message in " ".join(run.output.replace('\\"', '"').split())
     assert run.code

@@ -13,7 +13,6 @@ from typing import Any
 
 from ansible.module_utils.common.validation import (
     check_type_bool,
-    check_type_bytes,
     check_type_dict,
     check_type_float,
 )
@@ -22,12 +21,12 @@ from .._api.errors import InvalidOptions
 from .._api.operation import check_whole_number
 from .._masking.masker import collect_secrets, has_any_members
 from .._masking.patterns import MASK
-from .sizes import explain_size
+from .sizes import convert_size, explain_size
 from .words import VARIABLES, find_example, show_argument
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
-    "bytes": (check_type_bytes, "a size, such as 16G"),
+    "bytes": (convert_size, "a size, such as 16G"),
     "dict": (check_type_dict, "a mapping"),
     "float": (check_type_float, "a number"),
     "int": (check_whole_number, "a whole number"),

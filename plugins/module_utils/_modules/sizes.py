@@ -13,6 +13,8 @@ from .._api.errors import InvalidOptions
 # 4GiB, which Ansible does not know, is what it reads in 4G.
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGTPE])iB?\s*", re.IGNORECASE)
 
+_SIZE = re.compile(r"\s*\d*\.?\d*\s*[A-Za-z]*\s*", re.ASCII)
+
 
 def unify_values(specs: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of options, by names or aliases, in the form that Ansible knows, also in lists.
@@ -34,10 +36,20 @@ def _unify(spec: Mapping[str, Any], value: Any) -> Any:
     return value
 
 
+def convert_size(value: Any) -> int:
+    """Return the number of bytes in a value, which may have a unit. Raise TypeError or ValueError for any other value.
+
+    Some versions of ansible-core read only the beginning of a text: 4,5G would be 4 bytes.
+    """
+    if isinstance(value, str) and not _SIZE.fullmatch(value):
+        raise ValueError(value)
+    return int(check_type_bytes(_unify({"type": "bytes"}, value)))
+
+
 def read_size(label: str, value: Any) -> int:
     """Return the number of bytes in a value, which may have a unit. Raise InvalidOptions for any other value."""
     try:
-        return int(check_type_bytes(_unify({"type": "bytes"}, value)))
+        return convert_size(value)
     except (TypeError, ValueError):
         raise InvalidOptions(f"{label} must be a size, such as 16G, not {value!r}{explain_size(value)}") from None
 
