@@ -35,6 +35,7 @@ from .references import WILDCARD, describe_pattern, is_reference, unify_uuid
 
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
+_FOREIGN = re.compile(r"\s*([\w.]+)\s*(!==|==|<>|=~|=>|=<)\s*(.*?)\s*")
 
 # What a pattern, and a number, may consist of. Databases compare patterns with dates like 2024-01-06 08:00:00.
 _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
@@ -508,6 +509,8 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
 
 def _describe_oversight(text: str) -> str | None:
     """Return what a condition that selects no record, or excludes none, may be meant as; None for a plain one."""
+    if foreign := _FOREIGN.fullmatch(text):
+        return f"services do not know the operator {foreign[2]}.{_translate_operator(*foreign.groups())}"
     if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
         return f"the quotes are part of the value. Write {quoted[1]}{quoted[3]}."
     if listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
@@ -631,16 +634,21 @@ def _is_checkable(condition: Condition, record_type: str) -> bool:
 
 
 def _check_operator(text: str, operator: str, value: str) -> None:
-    for foreign, equivalent in _FOREIGN_OPERATORS.items():
+    """Raise InvalidOptions for an operator of another language, whose first part is the operator of the condition."""
+    for foreign in _FOREIGN_OPERATORS:
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
-            expression = f"{operator}{value}".removeprefix(foreign).strip()
-            converted = (
-                _convert_expression(text.partition(operator)[0].strip(), "~=", expression) if foreign == "=~" else ""
-            )
-            meant, hint = converted or equivalent, " There are no regular expressions." if converted else ""
-            raise InvalidOptions(
-                f"query {text!r} has the operator {foreign}, which services do not know.{hint} Write {meant}."
-            )
+            field, expression = text.partition(operator)[0].strip(), f"{operator}{value}".removeprefix(foreign).strip()
+            remedy = _translate_operator(field, foreign, expression)
+            raise InvalidOptions(f"query {text!r} has the operator {foreign}, which services do not know.{remedy}")
+
+
+def _translate_operator(field: str, foreign: str, expression: str) -> str:
+    """Return sentences, and a space before them, with what to write for an operator of another language."""
+    if foreign == "=~" and (converted := _convert_expression(field, "~=", expression)):
+        return f" There are no regular expressions. Write {converted}."
+    quoted = re.fullmatch(r"""(['"])(.*)\1""", expression)
+    operator = _FOREIGN_OPERATORS[foreign]
+    return f" Write {field}{operator}{quoted[2]}." if quoted else f" Write {operator}."
 
 
 def _check_field(text: str, field: str, record_type: str) -> None:

@@ -442,5 +442,19 @@ def test_a_value_of_another_object_that_is_not_documented_gives_a_warning(condit
     assert warning.startswith(f"the condition {condition!r}: {problem}")
 
 
+@pytest.mark.parametrize(
+    ("condition", "remedy"),
+    [
+        ('state == "Running"', "services do not know the operator ==. Write state=Running."),
+        ("state == Running", "services do not know the operator ==. Write =."),
+        ("name <> 'vm-1'", "services do not know the operator <>. Write name!=vm-1."),
+        ("name=~^vm-.*", "services do not know the operator =~. There are no regular expressions. Write name~=vm-%."),
+    ],
+)
+def test_operators_of_other_languages_that_select_nothing(condition: str, remedy: str) -> None:
+    """The filters of an inventory are sent as they are. The quotes and the operator are mended together."""
+    assert describe_oversights([condition]) == [f"the condition {condition!r}: {remedy}"]
+
+
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:
     assert list_field_values() == FIELD_VALUES, OUTDATED.format(path="plugins/module_utils/_api/field_values.py")

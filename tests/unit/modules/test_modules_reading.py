@@ -164,6 +164,10 @@ def test_condition_that_services_misread_is_checked_locally(run: ModuleRunner, s
 @pytest.mark.parametrize(
     ("query", "message"),
     [
+        (
+            "state == 'Enabled'",
+            "query \"state == 'Enabled'\" has the operator ==, which services do not know. Write state=Enabled.",
+        ),
         ("state==Enabled", "query 'state==Enabled' has the operator ==, which services do not know. Write =."),
         ("stat=Enabled", "query 'stat=Enabled': HostInventory has no field stat. Did you mean state?"),
     ],
