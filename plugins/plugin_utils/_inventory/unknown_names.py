@@ -213,6 +213,8 @@ def _suggest_text(place: Place, name: str, variable: str) -> str:
     text = re.search(rf"(?<![\w.'\"-]){re.escape(name)}([.-][\w.-]+)?", source)
     if text and place.is_condition and source == text[0]:
         return f" To select the host {source}, write {variable} == {source!r}."
+    if text and text[1] and place.label == "hostnames" and source == text[0]:
+        return f" All hosts would have the same name. Give a field, such as name, or an expression, such as {variable}."
     if text and (text[1] or joins_name(source, name)):
         return f" To give the text {text[0]}, write it in quotes: {text[0]!r}."
     return f""" To give the text {name}, write "'{name}'", with both kinds of quotes.""" if source == name else ""

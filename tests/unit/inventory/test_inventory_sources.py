@@ -369,7 +369,10 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"exclude": ["virtinfra_name == rack-1"]}, "To give the text rack-1, write it in quotes: 'rack-1'."),
         ({"networks": []}, "unknown option networks. The options are "),
         ({"keyed_groups": [{"key": "virtinfra_state", "prefix": "{{ x }}"}]}, "braces are not evaluated"),
-        ({"hostnames": "config.name"}, "hostnames: no host has a variable config"),
+        (
+            {"hostnames": ["config.name", "guest.hostName"]},
+            "no variable config. All hosts would have the same name. Give a field, such as name, or an expression",
+        ),
         ({"hostnames": ["{{ name }}.example.com", "name"]}, "a variable name. Did you mean virtinfra_name?"),
         ({"hostvars_prefix": "1-"}, "hostvars_prefix"),
         ({"base_url": "{{ nowhere }}"}, "base_url: "),
