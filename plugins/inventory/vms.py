@@ -171,6 +171,7 @@ from ..plugin_utils._inventory.hostvars import (
 )
 from ..plugin_utils._inventory.plugin import Inventory
 from ..plugin_utils._inventory.reading import ServiceData
+from ..plugin_utils._inventory.selection import ADDRESS
 from ..plugin_utils._inventory.services import Service
 from ..plugin_utils._inventory.vm_names import VM_NAMES, Resolver
 from ..plugin_utils._jinja.marks import make_unsafe
@@ -197,6 +198,20 @@ class InventoryModule(Inventory):
     PARTS: ClassVar[Mapping[str, frozenset[str]]] = {
         "vmNics": frozenset(("deviceId", "ip", "l3NetworkUuid", "l3NetworkName", "usedIps"))
     }
+
+    def _create_entries(self, cache: bool) -> list[HostEntry]:
+        """Return the entries of all hosts. Warn if O(networks) has the address of none of several VMs."""
+        # Whether each VM with an address has one in a network.
+        self._choices: list[bool] = []
+        entries = super()._create_entries(cache)
+        is_needed = self.selection.needs(ADDRESS) and ADDRESS not in (self.get_option("compose") or {})
+        if len(self._choices) > 1 and is_needed and not any(self._choices):
+            listed = ", ".join(map(str, self.get_option("networks")))
+            self.warn(
+                f"networks: none of {len(self._choices)} VMs with addresses has one in {listed}, so {ADDRESS} is set"
+                " for none"
+            )
+        return entries
 
     def list_cache_key_options(self) -> list[Any]:
         """Return the values of the options that determine which data is read."""
@@ -275,7 +290,10 @@ class InventoryModule(Inventory):
             if data.related is not None:
                 added["host"] = host = hosts.get(get_text(vm, "hostUuid"))
                 added["hostName"] = host["name"] if host else None
-            return hostvars.create_entry(vm, data.service, added, choose_address(addresses, networks))
+            address = choose_address(addresses, networks)
+            if addresses and networks:
+                self._choices.append(bool(address))
+            return hostvars.create_entry(vm, data.service, added, address)
 
         return create_entry
 

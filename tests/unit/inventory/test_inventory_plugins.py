@@ -294,6 +294,26 @@ def test_networks_of_addresses_are_selected_by_name(sim: Simulator, fill: Fill, 
         fill("vms", api_token=sim.token, networks=["nowhere"], **credentials)
 
 
+@pytest.mark.parametrize(
+    ("options", "warns"),
+    [
+        ({"networks": ["10.11.0.0/16"]}, True),
+        ({"networks": ["10.11.0.0/16", "10.101.0.0/16"]}, False),
+        ({"networks": ["10.11.0.0/16"], "compose": {"ansible_host": "virtinfra_name"}}, False),
+        ({"networks": ["10.11.0.0/16"], "variables": ["name"]}, False),
+        ({"networks": ["10.11.0.0/16"], "query": ["name=vm-1"]}, False),
+        ({"networks": []}, False),
+    ],
+)
+def test_networks_without_an_address_of_any_vm(
+    fill: Fill, warnings: list[str], options: dict[str, Any], warns: bool
+) -> None:
+    """For one VM that is no sign of a mistake, and with another ansible_host it has no effect."""
+    assert len(fill("vms", **options).hosts) >= 1
+    expected = "networks: none of 6 VMs with addresses has one in 10.11.0.0/16, so ansible_host is set for none"
+    assert warnings == ([expected] if warns else [])
+
+
 @pytest.mark.parametrize("network", ["10.101.0.0", "fd00::"])
 def test_a_range_without_the_length_of_its_prefix_is_refused(sim: Simulator, fill: Fill, network: str) -> None:
     with pytest.raises(AnsibleParserError, match=f"networks: {network} is one address. Give the range"):
