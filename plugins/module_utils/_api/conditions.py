@@ -408,8 +408,8 @@ def parse_awaited(option: Mapping[str, Any], record_type: str, texts: Iterable[s
     return awaited
 
 
-def _check_awaited_values(field: str, values: Iterable[str], record_type: str) -> None:
-    """Raise InvalidOptions for operators in values, and for a value that no number has."""
+def _check_awaited_values(field: str, values: Sequence[str], record_type: str) -> None:
+    """Raise InvalidOptions for operators in values, for values of another field, and for a value that no number has."""
     name, documented = to_snake_case(field), FIELD_VALUES.get(record_type, {}).get(field, ())
     for value in values:
         if documented and re.match("[!<>=~]", value):
@@ -421,6 +421,13 @@ def _check_awaited_values(field: str, values: Iterable[str], record_type: str) -
             raise InvalidOptions(
                 f"wait_for: {name} is a number, and is compared for equality, so {value!r} is never met. Give numbers."
             )
+    # A later service may have further values of a field, but hardly those of another one.
+    is_foreign = documented and not {*map(str.casefold, values)} & {*map(str.casefold, documented)}
+    if is_foreign and (others := " or ".join(map(to_snake_case, _find_fields_with(values, record_type)))):
+        raise InvalidOptions(
+            f"wait_for: {' and '.join(values)} {'is a value' if len(values) == 1 else 'are values'} of {others}, not of"
+            f" {name}. Give {others} as field. The documented values of {name} are {', '.join(documented)}."
+        )
 
 
 def suggest_condition(name: str, record_type: str) -> str | None:
@@ -624,8 +631,18 @@ def describe_unknown_value(field: str, values: Iterable[str], record_type: str) 
     unknown = next((value for value in values if value not in documented), None)
     if not documented or unknown is None:
         return None
-    hint = suggest_name(unknown, documented)
+    others = _find_fields_with([unknown], owner)
+    is_of_others = others and name not in others
+    hint = f" It is one of {' or '.join(others)}." if is_of_others else suggest_name(unknown, documented)
     return f"{unknown!r} is not a documented value of {field}.{hint} The documented values are {', '.join(documented)}."
+
+
+def _find_fields_with(values: Iterable[str], record_type: str) -> list[str]:
+    """Return the fields of a record with all of these values among the documented ones. Case makes no difference."""
+    wanted = set(map(str.casefold, values))
+    return [
+        name for name, known in FIELD_VALUES.get(record_type, {}).items() if wanted <= set(map(str.casefold, known))
+    ]
 
 
 def _is_checkable(condition: Condition, record_type: str) -> bool:

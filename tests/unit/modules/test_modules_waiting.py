@@ -170,6 +170,14 @@ def test_check_mode_does_not_wait(sim: Simulator) -> None:
         ),
         ({"field": "managmentIp", "values": ["x"]}, "no field managmentIp. Did you mean management_ip?"),
         ({"field": "zzz", "values": ["x"]}, "no field zzz. The fields are uuid, name, description, zone_uuid,"),
+        (
+            {"field": "state", "values": ["Connected"]},
+            "wait_for: Connected is a value of status, not of state. Give status as field. The documented values of",
+        ),
+        (
+            {"field": "state", "values": ["connected", "Disconnected"]},
+            "wait_for: connected and Disconnected are values of status, not of state. Give status as field.",
+        ),
         ({"field": "state", "values": []}, "wait_for.values must not be empty"),
         ({"field": "state", "values": [" "]}, "wait_for.values must not be empty"),
         ({"field": None, "values": None}, "wait_for needs field or exists"),
@@ -181,6 +189,22 @@ def test_invalid_wait_is_not_begun(sim: Simulator, wait_for: dict[str, Any], mes
     result = read(sim, "host_info", {"wait_for": wait_for}).result
     assert message in result["msg"]
     assert (result["error"]["code"], sim.log()) == ("INVALID", [])
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        (["Connected", "Enabled"], "It is one of status. The documented"),
+        (["Connected", "Novel"], "It is one of status. The documented"),
+        (["Novel"], "The documented"),
+    ],
+)
+def test_a_state_that_may_be_new_is_awaited(sim: Simulator, values: list[str], hint: str) -> None:
+    """A later service may have it. The warning names the field that has it today."""
+    wait_for = {"field": "state", "values": values, "timeout": 1}
+    outcome = read(sim, "host_info", {"wait_for": wait_for}, clock=FakeClock())
+    problem = f"wait_for: {values[0]!r} is not a documented value of state. {hint} values are Enabled, "
+    assert [warning[: len(problem)] for warning in outcome.warnings] == [problem]
 
 
 def test_field_with_several_values_is_refused(sim: Simulator) -> None:
