@@ -154,7 +154,14 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec, StateTransition
 from ..module_utils._modules.options import CREATE_OPTIONS, IDENTITY_OPTIONS, REMOVAL_OPTIONS, reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.volumes import DETACHED, VOLUME_USER, find_volume, find_volume_refusal, plan_volume
+from ..module_utils._resources.volumes import (
+    CHANGING_STATUSES,
+    DETACHED,
+    VOLUME_USER,
+    find_volume,
+    find_volume_refusal,
+    plan_volume,
+)
 
 VOLUME = ResourceSpec(
     record_type="Volume",
@@ -165,6 +172,7 @@ VOLUME = ResourceSpec(
     update="UpdateVolume",
     delete="DeleteDataVolume",
     transitions={"absent": StateTransition("DeleteDataVolume", "status", ("Deleted",))},
+    transitional_values={"status": CHANGING_STATUSES},
     guards={"absent": (VOLUME_USER,)},
     plan=plan_volume,
     find_refusal=find_volume_refusal,

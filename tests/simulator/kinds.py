@@ -46,14 +46,14 @@ KINDS = (
     Kind(
         "zone",
         "Zone",
-        defaults={"type": "zstack"},
+        defaults={"type": "zstack", "isDefault": False},
         cascade=(("cluster", "zoneUuid"), ("l2network", "zoneUuid"), ("primarystorage", "zoneUuid")),
     ),
     Kind(
         "cluster",
         "Cluster",
         ("zoneUuid", "hypervisorType"),
-        {"type": "zstack"},
+        {"type": "zstack", "architecture": "x86_64"},
         cascade=(("host", "clusterUuid"),),
     ),
     Kind(
@@ -126,8 +126,16 @@ KINDS = (
     Kind(
         "l3network",
         "L3Network",
-        ("zoneUuid", "l2NetworkUuid"),
-        {"type": "L3BasicNetwork", "category": "Private", "ipVersion": 4, "ipRanges": [], "networkServices": []},
+        ("zoneUuid", "l2NetworkUuid", "dnsDomain"),
+        {
+            "type": "L3BasicNetwork",
+            "category": "Private",
+            "ipVersion": 4,
+            "system": False,
+            "enableIPAM": True,
+            "ipRanges": [],
+            "networkServices": [],
+        },
         cascade=(("vip", "l3NetworkUuid"),),
         quota="l3.num",
     ),
@@ -190,6 +198,7 @@ KINDS = (
             "vipPortEnd",
             "privatePortStart",
             "privatePortEnd",
+            "allowedCidr",
         ),
         {"protocolType": "TCP"},
         quota="portForwarding.num",
@@ -249,6 +258,7 @@ ADMIN = "36c27e8ff05c4780bf6d2fa65700f22e"
 """The uuid of the account of the administrator, which all servers have in common."""
 
 TAGGED = {
+    "IpRangeVO": "iprange",
     "DiskOfferingVO": "diskoffering",
     "L2NetworkVO": "l2network",
     "SecurityGroupVO": "securitygroup",

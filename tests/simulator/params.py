@@ -79,7 +79,7 @@ def _validate_param(param: Parameter, value: Any) -> None:
     elements = value if isinstance(value, list) else [value]
     if param.schema == "DeleteMode" and value not in param.choices:
         raise OperationError("SYS.1000", f"No enum constant DeletionMode.{value}")
-    if param.choices and any(element not in param.choices for element in elements):
+    if param.choices and any(str(element) not in param.choices for element in elements):
         raise invalid_argument(f"valid values for field[{param.name}] are {list(param.choices)}, but {value!r} found")
     if param.bounds and value not in param.bounds:
         raise invalid_argument(f"field[{param.name}] must be in {param.bounds.start}..{param.bounds.stop - 1}")

@@ -12,11 +12,13 @@ SERVICE_FIELDS: Mapping[str, tuple[str, ...]] = {
         "SNSWorkchatEndpointInventory": (
             "url atAll atPersonUserIds name uuid description type state platformUuid createDate lastOpDate platform"
         ),
-        "ZoneInventory": "uuid name description createDate lastOpDate state type",
-        "ClusterInventory": ("uuid name description createDate lastOpDate state zoneUuid hypervisorType type"),
+        "ZoneInventory": "uuid name description createDate lastOpDate state type isDefault",
+        "ClusterInventory": (
+            "uuid name description createDate lastOpDate state zoneUuid hypervisorType type architecture"
+        ),
         "L3NetworkInventory": (
             "uuid name description createDate lastOpDate zoneUuid l2NetworkUuid type category state ipVersion"
-            " ipRanges networkServices"
+            " dnsDomain system enableIPAM ipRanges networkServices"
         ),
         "ImageInventory": (
             "uuid name description createDate lastOpDate state status size mediaType format platform guestOsType"

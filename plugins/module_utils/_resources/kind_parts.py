@@ -13,7 +13,7 @@ from .._api.records import Record, is_same_value
 from .._engine.current import Current
 from .._engine.drift import require_equal
 from .._engine.plan import build_default_plan
-from .._engine.spec import PlannedCall, ResourceSpec
+from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .chains import chain_plans
 from .kind_mistakes import examine_calls
 from .kind_properties import name_property
@@ -108,7 +108,8 @@ def _plan_growth(kind: Kind, parameter: str, size: int, current: Current) -> lis
             f"{option} is {present}, should be {size}, and a {kind.noun} cannot shrink. Omit {option}, or give"
             f" {present}."
         )
-    return [PlannedCall(kind.change[parameter], {"uuid": record.get("uuid"), name: size}, {**record, name: size})]
+    params, grown = {"uuid": record.get("uuid"), name: size}, {**record, name: size}
+    return [PlannedCall(kind.change[parameter], params, grown, settling=Settling({"status": kind.unsettled}))]
 
 
 def _plan_parts(parts: Parts, desired: list[Record], current: Current) -> list[PlannedCall]:

@@ -17,13 +17,17 @@ from .._engine.differences import build_not_found, build_unchangeable
 from .._engine.drift import find_drift
 from .._engine.guards import FORCE, Dependent, Dependents, Guard
 from .._engine.plan import build_call, predict_created
-from .._engine.spec import PlannedCall, ResourceSpec
+from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .chains import chain_plans
 from .readings import explain_unreadable, read_by_key
 from .root_volumes import build_root_refusal, is_root
 from .vm_states import ATTACHING_STATES, CHANGING_STATES, join_states
 
 DETACHED, _DELETED = "detached", "Deleted"
+
+# The values of the status of a volume that change without a call. No such volume is attached, or grows.
+CHANGING_STATUSES = ("Creating", "Migrating")
+_SETTLED = Settling({"status": CHANGING_STATUSES})
 
 # What the deletion of a volume does to the VM that uses it.
 _WITHOUT = "without it"
@@ -109,7 +113,8 @@ def _plan_attachment(resource: ResourceSpec, state: str, desired: Record, curren
             {str(user): "vmInstanceUuid"},
         )
     attached = {**volume, "vmInstanceUuid": vm, "status": "Ready"}
-    return [PlannedCall("AttachDataVolumeToVm", {"volumeUuid": volume.get("uuid"), "vmInstanceUuid": vm}, attached)]
+    params = {"volumeUuid": volume.get("uuid"), "vmInstanceUuid": vm}
+    return [PlannedCall("AttachDataVolumeToVm", params, attached, settling=_SETTLED)]
 
 
 def _plan_growth(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
@@ -121,7 +126,8 @@ def _plan_growth(resource: ResourceSpec, desired: Record, current: Current) -> l
         raise Unchangeable(
             f"size is {present}, should be {size}, and a volume cannot shrink. Omit size, or give {present}."
         )
-    return [build_call(resource, "ResizeDataVolume", {"size": size}, volume, {**volume, "size": size})]
+    call = build_call(resource, "ResizeDataVolume", {"size": size}, volume, {**volume, "size": size})
+    return [call._replace(settling=_SETTLED)]
 
 
 def _plan_removal(resource: ResourceSpec, desired: Record, volume: Record) -> list[PlannedCall]:

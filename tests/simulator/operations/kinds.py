@@ -46,7 +46,13 @@ def require_quota(store: Store, name: str, table: str) -> None:
 # ---------------------------------------------------------------------------------------------- what records add
 
 
+def _complete_disk_offering(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    return {"allocatorStrategy": call.get("allocationStrategy", members["allocatorStrategy"])}
+
+
 def _complete_image(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
+    if not call["backupStorageUuids"]:
+        raise invalid_argument("field[backupStorageUuids] cannot be an empty list")
     refs = [{"imageUuid": members["uuid"], "backupStorageUuid": uuid} for uuid in call["backupStorageUuids"]]
     return {"backupStorageRefs": [{**ref, "status": "Ready"} for ref in refs]}
 
@@ -63,7 +69,10 @@ def _complete_vip(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
     network = call.store["l3network"].get(call["l3NetworkUuid"])
     if not network["ipRanges"]:
         raise operation_refused(f"cannot allocate ip from l3network[uuid: {network['uuid']}], it has no ip range")
-    ip_range = network["ipRanges"][0]
+    wanted = call.get("ipRangeUuid", network["ipRanges"][0]["uuid"])
+    ip_range = next((each for each in network["ipRanges"] if each["uuid"] == wanted), None)
+    if ip_range is None:
+        raise operation_refused(f"ip range[uuid: {wanted}] is not on l3network[uuid: {network['uuid']}]")
     used = {vip["ip"] for vip in call.store["vip"].all()}
     used |= {used_ip["ip"] for nic in call.store.records("vmnic")[1] for used_ip in nic["usedIps"]}
     requested = call.get("requiredIp")
@@ -127,6 +136,7 @@ def _complete_listener(call: Call, members: dict[str, Any]) -> Mapping[str, Any]
 
 
 COMPLETE: dict[str, Complete] = {
+    "diskoffering": _complete_disk_offering,
     "image": _complete_image,
     "l2network": _complete_l2_network,
     "l3network": _complete_l3_network,
@@ -662,15 +672,22 @@ def remove_backends(call: Call) -> Reply:
 
 
 @operation("CreateDataVolume")
-def create_data_volume(call: Call) -> Reply:
-    """Create a data volume. It is NotInstantiated until it is attached, unless a primary storage is given."""
+def create_data_volume(call: Call) -> Steps:
+    """Create a data volume. It is NotInstantiated until it is attached, or Ready when it is on the given storage."""
     require_references(call)
     require_quota(call.store, "volume.data.num", "volume")
     offering = call.get("diskOfferingUuid")
     size = call.store["diskoffering"].get(offering)["diskSize"] if offering else call.get("diskSize")
     if size is None:
         raise invalid_argument("field[diskSize] is mandatory without field[diskOfferingUuid]")
-    return {"inventory": call.store["volume"].put(_build_volume(call, size))}
+    volume = call.store["volume"].put(_build_volume(call, size))
+    try:
+        yield 0
+    except OperationError:
+        call.store["volume"].remove(volume["uuid"])
+        raise
+    is_ready = volume["status"] == "Creating"
+    return {"inventory": call.store.change("volume", volume["uuid"], status="Ready") if is_ready else volume}
 
 
 def _build_volume(call: Call, size: int) -> Record:
@@ -685,7 +702,7 @@ def _build_volume(call: Call, size: int) -> Record:
             "format": "qcow2" if storage else None,
             "installPath": f"/storage/volumes/{uuid}.qcow2" if storage else None,
             "state": "Enabled",
-            "status": "Ready" if storage else "NotInstantiated",
+            "status": "Creating" if storage else "NotInstantiated",
             "size": size,
             "actualSize": 0,
             "isShareable": False,

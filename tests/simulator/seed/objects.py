@@ -102,7 +102,7 @@ class Seeder:
     def zone(self, number: int) -> Record:
         """Return the only zone."""
         members = {"uuid": seeded_uuid("zone", number), "name": f"zone-{number}", "description": None}
-        return Record("zone", {**members, "state": "Enabled", "type": "zone", **dates(number)})
+        return Record("zone", {**members, "state": "Enabled", "type": "zstack", "isDefault": True, **dates(number)})
 
     def cluster(self, number: int) -> Record:
         """Return a KVM cluster."""
@@ -115,7 +115,8 @@ class Seeder:
                 "zoneUuid": seeded_uuid("zone", 1),
                 "hypervisorType": "KVM",
                 "state": "Enabled",
-                "type": "cluster",
+                "type": "zstack",
+                "architecture": "x86_64",
                 **dates(number),
             },
         )
@@ -127,12 +128,15 @@ class Seeder:
             "uuid": seeded_uuid("iprange", number),
             "l3NetworkUuid": uuid,
             "name": f"range-{number}",
+            "description": None,
             "startIp": f"{prefix}.0.10",
             "endIp": f"{prefix}.255.254",
             "netmask": "255.255.0.0",
             "gateway": f"{prefix}.0.1",
             "networkCidr": f"{prefix}.0.0/16",
             "ipVersion": 4,
+            "prefixLen": 16,
+            "ipRangeType": "Normal",
             **dates(number),
         }
         return Record(
@@ -147,6 +151,9 @@ class Seeder:
                 "category": "Private",
                 "state": "Enabled",
                 "ipVersion": 4,
+                "dnsDomain": None,
+                "system": False,
+                "enableIPAM": True,
                 "ipRanges": [Record("iprange", ip_range)],
                 "networkServices": [],
                 **dates(number),

@@ -37,7 +37,10 @@ FIELDS: dict[str, frozenset[str]] = {
     **{kind: frozenset(records()[record]) for kind, record in RECORDS.items()},
     # Types of the cursor query whose records docs/openapi.yaml does not describe.
     "iprange": frozenset(
-        ("uuid", "name", "l3NetworkUuid", "startIp", "endIp", "netmask", "gateway", "networkCidr", "ipVersion", *DATED)
+        (
+            *("uuid", "name", "description", "l3NetworkUuid", "startIp", "endIp", "netmask", "gateway", "networkCidr"),
+            *("ipVersion", "prefixLen", "ipRangeType", *DATED),
+        )
     ),
     **{kind.table: kind.record_fields for kind in kinds.KINDS if kind.table not in RECORDS},
     **kinds.ROWS,

@@ -753,6 +753,19 @@ def test_removal_of_an_attachment_may_show_the_object_that_its_path_ends_with(
     assert removed.calls == ["DetachPrimaryStorageFromCluster"]
 
 
+@pytest.mark.parametrize(("kind", "status"), [("image", "Downloading"), ("volume", "Creating")])
+def test_task_waits_for_an_object_that_settles(run: ModuleRunner, sim: Simulator, kind: str, status: str) -> None:
+    sim.configure(latency=0.1)
+    creates, selected = KIND_TASKS[kind].creates, identify(KIND_TASKS[kind])
+    assert run("resource", {**creates, "wait": False}).changed
+    sim.configure(latency=0)
+    assert [record["status"] for record in find_all(sim, kind, selected["name"])] == [status]
+    change = {"disk_size": "20G"} if kind == "volume" else {"description": "x"}
+    ran = run("resource", {**selected, "properties": change, "state": "disabled"})
+    assert not ran.failed, ran.message
+    assert (ran["resource"]["status"], ran["resource"]["state"]) == ("Ready", "Disabled")
+
+
 # ------------------------------------------------------------------------------------------------ sizes of volumes
 
 DATA: dict[str, Any] = {"kind": "volume", "name": "data-1"}

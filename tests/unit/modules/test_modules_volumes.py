@@ -57,6 +57,23 @@ def test_new_volume_is_attached_in_the_same_task(sim: Simulator, run: ModuleRunn
     assert (read(sim)["status"], read(sim)["vmInstanceUuid"]) == ("Ready", OTHER_VM)
 
 
+def test_task_waits_for_a_volume_that_is_being_created(sim: Simulator, run: ModuleRunner) -> None:
+    sim.configure(latency=0.1)
+    assert run("volume", {**LOGS, "primary_storage": "ps-1", "wait": False}).changed
+    sim.configure(latency=0)
+    assert read(sim)["status"] == "Creating"
+    ran = run("volume", {"name": "logs", "vm": "vm-1", "size": "20G"})
+    assert (ran.message, ran.calls[-2:]) == ("", ["AttachDataVolumeToVm", "ResizeDataVolume"])
+    assert (read(sim)["status"], read(sim)["vmInstanceUuid"], read(sim)["size"]) == ("Ready", VM, 20 * GIB)
+
+
+def test_volume_that_cannot_be_created_is_not_there(sim: Simulator, run: ModuleRunner) -> None:
+    sim.fault("fail", "CreateDataVolume", error={"code": "SYS.1006", "details": "no room"})
+    ran = run("volume", {**LOGS, "primary_storage": "ps-1"})
+    assert ("no room" in ran.message, ran.changed) == (True, False)
+    assert [volume for volume in sim.records("volume") if volume["name"] == "logs"] == []
+
+
 def test_volume_of_an_offering(sim: Simulator, run: ModuleRunner) -> None:
     ran = run("volume", {"name": "logs", "disk_offering": "disk-offering-1"})
     assert ran["volume"]["size"] == 100 * GIB

@@ -26,6 +26,10 @@ class Api(HttpClient):
         """Call an operation that succeeds, and return its reply."""
         return self.call(*self._build(name, params))
 
+    def start(self, name: str, /, **params: Any) -> None:
+        """Call an operation, and do not wait for its job."""
+        assert self.send(*self._build(name, params)).status_code == 202
+
     def refusal(self, name: str, /, **params: Any) -> Any:
         """Return the code of the error of an operation that fails."""
         return self.error_code(*self._build(name, params))
@@ -193,6 +197,32 @@ def test_image_is_ready_when_its_job_ends_and_gone_if_it_fails(api: Api) -> None
     api.sim.fault("fail", "AddImage", error={"code": "SYS.1006", "details": "no such file"})
     api.refusal("AddImage", name="broken", **PARAMS["AddImage"])
     assert api.read("QueryImage", "name=broken") == []
+
+
+@pytest.mark.parametrize(
+    ("creation", "query", "status"),
+    [("AddImage", "QueryImage", "Downloading"), ("CreateDataVolume", "QueryVolume", "Creating")],
+)
+def test_object_is_not_ready_until_its_job_ends(api: Api, creation: str, query: str, status: str) -> None:
+    params = PARAMS.get(creation, {"diskSize": 2**30, "primaryStorageUuid": seeded_uuid("primarystorage", 1)})
+    api.sim.configure(latency=600)
+    api.start(creation, name="new", **params)
+    assert [each["status"] for each in api.read(query, "name=new")] == [status]
+    api.sim.advance()
+    assert [each["status"] for each in api.read(query, "name=new")] == ["Ready"]
+
+
+def test_created_objects_show_what_was_given(api: Api) -> None:
+    offering = api.do("CreateDiskOffering", name="data", diskSize=2**30, allocationStrategy="Other")["inventory"]
+    assert offering["allocatorStrategy"] == "Other"
+    network = api.do("CreateL3Network", name="web", l2NetworkUuid=L2, ipVersion=6, dnsDomain="a.example.com")
+    assert (network["inventory"]["ipVersion"], network["inventory"]["dnsDomain"]) == (6, "a.example.com")
+    assert api.refusal("CreateL3Network", name="web", l2NetworkUuid=L2, ipVersion=5) == "SYS.1007"
+    assert api.refusal("AddImage", name="web", **{**PARAMS["AddImage"], "backupStorageUuids": []}) == "SYS.1007"
+    first, second = (seeded_uuid("iprange", number) for number in (1, 2))
+    address = api.do("CreateVip", name="web", l3NetworkUuid=NETWORK, ipRangeUuid=first)["inventory"]
+    assert address["ipRangeUuid"] == first
+    assert api.refusal("CreateVip", name="web", l3NetworkUuid=NETWORK, ipRangeUuid=second) == "SYS.1006"
 
 
 def test_reference_to_no_object_is_refused(api: Api) -> None:
