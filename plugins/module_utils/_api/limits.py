@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from contextlib import suppress
 from typing import Any
 
 from .errors import InvalidOptions
@@ -22,19 +21,16 @@ MAX_LENGTHS = {
 
 # The lowest and the highest number, also of the elements of a list. A `range` would be slow: `in` compares a number of
 # Ansible's own type with each member.
-_PORTS = (1, 65535)
+PORTS = (1, 65535)
 _BANDWIDTHS = (8192, 32212254720)
 _RANGES = {
-    "sshPort": _PORTS,
-    "snmpPort": _PORTS,
-    "ipmiPort": _PORTS,
+    "sshPort": PORTS,
+    "snmpPort": PORTS,
+    "ipmiPort": PORTS,
     "outboundBandwidth": _BANDWIDTHS,
     "inboundBandwidth": _BANDWIDTHS,
     "cpuNum": (1, 1024),
     "vlanIds": (0, 4094),
-    "vlan": (1, 4094),
-    **dict.fromkeys(("instancePort", "loadBalancerPort"), _PORTS),
-    **dict.fromkeys(("privatePortEnd", "privatePortStart", "vipPortEnd", "vipPortStart"), _PORTS),
 }
 
 # Sizes in bytes, and the values below the least one that are allowed: nothing may be reserved. Any other number below
@@ -56,12 +52,8 @@ _FILLED = {"volumeUuids", "interfaceUuids", "atPersonUserIds", "atPersonList"}
 # The uuid that the service gives to a new object.
 _NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
 
-# The binary form of a key begins with three zero bytes, which are AAAA in base64. Options of a login may precede it.
-_PUBLIC_KEY = re.compile(r"(?:\A|\s)(?:ssh|ecdsa|sk)-\S+\s+AAAA")
-
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
-_ANY_URL = re.compile(r"[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _HOST_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*", re.IGNORECASE)
 
@@ -76,7 +68,7 @@ def check_value(name: str, label: str, value: Any, longest: int = 0) -> None:
     if limit := longest or MAX_LENGTHS.get(name):
         _check_lengths(label, value, limit)
     if name in _RANGES:
-        _check_range(label, value, *_RANGES[name])
+        check_range(label, value, *_RANGES[name])
     for size in (value if isinstance(value, list) else [value]) if name in _SIZES else ():
         if size not in _SIZES[name]:
             _check_size(label, int(size), _LEAST_MEMORY if name == "memorySize" else _LEAST_SIZE)
@@ -98,7 +90,7 @@ def _check_length(label: str, text: Any, longest: int) -> None:
         raise InvalidOptions(f"{label} must have at most {longest} characters, not {length}")
 
 
-def _check_range(label: str, value: Any, lowest: int, highest: int) -> None:
+def check_range(label: str, value: Any, lowest: int, highest: int) -> None:
     """Raise InvalidOptions for a number out of range, or for an element of a list that is not a number in it."""
     for item in value if isinstance(value, list) else [value]:
         number = int(item) if re.fullmatch(r"\s*[+-]?[0-9]+\s*", str(item)) else None
@@ -125,41 +117,6 @@ def _check_mac(label: str, value: str) -> None:
         )
 
 
-# The fields of a schedule, with their lowest and highest numbers.
-_FIELDS_OF_SCHEDULES = {
-    "second": (0, 59),
-    "minute": (0, 59),
-    "hour": (0, 23),
-    "day of the month": (1, 31),
-    "month": (1, 12),
-    "day of the week": (1, 7),
-    "year": (1970, 2099),
-}
-
-
-def _check_cron(label: str, value: str) -> None:
-    """Refuse the five fields of Unix: the schedules of the service begin with the second, and one day is a ?."""
-    fields = value.split()
-    if len(fields) not in (6, 7):
-        raise InvalidOptions(
-            f"{label} must have six fields, and a seventh for the year if needed: second, minute, hour, day of the"
-            f" month, month and day of the week, such as '0 0 2 * * ?', not {value!r}"
-        )
-    for (name, (lowest, highest)), text in zip(_FIELDS_OF_SCHEDULES.items(), fields, strict=False):
-        # The number after / is that of a step, and the one after # that of a week.
-        for number in re.findall(r"(?<![/#\d])\d+", text):
-            if not lowest <= int(number) <= highest:
-                first = " (Sunday)" if name == "day of the week" else ""
-                raise InvalidOptions(
-                    f"{label} must have a {name} from {lowest}{first} to {highest}, not {number}, in {value!r}"
-                )
-    if [fields[3], fields[5]].count("?") != 1:
-        raise InvalidOptions(
-            f"{label} must have ? as one of its two days, the fourth and the sixth field, such as '0 0 2 * * ?' or"
-            f" '0 0 2 ? * MON', not {value!r}"
-        )
-
-
 def refuse_private_key(name: str, text: str) -> None:
     """Raise InvalidOptions, which does not show it, for a private key in place of something that may be shown."""
     if "PRIVATE KEY-----" in text:
@@ -168,67 +125,16 @@ def refuse_private_key(name: str, text: str) -> None:
         )
 
 
-def _check_public_key(label: str, value: str) -> None:
-    """Refuse paths, and what is no public key. The message does not show another text, which may be secret."""
-    refuse_private_key(label, value)
-    if re.fullmatch(r"[/~.]\S*|\S+\.pub", value.strip()):
-        raise InvalidOptions(
-            f"{label} must be the text of the key, such as the result of lookup('ansible.builtin.file', {value!r}), not"
-            " its path"
-        )
-    if not _PUBLIC_KEY.search(value):
-        raise InvalidOptions(
-            f"{label} must be the line of a public key, such as 'ssh-ed25519 AAAAC3Nz... me@example.com'"
-        )
-
-
 # What users write for an address that the service chooses.
 _CHOSEN = ("auto", "dhcp")
 
 
-def _check_ip(label: str, value: str) -> None:
-    if not _is_ip(value.strip()):
+def check_ip(label: str, value: str) -> None:
+    if not is_ip(value.strip()):
         raise InvalidOptions(
             f"{label} must be an IP address such as 10.0.0.5, without a port or prefix length, not {value!r}"
             f"{'. Omit it to get an address of the IP range' if value.strip().casefold() in _CHOSEN else ''}"
         )
-
-
-def _check_netmask(label: str, value: str) -> None:
-    with suppress(ValueError):
-        if "." in value and ipaddress.IPv4Network(f"0.0.0.0/{value.strip()}"):
-            return
-    raise InvalidOptions(f"{label} must be a netmask such as 255.255.255.0, not {value!r}")
-
-
-def _check_cidr(label: str, value: str) -> None:
-    if not _is_cidr(value):
-        raise InvalidOptions(f"{label} must be a network such as 10.0.0.0/24, not {value!r}")
-
-
-def _check_ip_ranges(label: str, value: str) -> None:
-    for item in value.split(","):
-        if not (_is_cidr(item) or all(_is_ip(end.strip()) for end in item.split("-", 1))):
-            raise InvalidOptions(
-                f"{label} must consist of addresses, networks and ranges with commas between them, such as"
-                f" 10.0.0.0/24,10.1.0.5-10.1.0.9, not {value!r}"
-            )
-
-
-def _check_port_ranges(label: str, value: str) -> None:
-    for item in str(value).split(","):
-        ends = [end.strip() for end in item.split("-", 1)]
-        if not all(end.isdecimal() and _PORTS[0] <= int(end) <= _PORTS[1] for end in ends):
-            raise InvalidOptions(
-                f"{label} must consist of ports and ranges from 1 to 65535 with commas between them, such as"
-                f" 22,8000-8080, not {value!r}"
-            )
-
-
-def _check_image_url(label: str, value: str) -> None:
-    """Refuse what has no scheme. Servers know several, such as file:///, ftp:// and upload://."""
-    if not _ANY_URL.match(value.strip()):
-        raise InvalidOptions(f"{label} must begin with a scheme, such as https:// or file:///")
 
 
 def _check_management_address(label: str, value: str) -> None:
@@ -246,7 +152,7 @@ def _check_address(label: str, value: str) -> None:
     text = value.strip()
     # A value of digits and dots is not a host name.
     is_name = _HOST_NAME.fullmatch(text) and re.search("[^0-9.]", text)
-    if text and not is_name and not _is_ip(text):
+    if text and not is_name and not is_ip(text):
         raise InvalidOptions(f"{label} must be an IP address or a host name, without a port, not {value!r}")
 
 
@@ -256,13 +162,7 @@ def _check_url(label: str, value: str) -> None:
         raise InvalidOptions(f"{label} must be an address that begins with https:// or http://")
 
 
-def _is_cidr(text: str) -> bool:
-    with suppress(ValueError):
-        return "/" in text and bool(ipaddress.ip_network(text.strip(), strict=False))
-    return False
-
-
-def _is_ip(text: str) -> bool:
+def is_ip(text: str) -> bool:
     try:
         return is_ipv6(text) or bool(ipaddress.IPv4Address(text))
     except ValueError:
@@ -279,19 +179,12 @@ def _check_new_uuid(label: str, value: str) -> None:
 
 _CHECKS = {
     "customMac": _check_mac,
-    "cron": _check_cron,
-    "publicKey": _check_public_key,
-    "staticIp": _check_ip,
+    "staticIp": check_ip,
     "managementIp": _check_management_address,
     "ipmiAddress": _check_address,
     "snmpAddress": _check_address,
     "url": _check_url,
-    "image.url": _check_image_url,
     "resourceUuid": _check_new_uuid,
-    "dstPortRange": _check_port_ranges,
-    "netmask": _check_netmask,
-    **dict.fromkeys(("dstIpRange", "srcIpRange"), _check_ip_ranges),
-    **dict.fromkeys(("allowedCidr", "networkCidr"), _check_cidr),
-    **dict.fromkeys(("endIp", "gateway", "ip", "requiredIp", "startIp"), _check_ip),
+    "ip": check_ip,
     "mac": _check_mac,
 }

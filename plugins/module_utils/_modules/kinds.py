@@ -10,7 +10,7 @@ from typing import Any
 from .._api.address_ranges import check_range
 from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
-from .._api.limits import check_value, refuse_private_key
+from .._api.limits import refuse_private_key
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
@@ -27,6 +27,7 @@ from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
 from .forms import check_form
+from .kind_values import check_property
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
 from .spec import ModuleSpec
@@ -241,7 +242,7 @@ def _convert(kind: Kind | Setting, found: Property, value: Any, check_mode: bool
     _check_type(label, found.parameter.type, value, found.parameter.elements)
     value = found.parameter._replace(name=label).coerce(f"kind {kind.name}", value)
     # The url of an image has other schemes than that of a webhook.
-    check_value(f"{kind.name}.url" if found.name == "url" else found.parameter.name, label, value)
+    check_property(f"{kind.name}.url" if found.name == "url" else found.parameter.name, label, value)
     return value
 
 
@@ -332,7 +333,7 @@ def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
     is_number = isinstance(parts.defaults.get(member), int)
     _check_type(label, "int" if is_number else "str", value)
     value = int(value) if is_number else str(value)
-    check_value(member, label, value)
+    check_property(member, label, value)
     return value
 
 

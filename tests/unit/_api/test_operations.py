@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api import record_fields
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
-from ansible_collections.virtinfra.manager.plugins.module_utils._api.limits import check_value
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.operation import (
     TAG_PARAMS,
     Request,
@@ -21,6 +20,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
     get_operation,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.records import RECORD_FIELDS
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.kind_values import check_property
 
 from simulator.description import Parameter, documented_operations, operations
 from support.scenarios import WIRE
@@ -769,8 +769,8 @@ def test_choices_may_be_spelt_in_small_letters() -> None:
 def test_values_of_one_form(name: str, value: str, refusal: str | None) -> None:
     """The message about a URL does not show its key."""
     if refusal is None:
-        check_value(name, name, value)
+        check_property(name, name, value)
         return
     with pytest.raises(InvalidOptions, match=f"^{name} must (be|have|consist) {re.escape(refusal)}") as refused:
-        check_value(name, name, value)
+        check_property(name, name, value)
     assert "secret" not in str(refused.value)

@@ -12,7 +12,7 @@ from simulator.launch import Simulator
 from support.kind_tasks import EIP, IMAGE, KIND_TASKS, START, VIP
 from support.module_runner import ModuleRunner
 
-JOB = {**START, "properties": {"type": "startVm"}}
+JOB: dict[str, Any] = {**START, "properties": {"type": "startVm"}}
 ADDED = {"kind": "image", "name": "web"}
 RULE = {"type": "Ingress", "protocol": "ALL"}
 GROUP = {"kind": "security_group", "name": "web"}
