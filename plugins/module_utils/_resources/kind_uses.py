@@ -55,10 +55,12 @@ def _list_users(use: Use, second: str, client: Client, record: Record) -> list[D
         records, use.query, *(name for name in {use.field, "uuid"} & {use.field, use.uuid} if "." not in name)
     )
     users = filter(find_query_type(use.query).is_usable, records)
+    # In check mode, an earlier task may have removed the VM of a NIC.
+    predicted = client.hooks.list_predicted()
     return [
         Dependent(str(user[use.uuid]), str(user.get(use.name) or use.type), use.effect, use.reason, use.type, noun)
         for user in users
-        if user.get(use.uuid)
+        if user.get(use.uuid) and predicted.get(str(user.get("vmInstanceUuid")), "") is not None
     ]
 
 

@@ -10,7 +10,7 @@ from .. import catalogue
 from ..errors import OperationError, invalid_argument, not_found, operation_refused, wrong_vm_state
 from ..kinds import ADMIN, KINDS, REFERENCES, Kind
 from ..registry import OPERATIONS, Call, Handler, Reply, Steps, catalogued, operation
-from ..state.deletion import find_to_delete
+from ..state.deletion import find_to_delete, forget_nic
 from ..state.schema import FIELDS, TAGGED_TYPES
 from ..state.store import Record, Store
 from . import creation
@@ -244,9 +244,11 @@ def remove(call: Call, kind: Kind, uuid: str) -> None:
 def _detach_nics(store: Store, network: str) -> None:
     """Remove the NICs on an L3 network from their VMs."""
     for vm in store["vm"].all():
-        left = [nic for nic in vm["vmNics"] if nic["l3NetworkUuid"] != network]
-        if len(left) < len(vm["vmNics"]):
-            store["vm"].change(vm["uuid"], vmNics=left)
+        removed = [nic for nic in vm["vmNics"] if nic["l3NetworkUuid"] == network]
+        if removed:
+            store["vm"].change(vm["uuid"], vmNics=[nic for nic in vm["vmNics"] if nic not in removed])
+        for nic in removed:
+            forget_nic(store, nic["uuid"])
 
 
 def _register(kind: Kind) -> None:

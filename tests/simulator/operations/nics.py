@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import invalid_argument, operation_refused, wrong_vm_state
 from ..registry import Call, Reply, operation
 from ..state import records as record_builders
-from ..state.deletion import find_to_delete
+from ..state.deletion import find_to_delete, forget_nic
 from ..state.store import Record, Store
 
 MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
@@ -178,7 +178,7 @@ def detach_l3_network(call: Call) -> Reply:
     default = vm["defaultL3NetworkUuid"]
     if default not in networks:
         default = next(iter(networks), None)
-    store.qos.pop(nic["uuid"], None)
+    forget_nic(store, nic["uuid"])
     return {"inventory": store.change("vm", vm["uuid"], vmNics=nics, defaultL3NetworkUuid=default)}
 
 

@@ -23,13 +23,31 @@ def find_to_delete(store: Store, kind: str, uuid: str) -> Record | None:
 def remove_vm(store: Store, uuid: str) -> None:
     """Remove the record of a VM with its NICs, its root volume and the snapshot groups of it."""
     for nic in store["vm"].get(uuid)["vmNics"]:
-        store.qos.pop(nic["uuid"], None)
+        forget_nic(store, nic["uuid"])
+    for group in store["affinitygroup"].all():
+        others = [usage for usage in group["usages"] if usage["resourceUuid"] != uuid]
+        if len(others) < len(group["usages"]):
+            store["affinitygroup"].change(group["uuid"], usages=others)
     if store.disks:
         for volume in store["vm"].get(uuid)["allVolumes"]:
             store.disks.remove(volume["uuid"])
     store["vm"].remove(uuid)
     store["snapshotgroup"].remove_where(lambda group: bool(group["vmInstanceUuid"] == uuid))
     store["templatedvminstance"].remove_where(lambda template: bool(template["uuid"] == uuid))
+
+
+def forget_nic(store: Store, uuid: str) -> None:
+    """Take a NIC that is removed out of what uses it: limits, security groups, EIPs, forwarded ports and listeners."""
+    store.qos.pop(uuid, None)
+    store["nicinsecuritygroup"].remove_where(lambda row: bool(row["vmNicUuid"] == uuid))
+    for table in ("eip", "portforwarding"):
+        for record in store[table].all():
+            if record["vmNicUuid"] == uuid:
+                store[table].change(record["uuid"], vmNicUuid=None, guestIp=None)
+    for listener in store["listener"].all():
+        refs = [ref for ref in listener["vmNicRefs"] if ref["vmNicUuid"] != uuid]
+        if len(refs) < len(listener["vmNicRefs"]):
+            store["listener"].change(listener["uuid"], vmNicRefs=refs)
 
 
 def remove_volume(store: Store, uuid: str) -> None:

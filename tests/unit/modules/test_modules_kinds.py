@@ -230,6 +230,7 @@ def test_name_counts_within_its_parent(run: ModuleRunner) -> None:
     assert len(uuids) == 2
     ran = run("resource", {"kind": "ip_range", "name": "low"})
     assert ran["error"]["code"] == "AMBIGUOUS"
+    assert ran.message.endswith(". Give parent, or select one by uuid.")
     assert set(ran["uuids"]) == uuids
 
 
@@ -518,6 +519,16 @@ def test_network_is_removed_with_what_belongs_to_it(run: ModuleRunner) -> None:
     removed = run("resource", {"kind": "l3_network", "name": "l3-1", "state": "absent", "force": True})
     assert removed["also_removed"] == expected
     assert {each["type"] for each in expected} == {"ip_range", "vm_nic"}
+
+
+def test_nics_of_vms_that_an_earlier_task_would_remove_use_nothing(sim: Simulator) -> None:
+    """In check mode; the NICs are removed with their VMs."""
+    vms = [vm["uuid"] for vm in sim.records("vm")]
+    options = {"base_url": sim.url, "session_id": sim.session, "kind": "ip_range", "name": "range-1", "state": "absent"}
+    for removed in (vms, vms[1:]):
+        ran = run_module("resource", options, True, list_predicted=lambda each=removed: dict.fromkeys(each))
+        assert ran.result["changed"] == (removed == vms), ran.result.get("msg")
+    assert [each["name"] for each in ran.result["in_use_by"]] == ["10.101.0.11"]
 
 
 def test_users_that_cannot_be_listed_need_force(run: ModuleRunner, sim: Simulator) -> None:

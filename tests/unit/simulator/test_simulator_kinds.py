@@ -292,6 +292,35 @@ def test_members_of_groups(api: Api) -> None:
     assert api.do("RemoveVmFromAffinityGroup", affinityGroupUuid=affinity, uuid=VM)["inventory"]["usages"] == []
 
 
+@pytest.mark.parametrize("removal", ["vm", "nic", "network"])
+def test_nic_that_is_removed_is_used_by_nothing(api: Api, removal: str) -> None:
+    security = api.do("CreateSecurityGroup", name="web")["inventory"]["uuid"]
+    affinity = api.do("CreateAffinityGroup", name="web")["inventory"]["uuid"]
+    other = seeded_uuid("l3network", 2)
+    addresses = [api.do("CreateVip", name=name, l3NetworkUuid=other)["inventory"]["uuid"] for name in "abc"]
+    port = {"vipPortStart": 80, "protocolType": "TCP"}
+    balancer = api.do("CreateLoadBalancer", name="web", vipUuid=addresses[2])["inventory"]["uuid"]
+    listener = api.do("CreateLoadBalancerListener", name="web", loadBalancerUuid=balancer, loadBalancerPort=80)
+    api.do("AddVmNicToSecurityGroup", securityGroupUuid=security, vmNicUuids=[NIC])
+    api.do("AddVmToAffinityGroup", affinityGroupUuid=affinity, uuid=VM)
+    api.do("CreateEip", name="web", vipUuid=addresses[0], vmNicUuid=NIC)
+    api.do("CreatePortForwardingRule", name="web", vipUuid=addresses[1], vmNicUuid=NIC, **port)
+    api.do("AddVmNicToLoadBalancer", listenerUuid=listener["inventory"]["uuid"], vmNicUuids=[NIC])
+    if removal == "vm":
+        api.call("DELETE", f"vm-instances/{VM}")
+        api.call("PUT", f"vm-instances/{VM}/actions", {"expungeVmInstance": {}})
+    elif removal == "nic":
+        api.call("DELETE", f"vm-instances/nics/{NIC}")
+    else:
+        api.do("DeleteL3Network", uuid=NETWORK)
+    assert api.read("QueryVmNicInSecurityGroup") == []
+    assert ["vmNicUuid" in rule for rule in (*api.read("QueryEip"), *api.read("QueryPortForwardingRule"))] == [
+        False
+    ] * 2
+    assert [each["vmNicRefs"] for each in api.read("QueryLoadBalancerListener")] == [[]]
+    assert [len(group["usages"]) for group in api.read("QueryAffinityGroup")] == [0 if removal == "vm" else 1]
+
+
 def test_account_owns_objects(api: Api) -> None:
     account = api.do("CreateAccount", name="ops", password="secret")["inventory"]["uuid"]
     api.do("ChangeResourceOwner", accountUuid=account, resourceUuid=VM)
