@@ -239,6 +239,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("resource", {"kind": "subnet", "name": "a"}, "Did you mean ip_range?"),
     ("resource", {"kind": "datastore", "name": "a"}, "Kind storage_attachment attaches primary storages"),
     ("resource", {"kind": "snapshots", "name": "a"}, "virtinfra.manager.vm_snapshot_group manages these."),
+    ("resource", {"kind": "user_tag", "name": "a"}, "got: user_tag. The option tags of each kind has the user tags of"),
     ("resource", {"kind": "flavor", "name": "a"}, "Did you mean instance_offering?"),
     ("resource", {"kind": "keypair", "name": "a"}, "Did you mean ssh_key_pair?"),
     ("vm", {"name": "vm-5", "memory_size": "4,5G"}, "not '4,5G'. Write a point, not a comma"),

@@ -185,7 +185,7 @@ class AmbiguousMatch(VirtinfraError):
     code = "AMBIGUOUS"
     description = "Several objects match."
 
-    def __init__(self, attribute: str, uuids: list[str], remedy: str = "Select one by uuid.") -> None:
+    def __init__(self, attribute: str, uuids: list[str], remedy: str) -> None:
         super().__init__(f"{len(uuids)} objects have {attribute}: {', '.join(sorted(uuids))}. {remedy}", uuids=uuids)
 
 

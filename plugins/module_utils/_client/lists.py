@@ -529,8 +529,8 @@ def combine_finders(*readers: Callable[[Client, Record], Result]) -> Callable[[C
     return read
 
 
-def require_unique(records: list[Record], label: str) -> Record | None:
+def require_unique(records: list[Record], label: str, remedy: str = "Select one by uuid.") -> Record | None:
     """Return the only record, or None. Raise AmbiguousMatch with the ``label`` of the record when there are several."""
     if len(records) > 1:
-        raise AmbiguousMatch(label, [str(record.get("uuid")) for record in records])
+        raise AmbiguousMatch(label, [str(record.get("uuid")) for record in records], remedy)
     return records[0] if records else None

@@ -555,6 +555,7 @@ KINDS: Mapping[str, list[Meaning]] = _map(
     ("datastore storage storage_domain storage_pool", "primary_storage"),
     ("nic interface port vnic", "vm_nic"),
     ("snapshot snap", "snapshot_group"),
+    ("usertag", "user_tag"),
 )
 
 # What manages the objects that are no kinds.
@@ -567,6 +568,7 @@ OTHER_KINDS: Mapping[str, str] = {
     ),
     "snapshot_group": "virtinfra.manager.vm_snapshot_group manages these",
     "topic": "virtinfra.manager.sns_topic manages these",
+    "user_tag": "The option tags of each kind has the user tags of its objects, and kind tag their patterns",
     "vm": "virtinfra.manager.vm manages these",
     "vm_nic": "virtinfra.manager.vm_nic manages these",
 }

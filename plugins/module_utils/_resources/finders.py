@@ -14,16 +14,20 @@ from .readings import read_by_key
 Finder = Callable[[Client, Record], "Record | None"]
 Search = Callable[[Client, str, str], "list[Record]"]
 
+_BY_UUID = "Select one by uuid."
+
 
 def find_by_query(
     operation: str,
     *keys: str,
     view: Callable[[Record], Record] = dict,
     among: Callable[[Record], bool] = bool,
+    remedy: str = _BY_UUID,
 ) -> Finder:
     """Return a finder that queries by the first of ``keys`` (API names) that is given.
 
-    ``view`` adds derived members to a record. ``among`` is a predicate that the records must meet.
+    ``view`` adds derived members to a record. ``among`` is a predicate that the records must meet. ``remedy`` says how
+    to select one of several.
     """
 
     def find(client: Client, key: str, value: str) -> list[Record]:
@@ -33,7 +37,7 @@ def find_by_query(
             records = find_by_attribute(client, operation, key, value, view=view)
         return list(filter(among, records))
 
-    return _find_by_first_key(find, keys)
+    return _find_by_first_key(find, keys, remedy)
 
 
 def find_by_type(name: str, *keys: str) -> Finder:
@@ -61,7 +65,7 @@ def assume_fields(reader: Finder, assumed: Callable[[Record], Record]) -> Finder
     return read
 
 
-def _find_by_first_key(find: Search, keys: tuple[str, ...]) -> Finder:
+def _find_by_first_key(find: Search, keys: tuple[str, ...], remedy: str = _BY_UUID) -> Finder:
     """Return a finder by ``resourceUuid``, which some servers ignore on a create, and then by the first desired key."""
 
     def read(client: Client, desired: Record) -> Record | None:
@@ -72,6 +76,7 @@ def _find_by_first_key(find: Search, keys: tuple[str, ...]) -> Finder:
                 return records[0]
         if key is None:
             return None
-        return require_unique(find(client, key, desired[key]), f"the {format_option_name(key)} {desired[key]!r}")
+        label = f"the {format_option_name(key)} {desired[key]!r}"
+        return require_unique(find(client, key, desired[key]), label, remedy)
 
     return read

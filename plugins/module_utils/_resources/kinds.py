@@ -207,7 +207,8 @@ def _find(kind: Kind, client: Client, desired: Record) -> Record | None:
             return False
         return True
 
-    found = find_by_query(kind.query, "uuid", "name", among=is_meant)(client, desired)
+    remedy = "Give parent, or select one by uuid." if kind.parent and parent is None else "Select one by uuid."
+    found = find_by_query(kind.query, "uuid", "name", among=is_meant, remedy=remedy)(client, desired)
     if found and not desired.get("expunge"):
         return found
     if desired.get("recover") or desired.get("expunge"):
