@@ -307,7 +307,7 @@ def compare_entry(entry: Record, made: Made) -> None:
     known = (entry["outcome"], entry["error"], entry["point"], entry["deleted"])
     assert known == (made.outcome, None, made.point, made.deleted), entry
     notes = "\n".join(entry["notes"])
-    found = {(stamp, word) for stamp, word in re.findall(r"The point (\S+) is (of the future|not whole)", notes)}
+    found = set(re.findall(r"The point (\S+) is (of the future|not whole)", notes))
     found |= {(uuid, "encrypts") for uuid in re.findall(r"The service encrypts the volume (\S+),", notes)}
     assert found == made.notes, entry
     assert ("cannot be restored any more" in entry["why"]) is made.found_damage, entry

@@ -119,7 +119,7 @@ class KvmVm:
         connection, of_daemon = socket.socketpair()
         self.port = free_port()
         monitor = ("--chardev", f"socket,id=monitor,fd={of_daemon.fileno()}", "--monitor", "chardev=monitor")
-        with (self.folder / "daemon.log").open("ab") as log, of_daemon:
+        with of_daemon, (self.folder / "daemon.log").open("ab") as log:
             self._daemon = subprocess.Popen(
                 ("qemu-storage-daemon", *monitor),
                 stdin=subprocess.DEVNULL,

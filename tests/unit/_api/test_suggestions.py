@@ -13,7 +13,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
 
 
 @pytest.mark.parametrize(
-    ("word", "other", "slips"),
+    ("one", "another", "slips"),
     [
         ("state", "state", 0),
         ("stat", "state", 1),
@@ -26,8 +26,8 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._api.operations 
         ("abc", "cba", 2),
     ],
 )
-def test_slips(word: str, other: str, slips: int) -> None:
-    assert count_slips(word, other) == count_slips(other, word) == slips
+def test_slips(one: str, another: str, slips: int) -> None:
+    assert count_slips(one, another) == count_slips(another, one) == slips
 
 
 @pytest.mark.parametrize(

@@ -201,4 +201,4 @@ def test_the_proxy_of_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> N
     assert ConnectionOptions("http://manager.example.com").proxy is None
     proxies["https"] = "ftp://10.0.0.9"
     with pytest.raises(InvalidOptions, match=r"^the proxy must have the form .*\. Change it, or set use_proxy to fal"):
-        _ = ConnectionOptions(URL).proxy
+        assert ConnectionOptions(URL).proxy

@@ -216,7 +216,7 @@ def test_login_that_a_proxy_does_not_accept() -> None:
         (OF_THE_SYSTEM, "the proxy settings of the operating system"),
     ):
         error = build_proxy_login_error(peer, "X", "no.")
-        assert type(error) is TransportError
+        assert error.__class__ is TransportError
         assert error.message == (
             f"X: the proxy {peer.proxy} for {peer.origin} requires another login: no. Check the user name and the"
             f" password in {place}."

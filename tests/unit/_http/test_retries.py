@@ -322,7 +322,7 @@ def test_redirects_are_errors(monkeypatch: pytest.MonkeyPatch, status: int) -> N
     for request, kind in ((READ, TransportError), (WRITE, ResponseLost)):
         with pytest.raises(TransportError) as caught:
             send(request, Limits(8), FakeClock())
-        assert type(caught.value) is kind
+        assert caught.value.__class__ is kind
         message = "Operation was redirected to https://portal.example.com, which is not followed. Check base_url."
         assert str(caught.value) == message
     Peer(monkeypatch, Response(407, {}, b"login"))

@@ -178,8 +178,8 @@ def test_records_are_reduced_as_soon_as_they_are_read(
     """Records that are read ahead take most of the memory, and a service returns all of them with addresses."""
     records: list[dict[str, Any]] = []
 
-    def note_pages(*arguments: Any, **options: Any) -> Iterator[Any]:
-        for page, total in paginate(*arguments, **options):
+    def note_pages(*arguments: Any, limit: Any, connections: Any, **options: Any) -> Iterator[Any]:
+        for page, total in paginate(*arguments, limit=limit, connections=connections, **options):
             records.extend(page)
             yield page, total
 
