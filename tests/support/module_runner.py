@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,7 +96,7 @@ class ModuleRun:
 def drop_other_remedy(ran: ModuleRun) -> str:
     """Return the message of a failure without the remedy that differs in check mode."""
     is_missing = ran["error"]["code"] == "NOT_FOUND"
-    message = ran.message.partition(" The names are ")[0]
+    message = re.split(" The names are | Did you mean ", ran.message)[0]
     return message.rstrip(".").rpartition(". ")[0] if is_missing else message
 
 

@@ -84,7 +84,7 @@ _ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*")
 _LISTED_NAMES = 5
 
 # The same for objects that nobody can create.
-_FIXED_NAMES = 40
+FIXED_NAMES = 40
 
 # The key of the number of pages in place of a list that has too many. No object has an empty name.
 _PAGES = ""
@@ -174,6 +174,8 @@ def explain_unknown_name(
     """
     if resource_type.name == "host_nic" and (vlan := re.fullmatch(r"(.+)\.(\d{1,4})", name)):
         return f" For a VLAN of an interface, give interfaces: [{vlan[1]}] and vlan_ids: [{vlan[2]}]."
+    if resource_type.name == "ssh_key_pair" and " " in name.strip():
+        return " Give the name of a key pair: virtinfra.manager.resource adds the key, with kind ssh_key_pair."
     for other in (_TYPES[each] for each in _MISTAKEN.get(resource_type.name, ())):
         with suppress(VirtinfraError):
             if any(map(other.is_usable, find_by_attribute(client, other.query, other.name_field, name))):
@@ -210,31 +212,42 @@ def explain_address(client: Client, resource_type: ResourceType, name: str) -> s
     return ""
 
 
-def describe_all_names(client: Client, resource_type: ResourceType, name: str) -> str:
-    """Return what `describe_existing_names` does, for objects of which the service makes a fixed number."""
-    return describe_existing_names(client, resource_type, name, _FIXED_NAMES)
-
-
 def describe_existing_names(client: Client, resource_type: ResourceType, name: str, listed: int = _LISTED_NAMES) -> str:
     """Return a sentence, and a space before it, with the objects that a name may mean that none has.
 
-    All names are listed if they are few, or else the one that is similar. The read costs one request, so only failures
-    make it. The sentence is empty if the objects cannot be read, or the name is similar to none.
+    All names are listed if they are few, or else the one that is similar. The read costs one request in a run, so only
+    failures make it. The sentence is empty if the objects cannot be read, or the name is similar to none.
     """
-    if resource_type.name == "ssh_key_pair" and " " in name.strip():
-        return " Give the name of a key pair: virtinfra.manager.resource adds the key, with kind ssh_key_pair."
     # The failure for an object of an owner lists its names already.
     if resource_type.owner:
         return ""
     try:
-        records, total = next(_paginate_type(client, resource_type), ([], None))
+        uuids, dummy = client.names.find(
+            resource_type, (_PAGES, "names"), lambda: _list_some_names(client, resource_type)
+        )
     except VirtinfraError:
         return ""
-    field = resource_type.name_field
-    names = sorted({str(record[field]) for record in filter(resource_type.is_usable, records) if record.get(field)})
-    if names and len(names) <= listed and total in (None, len(records)):
+    names = sorted(uuids.keys() - {_PAGES})
+    if names and len(names) <= listed and _PAGES not in uuids:
         return f" The names are {', '.join(names)}."
-    return suggest_name(name, names, is_misspelling=True)
+    # Of web-1 to web-9, none is meant by web-10.
+    return suggest_name(
+        name, [each for each in names if _list_numbers(each) == _list_numbers(name)], is_misspelling=True
+    )
+
+
+def _list_numbers(name: str) -> list[int]:
+    return [int(number) for number in re.findall("[0-9]+", name)]
+
+
+def _list_some_names(client: Client, resource_type: ResourceType) -> dict[str, str]:
+    """Return the names on the first page of a list, each with a uuid, and the key _PAGES if there are more."""
+    records, total = next(_paginate_type(client, resource_type, is_short=True), ([], None))
+    field = resource_type.name_field
+    names = {
+        str(each[field]): str(each.get("uuid")) for each in filter(resource_type.is_usable, records) if each.get(field)
+    }
+    return names if total in (None, len(records)) else {**names, _PAGES: str(total)}
 
 
 def is_predicted(client: Client, type_name: str, name: str) -> bool:
@@ -315,11 +328,21 @@ def _list_uuids(client: Client, resource_type: ResourceType, max_pages: int) -> 
     return {uuid: json.dumps(names) for uuid, names in groups.items()} if owner else groups.get("", {})
 
 
-def _paginate_type(client: Client, resource_type: ResourceType) -> Iterator[Page]:
-    """Yield all records of a type in pages: of a query, or else of a cursor query."""
+def _paginate_type(client: Client, resource_type: ResourceType, is_short: bool = False) -> Iterator[Page]:
+    """Yield all records of a type in pages: of a query, or else of a cursor query.
+
+    With ``is_short``, those of a query have only the uuid, the name, and what shows that the object is deleted.
+    """
     if resource_type.query:
+        fields = [
+            "uuid",
+            resource_type.name_field,
+            *([resource_type.state_field] if resource_type.deleted_states else []),
+        ]
+        # Which fields the records of other types have is not known.
+        params = {"fields": ",".join(fields)} if is_short and resource_type.name in RESOURCE_TYPES else {}
         with suppress(Unsupported):
-            yield from paginate(client, resource_type.query, {}, limit=None, connections=1)
+            yield from paginate(client, resource_type.query, params, limit=None, connections=1)
             return
     yield from paginate_cursor(client, resource_type.cursor_type)
 

@@ -21,7 +21,6 @@ from .._api.records import (
     holds_unknown_reference,
     record_to_result,
 )
-from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Changes
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .acceptance import Acceptance, build_refusal, find_acceptance
@@ -102,12 +101,8 @@ class Planner:
         reader = self.reader
         try:
             calls = plan(reader.resource, reader.state, reader.desired, current)
-        except NotFound:
-            if isinstance(current, Unreadable):
-                raise Unsupported(
-                    f"cannot check whether the object exists: {current.reason.reason}", "Give uuid."
-                ) from None
-            raise
+        except NotFound as failure:
+            raise self._explain_absence(failure, current) from None
         except Unchangeable as failure:
             if any(call.operation == reader.resource.create for call in self.done):
                 failure.add_sentence(" The task has just created the object, and leaves it as it is.")
@@ -125,6 +120,14 @@ class Planner:
             return calls
         calls = [call for call in calls if call.is_visible or _contains(self._planned_once, call)]
         return [*(call for call in self._planned_once if not _contains(calls, call)), *calls]
+
+    def _explain_absence(self, failure: NotFound, current: Current) -> VirtinfraError:
+        """Return the failure for an object that does not exist, as far as it could be read."""
+        if isinstance(current, Unreadable):
+            return Unsupported(f"cannot check whether the object exists: {current.reason.reason}", "Give uuid.")
+        if not self.done:
+            failure.add_sentence(_explain_unknown_name(self.reader))
+        return failure
 
     def expect_finally(self, calls: list[PlannedCall]) -> list[PlannedCall]:
         """Return calls with what is expected at the end of the task of those that no record shows.
@@ -230,7 +233,7 @@ class Reconciler:
 
                 failure.message = add_names(self.client, failure.message, failure.references)
             if isinstance(failure, NotFound):
-                failure.add_sentence(_explain_unknown_key(self.reader))
+                failure.add_sentence(_explain_unknown_uuid(self.reader))
             self.reader.warn_if_unreadable()
             self.dependents.add_to_failure(failure)
             if isinstance(failure, OtherObject):
@@ -399,16 +402,30 @@ class Reconciler:
             self.context.warnings.append(f"{self.reader.label}: {message}.")
 
 
-def _explain_unknown_key(reader: ObjectReader) -> str:
-    """Return a sentence, and a space before it, with the other object that the option selects; empty without any."""
-    # Few module processes need the code for names.
-    from .._client.names import explain_address, explain_unknown_uuid
-
-    resource_type, key = RESOURCE_TYPES.get(reader.resource.result_key), reader.resource.choose_key(reader.desired)
-    if resource_type is None or key not in ("uuid", "name"):
+def _explain_unknown_uuid(reader: ObjectReader) -> str:
+    """Return a sentence, and a space before it, with the other object that has the uuid; empty without any."""
+    resource_type = reader.resource.resource_type
+    if resource_type is None or reader.resource.choose_key(reader.desired) != "uuid":
         return ""
-    explain = explain_unknown_uuid if key == "uuid" else explain_address
-    return explain(reader.client, resource_type, str(reader.desired[key]))
+    # Few module processes need the code for names.
+    from .._client.names import explain_unknown_uuid
+
+    return explain_unknown_uuid(reader.client, resource_type, str(reader.desired["uuid"]))
+
+
+def _explain_unknown_name(reader: ObjectReader) -> str:
+    """Return a sentence, and a space before it, with the objects that the name may mean; empty without any."""
+    resource, resource_type = reader.resource, reader.resource.resource_type
+    if resource_type is None or resource.choose_key(reader.desired) != "name":
+        return ""
+    # Few module processes need the code for names.
+    from .._client.names import FIXED_NAMES, describe_existing_names, explain_address
+
+    # A list would contain objects that the module cannot change, such as platforms of other types.
+    name, listed = str(reader.desired["name"]), 0 if resource.create or resource.creation else FIXED_NAMES
+    return explain_address(reader.client, resource_type, name) or describe_existing_names(
+        reader.client, resource_type, name, listed
+    )
 
 
 def _warn_of_ignored(reader: ObjectReader, after: Record | None) -> None:

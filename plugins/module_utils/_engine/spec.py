@@ -13,7 +13,7 @@ from .._api.operation import ABSENT, Parameter
 from .._api.operations import get_operation
 from .._api.records import Record, drop_null_references
 from .._api.references import format_option_name
-from .._api.resource_types import find_changed_types
+from .._api.resource_types import RESOURCE_TYPES, ResourceType, find_changed_types
 from .current import Current
 from .guards import Guard
 
@@ -114,7 +114,7 @@ class ResourceSpec:
     """The description of one type of object.
 
     ``record_type`` names its record, ``result_key`` the member of the result. ``names`` has other names than the usual
-    ones.
+    ones. ``listed_type`` is the type in lists, if ``result_key`` is none.
 
     How it is found: ``find`` returns the record that the options (API names) select, None when there is none. ``keys``
     are the parameters by which it selects the object: it uses the first one that has a value. ``remember`` returns what
@@ -160,6 +160,12 @@ class ResourceSpec:
     find_reply_error: Callable[[Record], str | None] | None = None
     format_result: Callable[[Record | None], Record] | None = None
     names: Names = _USUAL_NAMES
+    listed_type: ResourceType | None = None
+
+    @property
+    def resource_type(self) -> ResourceType | None:
+        """The type of its objects in lists, None if they cannot be listed."""
+        return self.listed_type or RESOURCE_TYPES.get(self.result_key)
 
     def name_option(self, parameter: str) -> str:
         """Return the option for a parameter, for messages."""

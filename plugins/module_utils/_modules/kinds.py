@@ -8,14 +8,13 @@ from contextlib import suppress
 from typing import Any
 
 from .._api.address_ranges import check_range
-from .._api.catalogue import find_query_type
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unknown_names, suggest_name
 from .._api.limits import refuse_private_key
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
 from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
 from .._api.resource_types import ResourceType
-from .._client.names import add_given_names, describe_all_names, explain_unknown_name, is_predicted, name_objects
+from .._client.names import add_given_names, explain_unknown_name, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
@@ -58,8 +57,6 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         try:
             result = Reconciler(build_spec(row, desired, attached), context, dict(desired)).run()
         except VirtinfraError as failure:
-            if isinstance(failure, NotFound) and isinstance(row, Kind) and not row.create and "name" in given:
-                failure.add_sentence(describe_all_names(context.client, find_query_type(row.query), given["name"]))
             for part in ("label", "message"):
                 setattr(failure, part, _name_options(row, name_objects(getattr(failure, part), given, desired)))
             raise

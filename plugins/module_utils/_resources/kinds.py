@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 
-from .._api.catalogue import CataloguedOperation
+from .._api.catalogue import CataloguedOperation, find_query_type
 from .._api.errors import NotFound, VirtinfraError
 from .._api.operation import ABSENT, Effect, Parameter
 from .._api.operations import OPERATIONS, choose_operation
@@ -171,6 +171,7 @@ def _build_kind(kind: Kind, record: str, desired: Record) -> ResourceSpec:
             options={**properties, **({kind.parent: "parent"} if kind.parent else {})},
             fields={name: field for name, field in kind.fields.items() if field},
         ),
+        listed_type=find_query_type(kind.query),
     )
 
 

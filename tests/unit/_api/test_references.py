@@ -355,7 +355,8 @@ def test_null_that_selects_nothing_is_not_given(
         for check in (True, False):
             sim.reset()
             ran = run(name, options, check)
-            sent = [entry["operation"] for entry in ran.log]
+            # Only names are read to explain a failure.
+            sent = [entry["operation"] for entry in ran.log if "fields" not in (entry["query"] or ())]
             outcomes.append((ran.changed, ran.failed, drop_remedy(ran.message, option), sent))
     assert outcomes[:2] == outcomes[2:]
 

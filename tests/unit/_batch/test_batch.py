@@ -87,6 +87,14 @@ def test_each_object_is_what_a_task_would_be(sim: Simulator) -> None:
     assert PASSWORD not in json.dumps([checked, ran, again])
 
 
+def test_names_for_many_failures_are_read_once(sim: Simulator) -> None:
+    numbers = range(1, 7)
+    ran = run_batch(sim, [{"name": f"vm{number}", "state": "running"} for number in numbers], module="vm").result
+    said = [result["msg"].partition("Did you mean ")[2] for result in ran["results"]]
+    assert said == [f"vm-{number}?" for number in numbers]
+    assert [each["query"]["fields"] for each in sim.log() if "fields" in each["query"]] == [["uuid,name,state"]]
+
+
 def test_tags_of_each_object(sim: Simulator) -> None:
     """The user tags that all objects have are those of the objects that have no others."""
     objects: list[dict[str, Any]] = [

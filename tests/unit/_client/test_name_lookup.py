@@ -288,6 +288,12 @@ IS_HOST = f"{seeded_uuid('host', 1)} is the uuid of a host, host-1."
         ("kvm_host", {"name": "10.0.0.12"}, "10.0.0.12 is the management_ip of the host host-2."),
         ("kvm_host", {"name": "10.0.0.99"}, ""),
         ("kvm_host", {"name": "host-99"}, ""),
+        ("kvm_host", {"name": "host-9"}, ""),
+        ("kvm_host", {"name": "hots-2"}, "Did you mean host-2?"),
+        ("vm", {"name": "vm2"}, "Did you mean vm-2?"),
+        ("volume", {"name": "data-of-vm4", "vm": "vm-4"}, "Did you mean data-of-vm-4?"),
+        ("sns_snmp_platform", {"name": "smnp-1"}, "Did you mean snmp-1?"),
+        ("resource", {"kind": "image", "name": "imgae-1"}, "Did you mean image-1?"),
     ],
 )
 def test_key_of_another_object_is_explained(

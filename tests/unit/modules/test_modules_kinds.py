@@ -648,6 +648,18 @@ def test_names_of_quotas_are_said(run: ModuleRunner) -> None:
         assert "vm.num" in ran.message
 
 
+@pytest.mark.parametrize(
+    "kind", [name for name, tasks in KIND_TASKS.items() if "name" in tasks.creates and name != "quota"]
+)
+def test_similar_name_is_said(run: ModuleRunner, kind: str) -> None:
+    """A kind that needs nothing but a name is created."""
+    prepare(run, kind, "creating")
+    name = KIND_TASKS[kind].creates["name"]
+    ran = run("resource", {"kind": kind, "name": f"{name}x"}, check=True)
+    assert ran.message.endswith(f"Did you mean {name}?") if ran.failed else ran.changed
+    assert ran.failed or kind in ("affinity_group", "security_group", "zone")
+
+
 def test_quota_that_is_reached_is_said(run: ModuleRunner, sim: Simulator) -> None:
     admin = sim.records("account")[0]["uuid"]
     run("api", {"operation": "UpdateQuota", "params": {"identityUuid": admin, "name": "image.num", "value": 1}})
