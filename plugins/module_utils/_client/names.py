@@ -50,7 +50,7 @@ _MISTAKEN: Mapping[str, tuple[str, ...]] = {
     "cluster": ("zone", "host"),
     "disk_offering": ("instance_offering",),
     "endpoint": ("platform", "topic"),
-    "host": ("cluster", "vm"),
+    "host": ("cluster", "vm", "primary_storage"),
     "image": ("vm",),
     "ip_range": ("l3_network",),
     "instance_offering": ("disk_offering", "image"),

@@ -63,16 +63,22 @@ def read_host(site: Site, uuid: str) -> Record | None:
     return {**hosts[0], "name": escape_controls(hosts[0]["name"])} if hosts else None
 
 
-def find_host(site: Site, uuid: str) -> Record | None:
+def find_host(site: Site, role: str, uuid: str) -> Record | None:
     """Return the record of a host as `read_host` does.
 
-    Raise VirtinfraError if the host does not exist, and the inventory has it from another service than the task.
+    Raise VirtinfraError if the host does not exist, and the inventory has it from another service than the task, or the
+    uuid is that of another object: hosts of other inventory plugins have one, too.
     """
     host, url = read_host(site, uuid), site.play.get_fact(site.play.host, SERVICE_URL)
     if host is None and url not in (None, site.service_url):
         raise VirtinfraError(
             f"{site.play.host} is a host of the service {escape_controls(str(url))}, and the connection of the task is"
             f" {site.service_url}, which has no such host. Give the task the connection of the inventory."
+        )
+    if host is None and (owner := site.explain_unknown_uuid("host", uuid)):
+        raise InvalidOptions(
+            f"{site.play.host} is not a host of the service.{owner} Use the inventory plugin virtinfra.manager.hosts,"
+            f" or set {role}_uuid to the uuid of a host."
         )
     return host
 

@@ -19,11 +19,14 @@ from ...module_utils._api.errors import InvalidOptions, SeveralFailed, Virtinfra
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.record_fields import NUMBER_FIELDS
 from ...module_utils._api.records import Record, to_snake_case
+from ...module_utils._api.resource_types import RESOURCE_TYPES
 from ...module_utils._client.lists import extract_records, find_by_attribute, query, require_members
+from ...module_utils._client.names import explain_unknown_uuid
 from ...module_utils._client.stores import MemoryStore
 from ...module_utils._engine.context import ModuleContext, TaskInterrupted
 from ...module_utils._engine.tag_patterns import is_tag_pattern
 from ...module_utils._http.hooks import do_nothing
+from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
 from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
@@ -207,8 +210,7 @@ class Site:
         given = {name: value for name, value in connection.items() if value is not None}
         validated = ArgumentSpecValidator(spec.argument_spec).validate({**given, **options}).validated_parameters
         outcome = execute(Task(spec, {**validated, **connection}, self.check_mode), self._hooks)
-        for warning in outcome.warnings:
-            self.warn(warning)
+        self._context.warnings.extend(outcome.warnings)
         if outcome.result.get("failed"):
             raise SeveralFailed(outcome.result["msg"], outcome.result["error"])
         _read_numbers(outcome.result)
@@ -233,8 +235,7 @@ class Site:
         context = self._prepare(module, objects, concurrency, common)
         uuids = [str(given.get("uuid", given.get("vm"))) for given in objects]
         job_uuids = {number: jobs[uuid] for number, uuid in enumerate(uuids) if jobs and uuid in jobs}
-        hooks: dict[str, Any] = {"job_uuids": job_uuids} if jobs else {}
-        hooks |= {"meanwhile": self.meanwhile}
+        hooks: dict[str, Any] = {"meanwhile": self.meanwhile, **({"job_uuids": job_uuids} if jobs else {})}
         hooks |= {"may_begin": window.is_open} if window else {}
         try:
             results = _collect(partial(self._run_objects, **hooks), context, window.reason if window else UNDONE)
@@ -301,6 +302,10 @@ class Site:
         """Return the uuid of a tag pattern that gives objects this tag, always the same one of several."""
         patterns = find_by_attribute(self._context.client, "QueryTag", "value", text)
         return min((str(row["uuid"]) for row in patterns if is_tag_pattern(row, text)), default=None)
+
+    def explain_unknown_uuid(self, kind: str, uuid: str) -> str:
+        """Return a sentence, and a space before it, with the object of another type that has a uuid; empty without."""
+        return escape_controls(explain_unknown_uuid(self._context.client, RESOURCE_TYPES[kind], uuid))
 
     def select_vms(self, query: Sequence[str], references: Sequence[str], variable: str = "query") -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""

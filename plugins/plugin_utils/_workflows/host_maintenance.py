@@ -324,7 +324,7 @@ def find_tasks(play: Play, tasks: str) -> str:
 
 def read_existing(site: Site, uuid: str, work: Maintenance) -> Record:
     """Return the record of the host, and note it. Raise VirtinfraError if it does not exist."""
-    host = find_host(site, uuid)
+    host = find_host(site, ROLE, uuid)
     if host is None:
         raise VirtinfraError(f"no host has the uuid {uuid}, which is host_maintenance_uuid of {work.name}")
     work.name, work.uuid, work.previous_state = host["name"], host["uuid"], host["state"]

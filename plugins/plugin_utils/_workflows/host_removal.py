@@ -80,7 +80,7 @@ def _remove(site: Site, removal: Removal, settings: HostRemovalSettings) -> None
     failure = f"{removal.name} was not removed."
     uuid = require_uuid(ROLE, settings.uuid, failure)
     require_own_host(site.play, ROLE, uuid, failure)
-    host = find_host(site, uuid)
+    host = find_host(site, ROLE, uuid)
     if host is None:
         return
     removal.name, removal.previous_state = host["name"], host["state"]

@@ -28,6 +28,8 @@ from support.workflow_runner import WorkflowRun, WorkflowRunner, keep_value, kil
 # The calls that mark hosts and VMs.
 TAGGING = ("CreateUserTag", "DeleteTag")
 
+VM_1 = "a0000004000040008000000000000001"
+
 FAILURE = {"task": "Update the firmware", "msg": "broken"}
 
 
@@ -213,6 +215,7 @@ def test_hosts_of_the_batch_are_not_available(shared: Simulator, work: WorkflowR
         ({"uuid": "", "state": "absent"}, "host-1 was not taken out of maintenance. host_maintenance_uuid is empty."),
         ({"uuid": "f" * 32}, f"no host has the uuid {'f' * 32}, which is host_maintenance_uuid of host-1"),
         ({"uuid": "f" * 32, "state": "absent"}, f"no host has the uuid {'f' * 32}, which is host_maintenance_uuid of"),
+        ({"uuid": VM_1}, f"host-1 is not a host of the service. {VM_1} is the uuid of a VM, vm-1. Use the inventory"),
         ({"tasks": "missing.yml"}, "host_maintenance_tasks is /nowhere/missing.yml, which is not a file. Give"),
     ],
 )

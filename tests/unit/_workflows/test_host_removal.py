@@ -275,3 +275,25 @@ def test_a_host_of_another_service_is_not_called_removed(
             f"host-1 is a host of the service {url}, and the connection of the task is {service.url}/service, which has"
             " no such host. Give the task the connection of the inventory."
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner"),
+    [
+        ("vm", "the uuid of a VM, vm-1."),
+        ("primarystorage", "the uuid of a primary storage, ps-1."),
+        ("cluster", "the uuid of a cluster, cluster-1."),
+    ],
+)
+def test_an_object_of_another_inventory_is_not_called_removed(
+    service: Simulator, work: WorkflowRunner, kind: str, owner: str
+) -> None:
+    """The plugins vms and primary_storages set virtinfra_uuid, too."""
+    uuid = service.records(kind)[0]["uuid"]
+    for check in (False, True):
+        ran = run(work, "vm-1", check, uuid=uuid)
+        assert error_of(ran) == (
+            f"vm-1 is not a host of the service. {uuid} is {owner} Use the inventory plugin virtinfra.manager.hosts, or"
+            " set host_removal_uuid to the uuid of a host."
+        )
+        assert ran.calls == []
