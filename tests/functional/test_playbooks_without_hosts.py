@@ -155,6 +155,55 @@ def test_each_playbook_fails_if_a_limit_leaves_no_host(playbook_runner: Playbook
     assert not run.tasks
 
 
+@pytest.mark.parametrize("playbook", sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml")))
+def test_each_playbook_fails_if_tags_leave_no_task(playbook_runner: PlaybookRunner, playbook: str) -> None:
+    run = playbook_runner.playbook(f"virtinfra.manager.{playbook}", ["--tags", "snapshot,web"])
+    assert (
+        "This playbook did nothing: --tags snapshot,web leaves out its tasks, which have no tags. Omit --tags."
+        in " ".join(run.output.split())
+    )
+    assert run.code in (1, 4)
+    assert not run.tasks
+
+
+BEGUN = "TASK [virtinfra.manager.host_evacuation : "
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tags", "always"], "--tags always leaves out its tasks, which have no tags. Omit --tags."),
+        (["--tags", "tagged"], "--tags tagged leaves out"),
+        (
+            ["--skip-tags", "untagged"],
+            "--skip-tags untagged leaves out its tasks, which have no tags. Omit --skip-tags.",
+        ),
+        (["--tags", "all,web"], BEGUN),
+        (["--tags", "untagged"], BEGUN),
+        (["--skip-tags", "web,always"], BEGUN),
+    ],
+)
+def test_tags_may_select_the_tasks(playbook_runner: PlaybookRunner, arguments: list[str], message: str) -> None:
+    run = playbook_runner.playbook("virtinfra.manager.evacuate_hosts", arguments)
+    assert message in " ".join(run.output.split())
+    assert run.code
+
+
+@pytest.mark.parametrize(("tags", "code"), [("evacuate", 2), ("web", 0)])
+def test_a_playbook_that_imports_another_one_selects_plays_by_tags(
+    playbook_runner: PlaybookRunner, tmp_path: Path, tags: str, code: int
+) -> None:
+    book = tmp_path / "site.yml"
+    book.write_text(
+        "- import_playbook: virtinfra.manager.evacuate_hosts\n  tags: evacuate\n"
+        "- hosts: localhost\n  gather_facts: false\n  tags: web\n  tasks:\n    - debug:\n",
+        encoding="utf-8",
+    )
+    run = playbook_runner.playbook(str(book), ["--tags", tags])
+    assert run.code == code, run.output
+    assert (BEGUN in " ".join(run.output.split())) is (tags == "evacuate")
+
+
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
