@@ -246,9 +246,11 @@ class TaskOptions:
         is_absent = params.get("state", default) == ABSENT
         for name in self.never_absent if is_absent else self.only_absent:
             if params.get(name) and params[name] != self.options[name].get("default"):
-                rule = "cannot be used with" if is_absent else "can only be used with"
+                rule, other = ("cannot", "present") if is_absent else ("can only", ABSENT)
                 is_default = ", which is the default" if is_absent and default == ABSENT else ""
-                raise InvalidOptions(f"{name} {rule} state {ABSENT}{is_default}. Remove {name}, or change state")
+                raise InvalidOptions(
+                    f"{name} {rule} be used with state {ABSENT}{is_default}. Remove {name}, or set state: {other}"
+                )
 
     def _refuse_without_key(self, params: Mapping[str, Any]) -> None:
         """Raise InvalidOptions if all options of a group are null, one of which is required: null is not given.

@@ -67,7 +67,7 @@ def plan_volume(resource: ResourceSpec, state: str, desired: Record, current: Cu
     if state == ABSENT:
         return _plan_removal(resource, desired, current.record) if current.record else []
     if state == DETACHED and "vmInstanceUuid" in desired:
-        raise InvalidOptions("vm cannot be used with state detached. Remove vm, or change state")
+        raise InvalidOptions("vm cannot be used with state detached. Remove vm, or set state: present")
     own = {name: value for name, value in desired.items() if name != "vmInstanceUuid"}
     create, update = partial(_plan_creation, resource, own), partial(_plan_update, resource, own)
     move = partial(_plan_attachment, resource, state, desired)

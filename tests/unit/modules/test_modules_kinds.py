@@ -471,7 +471,7 @@ def test_image_in_use_is_not_removed_for_good(run: ModuleRunner) -> None:
         ({**OFFERING, "recover": True}, "recover cannot be used with kind disk_offering"),
         ({**OFFERING, "state": "absent", "expunge": True}, "expunge cannot be used with kind disk_offering"),
         ({"kind": "vm_ha", "vm": "vm-1", "state": "absent", "expunge": True}, "expunge cannot be used with kind vm_ha"),
-        ({"kind": "image", "name": "a", "expunge": True}, "expunge can only be used with state absent"),
+        ({"kind": "image", "name": "a", "expunge": True}, "state absent. Remove expunge, or set state: absent"),
         ({"kind": "image", "name": "a", "state": "absent", "recover": True}, "recover cannot be used with state abs"),
     ],
 )

@@ -468,7 +468,11 @@ def test_limits_are_set_once(run: ModuleRunner, sim: Simulator, seeded: Seeded) 
     message = run.refused("vm_nic_qos", {"uuid": uuid, "state": "present", "outbound_bandwidth": 8191})
     assert "must be from 8192 to 32212254720" in message
     message = run.refused("vm_nic_qos", {"uuid": uuid, "direction": "in", "outbound_bandwidth": 8192})
-    assert "outbound_bandwidth cannot be used with state absent, which is the default" in message
+    assert (
+        "outbound_bandwidth cannot be used with state absent, which is the default. Remove outbound_bandwidth, or"
+        in message
+    )
+    assert message.endswith(", or set state: present")
 
 
 @pytest.mark.parametrize("name", [True, False])

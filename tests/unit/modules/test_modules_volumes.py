@@ -91,7 +91,10 @@ def test_volume_of_an_offering(sim: Simulator, run: ModuleRunner) -> None:
         ({"name": "root-of-vm-1", "state": "absent"}, "is the root volume of the VM 'vm-1'"),
         ({"name": "root-of-vm-1", "state": "detached"}, "is the root volume of the VM 'vm-1'"),
         ({"name": "lgos", "vm": "vm-1"}, "no volume with name 'lgos'. "),
-        ({"uuid": DATA, "vm": "vm-1", "state": "detached"}, "vm cannot be used with state detached"),
+        (
+            {"uuid": DATA, "vm": "vm-1", "state": "detached"},
+            "vm cannot be used with state detached. Remove vm, or set state: present",
+        ),
         ({"uuid": DATA, "state": "absent"}, "1 VM would be without it: vm-1"),
     ],
 )
