@@ -24,7 +24,7 @@ class KindTasks:
     refused: dict[str, Any] = field(default_factory=dict)
 
 
-VIP = {"kind": "vip", "name": "web", "parent": "l3-1"}
+VIP = {"kind": "vip", "name": "web", "parent": "l3-2"}
 BALANCER = {"kind": "load_balancer", "name": "web", "parent": "web"}
 LISTENER = {"kind": "load_balancer_listener", "name": "http", "parent": "web", "properties": {"load_balancer_port": 80}}
 EIP = {"kind": "eip", "name": "web", "parent": "web"}
@@ -140,7 +140,7 @@ KIND_TASKS: dict[str, KindTasks] = {
         {"properties": {"color": "#3399ff"}},
         refused={"type": "simple"},
     ),
-    "vip": KindTasks(VIP, {"properties": {"description": "of the web"}}, refused={"required_ip": "10.101.9.9"}),
+    "vip": KindTasks(VIP, {"properties": {"description": "of the web"}}, refused={"required_ip": "10.102.9.9"}),
     "vm_boot_order": KindTasks(
         {"kind": "vm_boot_order", "vm": "vm-1", "properties": {"boot_order": ["CdRom", "HardDisk"]}},
         {"properties": {"boot_order": ["HardDisk", "CdRom"]}},

@@ -42,7 +42,7 @@ OF_KINDS: Mapping[str, Values] = {
     "ip_range.network_cidr": Values("10.9.0.0/24", "10.8.0.0/24"),
     "l3_network.network_services": Values([FLAT], [ROUTER]),
     "port_forwarding.allowed_cidr": Values("10.0.0.0/8", "10.1.0.0/16"),
-    "port_forwarding.vip_port_end": Values(2223, 2224),
+    "port_forwarding.vip_port_end": Values(2223, 2224, {"vip_port_start": 2222, "protocol_type": "TCP"}),
     "port_forwarding.private_port_end": Values(
         23, 24, {**KIND_TASKS["port_forwarding"].creates["properties"], "vip_port_end": 2223}
     ),
@@ -59,8 +59,8 @@ OF_KINDS: Mapping[str, Values] = {
     "security_group.rules": Values([WEB], [WEB, SSH]),
     "ssh_key_pair.public_key": Values(KEY, KEY.replace("ops", "others")),
     "tag.color": Values("#3399ff", "#ff9933"),
-    "vip.ip_range": Values("range-1", "range-2"),
-    "vip.required_ip": Values("10.101.9.9", "10.101.9.10"),
+    "vip.ip_range": Values("range-2", "range-1"),
+    "vip.required_ip": Values("10.102.9.9", "10.102.9.10"),
     "volume.disk_offering": Values("disk-offering-1", "b0000017000040008000000000000001", {}),
     "volume.primary_storage": Values("ps-1", "ps-2"),
     **{

@@ -28,6 +28,24 @@ def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> 
             )
 
 
+def check_ports(place: str, values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for ports of a VIP that do not lead to as many ports of a NIC; ``place`` precedes the names.
+
+    One port is a range of its own, and without any of the NIC, they are those of the VIP.
+    """
+    first, last = values.get("vipPortStart"), values.get("vipPortEnd", values.get("vipPortStart"))
+    private = values.get("privatePortStart"), values.get("privatePortEnd")
+    start, end = (each if each is not None else other for each, other in zip(private, private[::-1], strict=True))
+    for name, low, high in (("vip_port", first, last), ("private_port", start, end)):
+        if low is not None and high < low:
+            raise InvalidOptions(f"{place}{name}_end {high} must not be before {name}_start {low}")
+    if first is not None and start is not None and last - first != end - start:
+        raise InvalidOptions(
+            f"{place.rstrip('.')}: the VIP has {last - first + 1} ports, from vip_port_start to vip_port_end, and the"
+            f" NIC {end - start + 1}, from private_port_start to private_port_end. Give as many of both"
+        )
+
+
 def examine_calls(
     kind: Kind, resource: ResourceSpec, calls: Sequence[PlannedCall], desired: Record
 ) -> list[PlannedCall]:

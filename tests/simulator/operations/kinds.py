@@ -98,14 +98,20 @@ def _complete_eip(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
 
 
 def _complete_port_forwarding(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
-    start, end = call["vipPortStart"], call.get("vipPortEnd", call["vipPortStart"])
+    start, end = sorted((call["vipPortStart"], call.get("vipPortEnd", call["vipPortStart"])))
+    private = call.get("privatePortStart"), call.get("privatePortEnd")
+    # One of them is both, and without any, they are those of the VIP.
+    first, last = sorted(filter(None, private)) * (2 if None in private else 1) if any(private) else (start, end)
+    if end - start != last - first:
+        raise invalid_argument(
+            f"vip port range[{start}, {end}] is incompatible with private port range[{first}, {last}]"
+        )
     for rule in call.store["portforwarding"].all():
         is_same = (rule["vipUuid"], rule["protocolType"]) == (call["vipUuid"], call["protocolType"])
         if is_same and rule["vipPortStart"] <= end and start <= rule["vipPortEnd"]:
             raise invalid_argument(f"vip port range[{start}, {end}] overlaps with rule[uuid: {rule['uuid']}]")
-    private = call.get("privatePortStart", start)
-    ports = {"vipPortEnd": end, "privatePortStart": private}
-    return {**_use_vip(call, "PortForwarding"), **ports, "privatePortEnd": call.get("privatePortEnd", private)}
+    ports = {"vipPortStart": start, "vipPortEnd": end, "privatePortStart": first, "privatePortEnd": last}
+    return {**_use_vip(call, "PortForwarding"), **ports}
 
 
 def _complete_load_balancer(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
@@ -115,13 +121,20 @@ def _complete_load_balancer(call: Call, members: dict[str, Any]) -> Mapping[str,
 
 def _use_vip(call: Call, use: str) -> Mapping[str, Any]:
     """Note what a VIP is used for, and return its address and that of the NIC, if one is given."""
+    guest_ip = _guest_ip(call, call["vipUuid"])
     vip = call.store.change("vip", call["vipUuid"], useFor=use)
-    return {"vipIp": vip["ip"], "guestIp": _guest_ip(call)}
+    return {"vipIp": vip["ip"], "guestIp": guest_ip}
 
 
-def _guest_ip(call: Call) -> str | None:
+def _guest_ip(call: Call, vip: str) -> str | None:
+    """Return the address of the NIC of a call, if one is given. It is on another network than the VIP."""
     uuid = call.get("vmNicUuid")
-    return str(call.store.find_nic(uuid)[0]["ip"]) if uuid else None
+    if not uuid:
+        return None
+    nic, address = call.store.find_nic(uuid)[0], call.store["vip"].get(vip)
+    if nic["l3NetworkUuid"] == address["l3NetworkUuid"]:
+        raise invalid_argument(f"guest l3Network of vm nic[uuid:{uuid}] and l3Network of vip[uuid:{vip}] are the same")
+    return str(nic["ip"])
 
 
 def _complete_scheduler_job(call: Call, members: dict[str, Any]) -> Mapping[str, Any]:
@@ -636,7 +649,7 @@ def _use_nic(attach: str, detach: str, table: str, key: str) -> None:
         record = call.store[table].get(call[key])
         if record["vmNicUuid"]:
             raise operation_refused(f"{table}[uuid: {record['uuid']}] is attached to a vm nic already")
-        members = {"vmNicUuid": call["vmNicUuid"], "guestIp": _guest_ip(call)}
+        members = {"vmNicUuid": call["vmNicUuid"], "guestIp": _guest_ip(call, record["vipUuid"])}
         return {"inventory": call.store.change(table, record["uuid"], **members)}
 
     @catalogued(detach)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.kind_tasks import IMAGE, KIND_TASKS, TOOLS
+from support.kind_tasks import IMAGE, KIND_TASKS, TOOLS, VIP
 from support.module_runner import ModuleRunner
 
 
@@ -31,6 +31,12 @@ def ip_range(**properties: Any) -> dict[str, Any]:
 
 def rule(**members: Any) -> dict[str, Any]:
     return describe("security_group", {"rules": [members]})
+
+
+def ports(*numbers: int | None) -> dict[str, Any]:
+    names = ("vip_port_start", "vip_port_end", "private_port_start", "private_port_end")
+    given = {name: number for name, number in zip(names, numbers, strict=False) if number}
+    return describe("port_forwarding", {**given, "protocol_type": "TCP"}, parent="web")
 
 
 POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.0"}
@@ -70,6 +76,12 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
         (ip_range(**POOL, gateway="10.9.0.10"), "is one of the addresses from 10.9.0.10 to 10.9.0.99, which NICs get"),
         (ip_range(**{**POOL, "end_ip": "10.9.0.2"}), "end_ip 10.9.0.2 must not be before start_ip 10.9.0.10"),
         (ip_range(**{**POOL, "end_ip": "10.9.1.2"}), "end_ip 10.9.1.2 is not in 10.9.0.0/24, the network of start_ip"),
+        (ports(5000, 4000), "properties.vip_port_end 4000 must not be before vip_port_start 5000"),
+        (ports(80, 80, 8080, 8000), "properties.private_port_end 8000 must not be before private_port_start 8080"),
+        (
+            ports(80, 89, 8080),
+            "the VIP has 10 ports, from vip_port_start to vip_port_end, and the NIC 1, from private_port_start to",
+        ),
         (describe("l3_network", {"dns": ["10.0.0.1"]}), "with the operation AddDnsToL3Network."),
         (describe("scheduler_job", {"type": "snapshotVm"}), "not 'snapshotVm'. Did you mean volumeSnapshotGroup?"),
     ],
@@ -116,6 +128,10 @@ def test_object_that_would_lack_a_property_is_not_created(
         ip_range(**POOL, gateway="10.9.0.1"),
         ip_range(**POOL, gateway="10.1.0.1", ip_range_type="AddressPool"),
         ip_range(network_cidr="10.9.0.0/24", gateway="10.9.0.1"),
+        ports(80),
+        ports(80, 89),
+        ports(80, 89, 8080, 8089),
+        ports(80, None, 8080),
         rule(type="Ingress", protocol="ALL"),
         rule(type="Egress", protocol="UDP", dst_port_range=53, dst_ip_range="10.0.0.0/8"),
         describe("image", TOOLS),
@@ -124,6 +140,8 @@ def test_object_that_would_lack_a_property_is_not_created(
     ],
 )
 def test_what_fits_together_is_created_without_a_warning(run: ModuleRunner, options: dict[str, Any]) -> None:
+    if options["kind"] == "port_forwarding":
+        run("resource", VIP)
     ran = run("resource", options)
     assert ran.changed, ran.message
     assert ran.warnings == []

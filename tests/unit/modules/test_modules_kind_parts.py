@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
+from support.kind_calls import check_calls
 from support.kind_tasks import NETWORK
 from support.module_runner import ModuleRun, ModuleRunner
 
@@ -107,6 +108,7 @@ def test_rules_are_added_changed_and_removed_in_one_task(run: ModuleRunner) -> N
     run.twice("resource", with_rules(HTTP, {**HTTP, "protocol": "UDP"}))
     changed = run.twice("resource", with_rules({**HTTP, "description": "kept"}, {**HTTP, "dst_port_range": "443"}))
     assert changed.calls == ["AddSecurityGroupRule", "ChangeSecurityGroupRule", "DeleteSecurityGroupRule"]
+    check_calls("security_group", changed.log)
     assert list_rules(changed, "protocol", "dst_port_range") == [("TCP", "443"), ("TCP", "80")]
 
 

@@ -14,6 +14,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kind_
 from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds import list_states
 
 from simulator.launch import Simulator
+from support.kind_calls import check_calls
 from support.kind_tasks import KIND_TASKS, identify
 from support.kind_values import UNKNOWN_TO_THE_SIMULATOR, find_values
 from support.module_runner import ModuleRun, ModuleRunner
@@ -47,6 +48,7 @@ def run_as_predicted(run: ModuleRunner, options: dict[str, Any]) -> ModuleRun:
         known = {name: value for name, value in predicted.items() if value is not None and name not in DATES}
         assert is_possible(known, {name: actual.get(name) for name in known}), shown
     assert ran.warnings == []
+    check_calls(options["kind"], ran.log)
     return ran
 
 

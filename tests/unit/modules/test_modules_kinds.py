@@ -16,10 +16,10 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._resources.kinds
     list_states,
 )
 
-from simulator import catalogue
 from simulator.launch import Simulator
 from simulator.registry import OPERATIONS
 from support.collection import load_spec
+from support.kind_calls import check_calls
 from support.kind_tasks import KIND_TASKS, NIC, identify
 from support.module_runner import ModuleRun, ModuleRunner, drop_other_remedy, run_module
 
@@ -67,17 +67,6 @@ def test_object_is_created_changed_and_removed(run: ModuleRunner, kind: str) -> 
         assert removed["resource"] is None
         log += removed.log
     check_calls(kind, log)
-
-
-def check_calls(kind: str, log: list[dict[str, Any]]) -> None:
-    """Check that the calls are those of the kind, and have the methods and parameters that servers have for them."""
-    calls = [entry for entry in log if entry["method"] != "GET"]
-    assert {entry["operation"] for entry in calls} <= {*list_operations(get_row(kind))}
-    for entry in calls:
-        stated = catalogue.find(entry["operation"])
-        inner = (entry["body"] or {}).get(stated.body_key or "", {} if stated.method != "DELETE" else entry["body"])
-        assert entry["method"] == stated.method
-        assert inner.keys() <= stated.parameters.keys() | {"systemTags", "userTags"}
 
 
 # ------------------------------------------------------------------------------------------------- refused before sent

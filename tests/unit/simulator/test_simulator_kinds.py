@@ -63,7 +63,8 @@ def api(sim: Simulator) -> Api:
 
 
 def vip(api: Api) -> str:
-    return str(api.do("CreateVip", name="web", l3NetworkUuid=NETWORK)["inventory"]["uuid"])
+    """Return the uuid of a new VIP on another network than the NIC."""
+    return str(api.do("CreateVip", name="web", l3NetworkUuid=seeded_uuid("l3network", 2))["inventory"]["uuid"])
 
 
 def load_balancer(api: Api) -> str:
@@ -222,6 +223,11 @@ def test_created_objects_show_what_was_given(api: Api) -> None:
     first, second = (seeded_uuid("iprange", number) for number in (1, 2))
     address = api.do("CreateVip", name="web", l3NetworkUuid=NETWORK, ipRangeUuid=first)["inventory"]
     assert address["ipRangeUuid"] == first
+    assert api.refusal("CreateEip", name="web", vipUuid=address["uuid"], vmNicUuid=NIC) == "SYS.1007"
+    ports = {"vipUuid": address["uuid"], "protocolType": "TCP", "vipPortStart": 80, "vipPortEnd": 89}
+    assert api.refusal("CreatePortForwardingRule", name="web", privatePortStart=80, **ports) == "SYS.1007"
+    rule = api.do("CreatePortForwardingRule", name="web", **ports)["inventory"]
+    assert (rule["privatePortStart"], rule["privatePortEnd"]) == (80, 89)
     assert api.refusal("CreateVip", name="web", l3NetworkUuid=NETWORK, ipRangeUuid=second) == "SYS.1006"
 
 
