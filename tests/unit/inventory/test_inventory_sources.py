@@ -371,7 +371,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"keyed_groups": [{"key": "virtinfra_state", "prefix": "{{ x }}"}]}, "braces are not evaluated"),
         (
             {"hostnames": ["config.name", "guest.hostName"]},
-            "no variable config. All hosts would have the same name. Give a field, such as name, or an expression",
+            "no host has a variable config. All hosts would have the same name. Give a field, such as name, or",
         ),
         ({"hostnames": ["{{ name }}.example.com", "name"]}, "a variable name. Did you mean virtinfra_name?"),
         ({"hostvars_prefix": "1-"}, "hostvars_prefix"),
