@@ -172,24 +172,24 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
 
 def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
     """Raise InvalidOptions if an item of a list cannot be meant in the type of the list's elements."""
-    kind = spec.get("elements")
+    kind, listed = spec.get("elements"), label.rpartition("[")[0]
     shown = _show_value(spec, item)
     if kind == "str" and isinstance(item, (Mapping, list, tuple)):
         from .wrong_forms import explain_object
 
         hint = explain_object(name, spec, item).replace(". It is", f". {label} is")
-        raise InvalidOptions(f"each item of {name} must be a string{_show_example(name, spec)}{shown}{hint}")
+        raise InvalidOptions(f"each item of {listed} must be a string{_show_example(name, spec)}{shown}{hint}")
     if kind == "int":
         try:
             check_whole_number(item)
         except (TypeError, ValueError):
-            raise InvalidOptions(f"each item of {name} must be a whole number{shown}{_explain_range(item)}") from None
+            raise InvalidOptions(f"each item of {listed} must be a whole number{shown}{_explain_range(item)}") from None
     if kind == "dict":
         try:
             converted = check_type_dict(item)
         except (TypeError, ValueError):
             raise InvalidOptions(
-                f"each item of {name} must be a mapping{_show_example(name, spec, item)}{shown}"
+                f"each item of {listed} must be a mapping{_show_example(name, spec, item)}{shown}"
             ) from None
         _check_suboptions(f"{label}.", spec, converted)
 

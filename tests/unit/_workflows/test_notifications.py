@@ -167,3 +167,6 @@ def test_wrong_variables(service: Simulator, work: WorkflowRunner) -> None:
     message = run(work, endpoints=[url]).message
     assert "notifications_endpoints[0].url must be one string" in message
     assert KEY not in message
+    topics = {"type": "workchat", "name": "a", "url": "https://x/?key=1", "topics": [{"name": "t"}]}
+    expected = "each item of notifications_endpoints[0].topics must be a string, not {'name': 't'}"
+    assert expected in run(work, endpoints=[topics]).message
