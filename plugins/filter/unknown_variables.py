@@ -43,6 +43,7 @@ _value:
   type: str
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -83,10 +84,12 @@ def describe_unknown(playbook: str, names: Collection[str], words: str = "") -> 
 
     ``words`` are those of ``-e`` that set no variable. The first is shown: one after a colon may be a secret.
     """
+    role, own = PLAYBOOKS[playbook]
     if words:
         word = words.split()[0]
-        return f"-e {word} sets no variable: write -e @{word} to read a file, or -e name=value to set a variable"
-    role, own = PLAYBOOKS[playbook]
+        remedy = f"write -e @{word} to read a file, or -e name=value to set a variable"
+        split = _describe_space(role, own, names, word)
+        return f"-e {word} sets no variable: {remedy}{split}"
     if playbook == role:
         return ""
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
@@ -100,6 +103,17 @@ def describe_unknown(playbook: str, names: Collection[str], words: str = "") -> 
         return f" Did you mean {near[name]}?" if name in near else listed
 
     return describe_unknown_names(f"the playbook {playbook} has no variable", unknown, suggest) if unknown else ""
+
+
+def _describe_space(role: str, own: Sequence[str], names: Collection[str], word: str) -> str:
+    """Return a sentence, after a period, on the variable with a list that the word may be a part of; empty for a file.
+
+    Each variable with the prefix of the playbook or its role may be a list, so the sentence needs one of them alone.
+    """
+    given = [name for name in names if name in own or (role and name.startswith(f"{role}_"))]
+    if len(given) != 1 or not re.fullmatch(r"[\w-]+", word):
+        return ""
+    return f". A space ends a value: write commas between several, as in {given[0]}=a,{word}"
 
 
 def _has_prefix(name: str, playbook: str, own: Sequence[str]) -> bool:

@@ -162,6 +162,15 @@ def test_words_that_set_no_variable_are_refused(words: str, word: str) -> None:
     assert describe_variables("notifications", ["notifications_topics"]) == ""
 
 
+def test_a_space_within_a_value_is_named() -> None:
+    """Ansible splits the argument of -e at spaces, and the rest of the value sets nothing."""
+    message = describe_variables("remove_hosts", ["remove_hosts_pattern"], "host-8 host-9")
+    assert message == (
+        "-e host-8 sets no variable: write -e @host-8 to read a file, or -e name=value to set a variable. A space ends"
+        " a value: write commas between several, as in remove_hosts_pattern=a,host-8"
+    )
+
+
 @pytest.mark.parametrize("value", [1, "12", "30%", "100%", [1], [1, "5", "30%"], ["007"]])
 def test_sizes_of_batches(value: Any) -> None:
     assert refuse_serial(value, "walk_serial") == ""
