@@ -167,7 +167,7 @@ MODULES = {
         ("by uuid",),
     ),
     "related object in place of its name": Mistake(
-        "host_info", {"query": ["cluster=cluster-1"]}, ("has no field cluster. Did you mean cluster.name?",)
+        "host_info", {"query": ["cluster=cluster-1"]}, ("have no field cluster. Did you mean cluster.name?",)
     ),
     "new CBT task without its VM": Mistake(
         "cbt_task", {"name": "new"}, ("give vm to create it",), ("task_type", "resource_uuids")
@@ -181,7 +181,7 @@ MODULES = {
         ("path must be without path_prefix: v1/hosts, not /service/v1/hosts",),
     ),
     "field of another object": Mistake(
-        "host_info", {"query": ["cluster.nam=cluster-1"]}, ("ClusterInventory has no field nam. Did you mean name?",)
+        "host_info", {"query": ["cluster.nam=cluster-1"]}, ("clusters have no field nam. Did you mean name?",)
     ),
     "type in the plural, without a token": Mistake(
         "resource_info", {"resource_type": "Hosts"}, ("Did you mean host?",), connection={"api_token": None}
@@ -512,7 +512,7 @@ INVENTORIES = {
         "hosts", {"compose": {"label": "{{ virtinfra_name }}"}}, ("compose: label", "without {{ }}")
     ),
     "name of the cluster in a query": Mistake(
-        "hosts", {"query": ["clusterName=cluster-1"]}, ("has no field clusterName. Did you mean cluster.name?",)
+        "hosts", {"query": ["clusterName=cluster-1"]}, ("have no field clusterName. Did you mean cluster.name?",)
     ),
     "tag in a query": Mistake("vms", {"query": ["tag=prod"]}, ("Did you mean __userTag__?",)),
     "shell pattern in a query": Mistake(

@@ -32,6 +32,7 @@ from .records import (
     to_snake_case,
 )
 from .references import WILDCARD, describe_pattern, is_reference, unify_uuid
+from .resource_types import name_records
 
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
@@ -684,8 +685,8 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     hint = f" Did you mean {meant}?" if meant else suggest_name(plain, fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(
-            f"query {text!r}: {record_type} has no field {field}.{hint} If the service has a field {field}, send the"
-            " query with the module api."
+            f"query {text!r}: {name_records(record_type)} have no field {field}.{hint} If the service has a field"
+            f" {field}, send the query with the module api."
         )
 
 

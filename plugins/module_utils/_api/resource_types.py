@@ -87,6 +87,12 @@ VOLUME = RESOURCE_TYPES["volume"]
 ZONE = RESOURCE_TYPES["zone"]
 
 
+def name_records(record_type: str) -> str:
+    """Return the term for the objects of a type of records in messages, such as hosts."""
+    nouns = (row.noun for row in RESOURCE_TYPES.values() if row.query and row.record == record_type)
+    return f"{next(nouns, 'record')}s"
+
+
 def find_changed_types(operation: Operation) -> set[str]:
     """Return the types of the objects that a call can create, rename or remove."""
     if not operation.is_write or operation.effect.keeps_names:

@@ -338,7 +338,7 @@ def test_misspelled_fields_are_refused(text: str, meant: str) -> None:
         parse_condition(text, HOST)
     field = re.split("[=~]", text)[0]
     assert refused.value.message == (
-        f"query {text!r}: HostInventory has no field {field}. Did you mean {meant}? If the service has a field {field},"
+        f"query {text!r}: hosts have no field {field}. Did you mean {meant}? If the service has a field {field},"
         " send the query with the module api."
     )
     assert parse_condition(text, "of unknown fields").text == text

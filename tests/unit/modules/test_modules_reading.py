@@ -169,7 +169,7 @@ def test_condition_that_services_misread_is_checked_locally(run: ModuleRunner, s
             "query \"state == 'Enabled'\" has the operator ==, which services do not know. Write state=Enabled.",
         ),
         ("state==Enabled", "query 'state==Enabled' has the operator ==, which services do not know. Write =."),
-        ("stat=Enabled", "query 'stat=Enabled': HostInventory has no field stat. Did you mean state?"),
+        ("stat=Enabled", "query 'stat=Enabled': hosts have no field stat. Did you mean state?"),
     ],
 )
 def test_invalid_condition_is_not_sent(run: ModuleRunner, query: str, message: str) -> None:
@@ -484,7 +484,7 @@ def test_types_without_a_query_are_listed_by_a_cursor(run: ModuleRunner, sim: Si
 
 def test_misspelled_condition_on_resources_is_not_sent(run: ModuleRunner) -> None:
     ran = run("resource_info", {"resource_type": "cluster", "query": ["zoneUid=1"]})
-    assert ran.message.startswith("query 'zoneUid=1': ClusterInventory has no field zoneUid. Did you mean zoneUuid?")
+    assert ran.message.startswith("query 'zoneUid=1': clusters have no field zoneUid. Did you mean zoneUuid?")
     assert ran.log == []
 
 
