@@ -501,7 +501,7 @@ INVENTORIES = {
     "mapping in place of a list": Mistake(
         "vms", {"keyed_groups": {"key": "virtinfra_state"}}, ("must be a list, such as [{key: virtinfra_state",)
     ),
-    "option of another inventory": Mistake("vms", {"hostname": "name"}, ("Did you mean hostnames?",)),
+    "option of another inventory": Mistake("vms", {"hostname": "name"}, ("Did you mean base_url or hostnames?",)),
     "field in place of a query": Mistake("hosts", {"state": "Enabled"}, ("Did you mean query: ['state=...']?",)),
     "condition that puts texts together": Mistake(
         "vms",

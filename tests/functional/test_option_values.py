@@ -131,6 +131,8 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("host_nic_service", {"host": "host-1", "service_types": ["storage"]}, "Did you mean StorageNetwork?"),
     ("host_nic_service", {"host": "host-1", "service_types": ["vMotion"]}, "Did you mean MigrationNetwork?"),
     ("sns_endpoint", {"name": "a", "type": "email"}, "got: email. Endpoints that send email are not offered."),
+    ("sns_endpoint", {"name": "a", "type": "http"}, "CreateSNSHttpEndpoint, and select it with type: any."),
+    ("kvm_host", {"esxi_hostname": "a"}, "Did you mean name or management_ip?"),
     (
         "vm_nic",
         {"vm": "vm-5", "l3_network": "l3-1", "static_ip": "dhcp"},

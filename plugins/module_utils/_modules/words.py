@@ -77,7 +77,8 @@ _SSH_PASSWORDS = "ansible_password ansible_ssh_pass host_password ssh_pass ssh_p
 # an option with suboptions.
 MEANINGS: Mapping[str, list[Meaning]] = _map(
     # Inventories
-    ("inventory.hostname inventory.host_name inventory.inventory_hostname", "hostnames"),
+    ("inventory.hostname", [("base_url", "hostnames")]),
+    ("inventory.host_name inventory.inventory_hostname", "hostnames"),
     ("inventory.group_by inventory.keyed_group inventory.group", "keyed_groups"),
     ("inventory.include_tags inventory.tags inventory.with_tags inventory.gather_tags", "user_tags"),
     ("inventory.prefix inventory.vars_prefix", "hostvars_prefix"),
@@ -111,7 +112,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("kvm_host.server", [("management_ip", "base_url")]),
     ("vm.server vm_info.server vm_from_snapshot_group.server", [("name", "base_url")]),
     ("hostname", ["snmp_address", ("host", "base_url"), ("hosts", "base_url"), "base_url"]),
-    ("kvm_host.hostname", [("name", "management_ip")]),
+    ("kvm_host.hostname kvm_host.esxi_hostname", [("name", "management_ip")]),
     ("host_info.hostname vm_info.hostname", [("name", "base_url")]),
     ("host", ["snmp_address"]),
     (f"{_SSH_LOGINS} root_user", "username"),
@@ -241,7 +242,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("volume.type volume.offering", "disk_offering"),
     ("attach_to attached_to", "vm"),
     # Hosts
-    ("kvm_host.esxi_hostname kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
+    ("kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
     ("kvm_host.power_state", "power"),
     ("kvm_host.shutdown kvm_host.poweroff kvm_host.power_off", "power: off"),
     ("kvm_host.poweron kvm_host.power_on", "power: on"),
@@ -401,7 +402,11 @@ REMARKS: Mapping[str, str] = {
     ),
     "host_nic_service.absent": "An empty list of service_types removes all of them.",
     **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
-    "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type.",
+    "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type."
+    " Create one with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with type: any.",
+    "sns_endpoint.http": "Create it with virtinfra.manager.api and CreateSNSHttpEndpoint, and select it with type: any.",
+    "sns_endpoint.dingtalk": "Create it with virtinfra.manager.api and CreateSNSDingTalkEndpoint, and select it with"
+    " type: any.",
     **dict.fromkeys(
         ("cbt_task.cron", "cbt_task.schedule"),
         "The role virtinfra.manager.vm_backup makes backups, and virtinfra.manager.resource manages schedules, with"

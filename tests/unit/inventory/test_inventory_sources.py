@@ -343,7 +343,7 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"keyed_group": []}, "unknown option keyed_group. Did you mean keyed_groups?"),
         (
             {"keyed_group": [], "hostname": []},
-            "prefix: state}]. Unknown option hostname. Did you mean hostnames?",
+            "prefix: state}]. Unknown option hostname. Did you mean base_url or hostnames?",
         ),
         ({"base_url": "ftp://x"}, "base_url must look like"),
         ({"base_url": None}, "base_url is required"),
