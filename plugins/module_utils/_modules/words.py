@@ -404,7 +404,8 @@ REMARKS: Mapping[str, str] = {
     **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
     "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type."
     " Create one with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with type: any.",
-    "sns_endpoint.http": "Create it with virtinfra.manager.api and CreateSNSHttpEndpoint, and select it with type: any.",
+    "sns_endpoint.http": "Create it with virtinfra.manager.api and CreateSNSHttpEndpoint, and select it with"
+    " type: any.",
     "sns_endpoint.dingtalk": "Create it with virtinfra.manager.api and CreateSNSDingTalkEndpoint, and select it with"
     " type: any.",
     **dict.fromkeys(
