@@ -70,7 +70,7 @@ def refusal(source: Source, cache: bool = False) -> str:
 def test_the_hosts_of_the_other_services_come(sim: Simulator, tmp_path: Path, warnings: list[str], plugin: str) -> None:
     kind, noun = KINDS[plugin]
     services = [{**DEAD, "on_failure": "skip"}, north(sim)]
-    inventory = Source(tmp_path, plugin, session_id="s", services=services).fill()
+    inventory = Source(tmp_path, plugin, session_id="a-session", services=services).fill()
     assert {record["name"] for record in sim.records(kind)} <= set(names(inventory))
     (warning,) = warnings
     assert warning.startswith("south: Query")
@@ -81,7 +81,7 @@ def test_the_hosts_of_the_other_services_come(sim: Simulator, tmp_path: Path, wa
 def test_the_option_of_the_source_is_the_default_of_each_service(
     sim: Simulator, tmp_path: Path, warnings: list[str]
 ) -> None:
-    options = {"session_id": "s", "on_failure": "skip"}
+    options = {"session_id": "a-session", "on_failure": "skip"}
     assert len(names(Source(tmp_path, "hosts", services=[north(sim), DEAD], **options).fill())) == 3
     assert len(warnings) == 1
     services = [north(sim), {**DEAD, "on_failure": "fail"}]
@@ -92,7 +92,7 @@ def test_the_option_of_the_source_is_the_default_of_each_service(
 
 def test_a_source_of_which_no_service_can_be_read_fails(sim: Simulator, tmp_path: Path) -> None:
     services = [DEAD, {**DEAD, "name": "east"}]
-    source = Source(tmp_path, "hosts", session_id="s", services=services, on_failure="skip")
+    source = Source(tmp_path, "hosts", session_id="a-session", services=services, on_failure="skip")
     message = refusal(source)
     assert "no service can be read (on_failure: skip). south: " in message
     assert "east: " in message
@@ -185,7 +185,7 @@ def test_an_incomplete_list_is_an_outage(sim: Simulator, tmp_path: Path, warning
         return StubResponse(200, {"inventories": [{"uuid": "a" * 32, "name": "a"}], "total": 5})
 
     with StubServer(answer) as server:
-        services = [north(sim), {"name": "south", "base_url": server.url, "session_id": "s"}]
+        services = [north(sim), {"name": "south", "base_url": server.url, "session_id": "a-session"}]
         source = Source(tmp_path, "hosts", services=services, on_failure="skip", primary_storages=False)
         assert len(names(source.fill())) == 3
     assert "1 of 5 records" in warnings[0]
@@ -252,7 +252,7 @@ def _options(source: CachedSource) -> dict[str, Any]:
 
 
 def test_services_that_can_be_read_are_cached_without_the_others(sim: Simulator, tmp_path: Path) -> None:
-    services = [north(sim), {**DEAD, "session_id": "s"}]
+    services = [north(sim), {**DEAD, "session_id": "a-session"}]
     source = CachedSource(tmp_path, "hosts", services=services, on_failure="skip")
     source.fill()
     sim.clear_log()

@@ -275,7 +275,7 @@ MACHINE = {
 )
 def test_the_address_of_a_vm(tmp_path: Path, networks: list[str], address: str | None) -> None:
     with StubServer(lambda request: StubResponse(200, {"inventories": [MACHINE], "total": 1})) as service:
-        source = Source(tmp_path, "vms", base_url=service.url, session_id="s", networks=networks, hosts=False)
+        source = Source(tmp_path, "vms", base_url=service.url, session_id="a-session", networks=networks, hosts=False)
         variables = source.fill().hosts["m"].vars
     assert variables.get("ansible_host") == address
     assert variables["virtinfra_addresses"] == ["10.1.0.1", "10.2.0.1", "fd00::1"]
@@ -525,7 +525,7 @@ def test_a_host_without_storages_has_an_empty_list(tmp_path: Path) -> None:
         return StubResponse(200, {"inventories": hosts, "total": len(hosts)})
 
     with StubServer(answer) as service:
-        source = Source(tmp_path, "hosts", base_url=service.url, session_id="s")
+        source = Source(tmp_path, "hosts", base_url=service.url, session_id="a-session")
         assert source.fill().hosts["h"].vars["virtinfra_primary_storages"] == []
 
 
@@ -601,7 +601,7 @@ def test_network_facts_are_read_concurrently_within_a_limit(tmp_path: Path) -> N
         return StubResponse(200, {"nics": [{"uuid": request.path[-32:]}]})
 
     with StubServer(answer) as service:
-        options = {"base_url": service.url, "session_id": "s", "primary_storages": False, "network_facts": True}
+        options = {"base_url": service.url, "session_id": "a-session", "primary_storages": False, "network_facts": True}
         inventory = Source(tmp_path, "hosts", **options).fill()
     for host in inventory.hosts.values():
         assert [nic["uuid"] for nic in host.vars["virtinfra_nics"]] == [host.vars["virtinfra_uuid"]]

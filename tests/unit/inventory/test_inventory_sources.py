@@ -116,7 +116,7 @@ class Pages:
 
 def source_of(folder: Path, service: StubServer, **options: Any) -> Source:
     """Return a source of hosts from a stub server."""
-    return Source(folder, "hosts", base_url=service.url, session_id="s", primary_storages=False, **options)
+    return Source(folder, "hosts", base_url=service.url, session_id="a-session", primary_storages=False, **options)
 
 
 def test_a_service_that_truncates_pages_is_read_completely(tmp_path: Path) -> None:

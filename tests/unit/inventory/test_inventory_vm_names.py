@@ -180,7 +180,7 @@ def test_a_group_that_is_not_seen_is_not_hidden(tmp_path: Path, nic: dict[str, s
         return StubResponse(200, {"inventories": found, "total": len(found)})
 
     with StubServer(answer) as service:
-        source = Source(tmp_path, "vms", base_url=service.url, session_id="s", security_groups=True)
+        source = Source(tmp_path, "vms", base_url=service.url, session_id="a-session", security_groups=True)
         if isinstance(outcome, str):
             with pytest.raises(AnsibleParserError, match=outcome):
                 source.fill()
