@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Document the kinds of objects, and the objects of attachments. The session ``format`` writes this file."""
+"""Document kinds of objects, their properties, and objects of attachments. The session ``format`` writes this file."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The option with the kind, and the options with the two objects of an attachment."""
+    """The options with the kind, with its properties, and with the two objects of an attachment."""
 
     DOCUMENTATION = r"""
 options:
@@ -54,6 +54,54 @@ options:
       - volume
       - volume_attachment
       - zone
+  properties:
+    description:
+      - "The properties of the object, in snake case. Those that are not given are neither compared nor changed."
+      - "A property that refers to another object takes its uuid, or its name if objects of its type have names."
+      - "A size in bytes can have a unit, as in V(100G)."
+      - "The values of C(url) and of properties named like a password, secret or token are masked in all output."
+      - "These are those of each kind, strings unless something else is said. Those with an exclamation mark are
+        required to create an object, and those after the semicolon cannot be changed."
+      - "V(account) - description, old_password, password!; type (SystemAdmin, Normal)"
+      - "V(affinity_group) - description; policy (antiSoft, antiHard), sub_type, type (host), zone"
+      - "V(cluster) - description; architecture (x86_64, aarch64, mips64el, loongarch64), hypervisor_type! (KVM,
+        Simulator, baremetal, baremetal2, xdragon), type (zstack, baremetal, baremetal2)"
+      - "V(disk_offering) - description; allocation_strategy, disk_size! (size), sort_key (int), type (zstack)"
+      - "V(eip) - description; used_ip (uuid), vm_nic (NIC)"
+      - "V(image) - architecture (x86_64, aarch64, mips64el, loongarch64), description, format (raw, qcow2, iso),
+        guest_os_type, media_type (RootVolumeTemplate, DataVolumeTemplate, ISO), platform (Linux, Windows, Other,
+        Paravirtualization, WindowsVirtio), system (bool), virtio (bool); backup_storages! (list of backup storages),
+        type, url!"
+      - "V(instance_offering) - allocator_strategy, description; cpu_num! (int), memory_size! (size),
+        reserved_memory_size (size), sort_key (int), type"
+      - "V(ip_range) - description; end_ip, gateway, ip_range_type (Normal, AddressPool), netmask, network_cidr,
+        start_ip"
+      - "V(l2_network) - description; physical_interface!, v_switch_type, vlan (int)"
+      - "V(l3_network) - category (Public, Private, System), description, dns_domain, network_services (list), system
+        (bool); enable_ipam (bool), ip_version (4, 6), type"
+      - "V(load_balancer) - description; type"
+      - "V(load_balancer_listener) - description; acl_status (enable, disable), acl_type (white, black), acls (list of
+        access control lists), certificate, health_check_http_code, health_check_method (GET, HEAD),
+        health_check_protocol, health_check_uri, instance_port (int), load_balancer_port! (int), protocol,
+        security_policy_type"
+      - "V(port_forwarding) - description; allowed_cidr, private_port_end (int), private_port_start (int),
+        protocol_type! (TCP, UDP), vip_port_end (int), vip_port_start! (int), vm_nic (NIC)"
+      - "V(quota) - value (int)"
+      - "V(scheduler_job) - description, parameters (dict); target_resource! (uuid), type! (startVm, stopVm, rebootVm,
+        volumeSnapshot, volumeSnapshotGroup, volumeBackup, rootVolumeBackup, vmBackup, databaseBackup,
+        localRaidSelfTest, runAutoScalingGroup, cancelIAM2ProjectLoginExpired, takeIAM2ProjectLoginExpired)"
+      - "V(scheduler_trigger) - cron, description, repeat_count (int), scheduler_interval (int), scheduler_type! (cron,
+        simple), start_time (int), stop_time (int)"
+      - "V(security_group) - description, rules (list); ip_version (4, 6)"
+      - "V(ssh_key_pair) - description; public_key!"
+      - "V(tag) - color, description, value!; type (simple, withToken)"
+      - "V(vip) - description; allocator_strategy, ip_range (IP range), required_ip"
+      - "V(volume) - description, disk_size (size); disk_offering, primary_storage"
+      - "V(zone) - description, is_default (bool); type (zstack)"
+      - "V(vm_boot_order) - boot_order! (CdRom, HardDisk, Network)"
+      - "V(vm_ha) - level! (NeverStop, OnHostFailure, FaultTolerance)"
+    type: dict
+    default: {}
   affinity_group:
     description:
       - The affinity group, by name or uuid, for O(kind) V(affinity_group_member).

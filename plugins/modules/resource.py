@@ -65,14 +65,6 @@ options:
       - Required to create an object of such a kind. It cannot be changed.
     type: str
     aliases: [parent_uuid]
-  properties:
-    description:
-      - The properties of the object, in snake case. Those that are not given are neither compared nor changed.
-      - A property that refers to another object takes its uuid, or its name if objects of its type have names.
-      - A size in bytes can have a unit, as in V(100G).
-      - The values of C(url) and of properties named like a password, secret or token are masked in all output.
-    type: dict
-    default: {}
   recover:
     description: Whether to recover a deleted image or volume.
     type: bool

@@ -38,13 +38,13 @@ TEMPLATE = '''\
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Document the kinds of objects, and the objects of attachments. The session ``format`` writes this file."""
+"""Document kinds of objects, their properties, and objects of attachments. The session ``format`` writes this file."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """The option with the kind, and the options with the two objects of an attachment."""
+    """The options with the kind, with its properties, and with the two objects of an attachment."""
 
     DOCUMENTATION = r"""
 options:
@@ -67,7 +67,7 @@ WORDS = {
 
 def format_fragment() -> str:
     """Return the text of the doc fragment."""
-    return TEMPLATE.format(options="\n".join([*_format_kinds(), *_format_ends()]))
+    return TEMPLATE.format(options="\n".join([*_format_kinds(), *_format_properties(), *_format_ends()]))
 
 
 def _format_kinds() -> Iterator[str]:
@@ -79,6 +79,54 @@ def _format_kinds() -> Iterator[str]:
     yield "    required: true"
     yield "    choices:"
     yield from (f"      - {name}" for name in list_kinds())
+
+
+_PROPERTIES_OF_KINDS = (
+    "These are those of each kind, strings unless something else is said. Those with an exclamation mark are required"
+    " to create an object, and those after the semicolon cannot be changed."
+)
+
+
+def _format_properties() -> Iterator[str]:
+    yield "  properties:"
+    yield "    description:"
+    texts = [
+        "The properties of the object, in snake case. Those that are not given are neither compared nor changed.",
+        "A property that refers to another object takes its uuid, or its name if objects of its type have names.",
+        "A size in bytes can have a unit, as in V(100G).",
+        "The values of C(url) and of properties named like a password, secret or token are masked in all output.",
+        _PROPERTIES_OF_KINDS,
+        *(f"V({row.name}) - {_list_briefly(row)}" for row in (*KINDS, *SETTINGS)),
+    ]
+    for text in texts:
+        # YAML reads a colon, and a mark after a blank, as its own.
+        yield from textwrap.wrap(f'"{text}"', 120, initial_indent="      - ", subsequent_indent="        ")
+    yield "    type: dict"
+    yield "    default: {}"
+
+
+def _list_briefly(row: Kind | Setting) -> str:
+    """Return the names of the properties of a kind with their types, first those that can be changed."""
+    properties = list_properties(row).values()
+    groups = [
+        [_name_briefly(each) for each in properties if each.can_change == can_change] for can_change in (True, False)
+    ]
+    return "; ".join(", ".join(group) or "none" for group in groups if group or group is groups[0])
+
+
+def _name_briefly(each: Property) -> str:
+    parameter = each.parameter
+    kind = {"str": "", "long": "int"}.get(parameter.type, parameter.type)
+    if each.refers_to:
+        kind = f"list of {each.refers_to.noun}s" if parameter.type == "list" else each.refers_to.noun
+    elif each.is_reference:
+        kind = "uuid"
+    elif parameter.choices:
+        kind = ", ".join(parameter.choices)
+    elif each.is_size:
+        kind = "size"
+    is_told = kind.replace(" ", "_") == each.name
+    return f"{each.name}{'!' if each.is_required else ''}{f' ({kind})' if kind and not is_told else ''}"
 
 
 def _format_ends() -> Iterator[str]:

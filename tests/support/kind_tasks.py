@@ -122,7 +122,9 @@ KIND_TASKS: dict[str, KindTasks] = {
         before=(START, TRIGGER),
     ),
     "scheduler_trigger": KindTasks(TRIGGER, {"properties": {"scheduler_type": "cron", "cron": "0 0 2 * * ?"}}),
-    "security_group": KindTasks(GROUP, {"properties": {"rules": [WEB, SSH]}}, refused={"ip_version": 6}),
+    "security_group": KindTasks(
+        GROUP, {"properties": {"rules": [{**WEB, "description": "the shop"}, SSH]}}, refused={"ip_version": 6}
+    ),
     "security_group_attachment": KindTasks(
         {"kind": "security_group_attachment", "security_group": "web", "nic": NIC}, before=(GROUP,)
     ),
