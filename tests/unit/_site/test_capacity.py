@@ -237,7 +237,7 @@ def test_vms_without_a_point_fail_on_request(sim: Simulator, work: WorkflowRunne
     ran = run(work, points, **{**given, "backup_query": ["name=nobody"]}, backup_fail=True)
     assert ran.message.startswith("No VM meets capacity_report_backup_query (name=nobody), so capacity_report_backup_f")
     ran = run(work, points, **{**given, "backup_query": ["nme=vm-1"]})
-    assert ran.report[-1]["error"].startswith("capacity_report_backup_query: query 'nme=vm-1': VmInst")
+    assert ran.report[-1]["error"].startswith("capacity_report_backup_query: query 'nme=vm-1': VMs have no field")
     lost = {"unreachable": True, "msg": "no route", "item": "localhost"}
     ran = run(work, [lost], **given, backup_fail=True)
     (failed,) = ran.result["next"]["totals"]["failed"]
