@@ -130,7 +130,11 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("host_nic_service", {"host": "host-1", "service_types": ["storage"]}, "Did you mean StorageNetwork?"),
     ("host_nic_service", {"host": "host-1", "service_types": ["vMotion"]}, "Did you mean MigrationNetwork?"),
-    ("sns_endpoint", {"name": "a", "type": "email"}, "got: email. Endpoints that send email are not offered."),
+    (
+        "sns_endpoint",
+        {"name": "a", "type": "email", "address": "a@example.com"},
+        "got: email. Create it with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with type: any.",
+    ),
     ("sns_endpoint", {"name": "a", "type": "http"}, "CreateSNSHttpEndpoint, and select it with type: any."),
     ("kvm_host", {"esxi_hostname": "a"}, "Did you mean name or management_ip?"),
     (
@@ -353,7 +357,11 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     ("vm_nic", {"connected": False}, "Did you mean state: disabled or state: enabled?"),
     ("vm_nic", {"name": "eth0"}, "A NIC is selected by vm and l3_network, or by uuid."),
     ("vm_snapshot_group", {"remove_children": True}, "Did you mean scope: chain?"),
-    ("sns_endpoint", {"email": "a@example.com"}, "Endpoints that send email are not offered."),
+    (
+        "sns_endpoint",
+        {"email": "a@example.com"},
+        "Create it with virtinfra.manager.api and CreateSNSEmailEndpoint,",
+    ),
     ("sns_snmp_test", {"ip": "10.0.0.1"}, "Did you mean platform?"),
     ("cbt_task", {"schedule": "0 3 * * *"}, "with kind scheduler_job."),
     (

@@ -49,9 +49,10 @@ def check_forms(
     ``specs`` is an argument spec, ``values`` are options by their names or aliases. ``place`` precedes the names of
     suboptions in messages. ``record_type`` is the type of the records that the ``module`` lists.
     """
-    # The kind decides which other options there are.
-    if isinstance(values.get("kind"), str) and specs.get("kind", {}).get("choices"):
-        check_form(f"{place}kind", specs["kind"], values["kind"], module=module)
+    # They decide which other options there are.
+    for name in ("kind", "type"):
+        if isinstance(values.get(name), str) and specs.get(name, {}).get("choices"):
+            check_form(f"{place}{name}", specs[name], values[name], module=module)
     check_names(specs, values, place, record_type, module)
     if "query" in specs and isinstance(names := values.get("name"), (list, tuple)):
         condition = f"name?={','.join(map(str, names))}"
@@ -102,7 +103,7 @@ def check_names(
         # Only failures need hints.
         from .hints import describe_unknown
 
-        scope = re.sub(r"\[\d+\]", "", place.rstrip(".")).rpartition(".")[2] or module
+        scope = _find_scope(place) or module
         given = names if isinstance(names, Mapping) else {}
         label = f"{place.rstrip('.')}: " if place else ""
         raise InvalidOptions(f"{label}{describe_unknown(unknown, specs, scope, record_type, given)}")
@@ -204,7 +205,12 @@ def _explain_range(item: Any) -> str:
 def _check_suboptions(place: str, spec: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Check the suboptions of an option, unless it has members of any name."""
     if "options" in spec:
-        check_forms(spec["options"], values, place)
+        check_forms(spec["options"], values, place, module=_find_scope(place))
+
+
+def _find_scope(place: str) -> str:
+    """Return the option whose suboptions have a place, an empty string for the options themselves."""
+    return re.sub(r"\[\d+\]", "", place.rstrip(".")).rpartition(".")[2]
 
 
 def _show_example(name: str, spec: Mapping[str, Any], value: Any = None) -> str:

@@ -21,6 +21,7 @@ from .words import (
     IRREVERSIBLE,
     KEYWORDS,
     MEANINGS,
+    MODULES_OF_ENTRIES,
     NOUNS,
     NOUNS_OF_MODULES,
     OPPOSITES,
@@ -157,10 +158,14 @@ class _Search:
         return get_row(self.kind) if self.kind in list_kinds() else None
 
     @property
+    def module(self) -> str:
+        """The scope of words: for the entries of a variable of a role, the module with their options."""
+        return MODULES_OF_ENTRIES.get(self.scope, self.scope)
+
+    @property
     def noun(self) -> str:
         """The noun of the objects of the module."""
-        module = self.scope.removesuffix("_info")
-        return NOUNS_OF_MODULES.get(module, module)
+        return NOUNS_OF_MODULES.get(module := self.module.removesuffix("_info"), module)
 
     def find(self, word: str) -> str:
         """Return the option that a word means, possibly with a value, or several, empty if none is likely."""
@@ -170,9 +175,9 @@ class _Search:
         """Yield what a word may mean, the likeliest first, and empty texts."""
         yield word if word in self.specs else ""
         yield self._find_command(word)
-        yield self._find_meaning(f"{self.scope}.{self.state}.{word}", self.specs)
-        yield self._find_meaning(f"{self.scope}.{word}", self.specs)
-        if f"{self.scope}.{word}" in REMARKS:
+        yield self._find_meaning(f"{self.module}.{self.state}.{word}", self.specs)
+        yield self._find_meaning(f"{self.module}.{word}", self.specs)
+        if f"{self.module}.{word}" in REMARKS:
             return
         for each in (word, word.removesuffix("s")) if "query" in self.own else ():
             if each not in self.specs and (condition := suggest_condition(each, self.record_type)):
@@ -298,7 +303,7 @@ class _Search:
             return f" It is a key of a profile, which the option profile names. The secret itself is {secret}."
         beginning, dummy, ending = word.rpartition("_")
         referred = beginning if ending in _IDENTIFYING else word
-        names = (f"{self.scope}.{word}", word, f"{self.scope}.*", NOUNS.get(referred, ""))
+        names = (f"{self.module}.{word}", word, f"{self.module}.*", NOUNS.get(referred, ""))
         remark = next((REMARKS[name] for name in names if name in REMARKS), "")
         # Another module is no help for an inventory, a profile or a source of events.
         is_of_task = "virtinfra.manager." in remark and self.scope in _NO_TASKS
@@ -344,12 +349,12 @@ def _describe_row(row: Row) -> str:
 def suggest_value(name: str, choices: Sequence[str], value: str, module: str = "") -> str:
     """Return a sentence, and a space before it, with the value that was probably meant, empty if none is likely.
 
-    The value may mean another option of the ``module``.
+    The value may mean another option of the ``module``, or of the option whose suboptions they are.
     """
     word = value.casefold()
     if name == "kind" and (hint := suggest_kind(word, choices)):
         return hint
-    words = (f"{module}.{word}", word)
+    words = (f"{MODULES_OF_ENTRIES.get(module, module)}.{word}", word)
     meanings = (each for known in words for each in VALUES.get(known, ()) if each in choices or ": " in each)
     if remark := REMARKS.get(words[0]):
         return f" {remark}"

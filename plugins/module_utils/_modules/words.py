@@ -402,8 +402,8 @@ REMARKS: Mapping[str, str] = {
     ),
     "host_nic_service.absent": "An empty list of service_types removes all of them.",
     **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
-    "sns_endpoint.email": "Endpoints that send email are not offered. Its types are the values of type."
-    " Create one with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with type: any.",
+    "sns_endpoint.email": "Create it with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with"
+    " type: any.",
     "sns_endpoint.http": "Create it with virtinfra.manager.api and CreateSNSHttpEndpoint, and select it with"
     " type: any.",
     "sns_endpoint.dingtalk": "Create it with virtinfra.manager.api and CreateSNSDingTalkEndpoint, and select it with"
@@ -598,6 +598,14 @@ VARIABLES: Mapping[str, str] = {
     "vm_backup_restore_map": "{a0000007000040008000000000000001: a0000007000040008000000000000009}",
     "vm_power_groups": _GROUPS,
     "vm_restore_vms": "[{name: web-1, snapshot_group: before}]",
+}
+
+# The variables of roles of which each entry has the options of a module.
+MODULES_OF_ENTRIES: Mapping[str, str] = {
+    "notifications_endpoints": "sns_endpoint",
+    "notifications_persons": "sns_teamchat_person",
+    "notifications_platforms": "sns_snmp_platform",
+    "notifications_topics": "sns_topic",
 }
 
 # How to write the options that are often written in another form.

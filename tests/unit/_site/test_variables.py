@@ -103,6 +103,22 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             "host_onboarding_services[0]: there is no option nic. Did you mean interface?",
         ),
         ("site_drift", {"file_mode": 640}, "site_drift_file_mode: 640 is no mode."),
+        # Entries with the options of a module have its messages.
+        (
+            "notifications",
+            {"endpoints": [{"type": "email", "name": "ops", "address": "ops@example.com"}]},
+            "got: email. Create it with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with type",
+        ),
+        (
+            "notifications",
+            {"endpoints": [{"type": "snmp", "name": "ops", "snmp_port": 162}]},
+            "there is no option snmp_port. The address and the port are those of the platform, which virtinfra",
+        ),
+        (
+            "notifications",
+            {"endpoints": [{"type": "snmp", "name": "ops", "colour": "red"}]},
+            "platform, topics. For example: notifications_endpoints: [{type: snmp, name: monitoring,",
+        ),
     ],
 )
 def test_wrong_variables_of_other_roles(role: str, given: dict[str, Any], message: str) -> None:
