@@ -43,6 +43,11 @@ class CatalogueServer(StubServer):
                 segments = split_path(path)
                 self._routes.setdefault(len(segments), {}).setdefault(segments, []).append(fact)
 
+    def reset(self) -> None:
+        """Forget what it has run, and what it should reply."""
+        for noted in (self.performed, self.given, self.requests, self.records, self.results, self.ambiguous):
+            noted.clear()
+
     def answer(self, request: StubRequest) -> StubResponse:
         """Run the operation of a request, and return the response."""
         if request.path.startswith(POLLS):

@@ -57,12 +57,7 @@ def servers() -> Iterator[dict[str, CatalogueServer]]:
 @pytest.fixture(autouse=True)
 def _fresh_servers(servers: dict[str, CatalogueServer]) -> None:
     for server in servers.values():
-        server.performed.clear()
-        server.given.clear()
-        server.requests.clear()
-        server.records.clear()
-        server.results.clear()
-        server.ambiguous.clear()
+        server.reset()
 
 
 # ------------------------------------------------------------------------------------------------------------ the file

@@ -38,8 +38,7 @@ def servers() -> Iterator[dict[str, CatalogueServer]]:
 @pytest.fixture(autouse=True)
 def _fresh_servers(servers: dict[str, CatalogueServer]) -> None:
     for server in servers.values():
-        for noted in (server.performed, server.given, server.requests, server.records, server.ambiguous):
-            noted.clear()
+        server.reset()
 
 
 def find_row(name: str) -> Operation:
