@@ -274,7 +274,7 @@ MODULES = {
     "rule with a direction": Mistake(
         "resource",
         {"kind": "security_group", "name": "a", "properties": {"rules": [{"direction": "ingress"}]}},
-        ("properties.rules[0] has no member direction. Did you mean type?",),
+        ("properties.rules[0]: there is no member direction. Did you mean type?",),
     ),
     "rule with a network of no addresses": Mistake(
         "resource",
@@ -571,7 +571,7 @@ ROLES = {
     "shutdown with a misspelt name": Mistake(
         "site_shutdown",
         {"site_shutdown_groups": [{"name": "web", "vms": ["vm-l"]}]},
-        ("Nothing was changed: ", "no VM, or several, has the name vm-l (the group web of site_shutdown_groups)"),
+        ("Nothing was changed: ", "no VM has the name or uuid vm-l (the group web of site_shutdown_groups)"),
     ),
     "shutdown of no VM": Mistake(
         "site_shutdown",

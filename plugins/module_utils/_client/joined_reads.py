@@ -321,9 +321,9 @@ class WholeListQueue(ReadQueue):
 
 
 class Kept(NamedTuple):
-    """What a read has returned, or why it cannot be done, and when it began."""
+    """What a read has returned, or why it cannot be done, and until when it answers others."""
 
-    began: float
+    until: float
     records: list[Record]
     failure: Unsupported | None = None
 
@@ -376,14 +376,15 @@ class JoinedReads:
     def _find_kept(self, queue: ReadQueue, key: Hashable, client: Client, value: str, max_age: float) -> list[Record]:
         """Return the records of a read that is not older than so many seconds, or read them."""
         now, kept = client.hooks.clock.monotonic(), self._kept.get((key, value))
-        if kept is None or now - kept.began >= max_age:
+        if kept is None or now >= kept.until:
             try:
-                kept = Kept(now, self._read(queue, key, client, value))
+                kept = Kept(now + max_age, self._read(queue, key, client, value))
             except Unsupported as failure:
-                kept = Kept(now, [], failure)
-            # What is older answers no read any more. Other threads never see a memory without what this one has read.
-            fresh = {k: each for k, each in list(self._kept.items()) if now - each.began < max_age}
-            self._kept = {**fresh, (key, value): kept}
+                kept = Kept(now + max_age, [], failure)
+            # Other threads add to the memory at the same time.
+            for old in [other for other, each in list(self._kept.items()) if now >= each.until]:
+                self._kept.pop(old, None)
+            self._kept[key, value] = kept
         if kept.failure:
             raise kept.failure
         return kept.records

@@ -293,9 +293,10 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
     values: Record = {}
     given = {str(name): names.get(name) or to_camel_case(str(name)) for name in item}
     if unknown := [name for name, member in given.items() if member not in parts.members]:
-        raise InvalidOptions(
-            describe_unknown_names(f"{label} has no member", unknown, lambda name: _suggest_member(parts, name, item))
+        explained = describe_unknown_names(
+            "there is no member", unknown, lambda name: _suggest_member(parts, name, item)
         )
+        raise InvalidOptions(f"{label}: {explained}")
     for name, value in item.items():
         member = given[str(name)]
         if not (is_null(value) if member.endswith("Uuid") else value is None):

@@ -20,8 +20,9 @@ def refuse_records(objects: Sequence[Mapping[str, Any]], spec: ModuleSpec) -> No
         if given.keys() >= _SIGNS:
             row = find_record_type(given)
             option = _choose_option(spec, row)
-            columns = f"{{'{option}': {row.name}s | map(attribute='uuid')}}"
-            example = f', such as objects: "{{{{ {columns} | virtinfra.manager.columns_to_rows }}}}"' if option else ""
+            columns = f"{{'{option}': listed.{row.name}s | map(attribute='uuid')}}"
+            rows = f'objects: "{{{{ {columns} | virtinfra.manager.columns_to_rows }}}}"'
+            example = f", such as {rows}, where listed is the registered result" if option else ""
             raise InvalidOptions(
                 f"objects[{number}] is a whole record of a {row.noun}, and nothing was sent. Take from the records what"
                 f" the module needs{example}"

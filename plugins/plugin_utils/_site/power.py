@@ -12,7 +12,7 @@ from ...module_utils._api.error_code import is_about_account
 from ...module_utils._api.records import Record
 from .marks import Mark, Marks
 from .report import Outcome
-from .site import GONE, Site, read_query, select
+from .site import GONE, Selection, Site, read_query, select
 from .window import Window
 
 RUNNING, PAUSED = "Running", "Paused"
@@ -188,15 +188,19 @@ def _change(
 
 @dataclass(frozen=True)
 class Group:
-    """A group of VMs that exist. The names and uuids in ``unclear`` select none, or several.
+    """A group of VMs that exist, and what its names and uuids select.
 
     ``scope`` says, for messages, that only VMs that meet the query of the group count.
     """
 
     name: str
     vms: list[Record]
-    unclear: list[str]
+    selection: Selection
     scope: str = ""
+
+    def find_problems(self, variable: str) -> list[str]:
+        """Return what is wrong with its names and uuids, which stand in a variable."""
+        return self.selection.find_problems("VM", f"the group {self.name} of {variable}{self.scope}")
 
 
 def find_groups(
@@ -220,14 +224,12 @@ def find_groups(
 def choose_group(group: Record, found: Sequence[Record]) -> Group:
     """Return a group of the VMs that meet its conditions: all of them, or those that it names, in this order."""
     if group.get("vms") is None:
-        return Group(group["name"], list(found), [])
+        return Group(group["name"], list(found), select([], []))
     names = [name for name in dict.fromkeys(group["vms"]) if name]
     selection = select(found, names) if names else select([], [])
-    ambiguous = {vm["name"] for vm in selection.objects if vm["uuid"] in selection.ambiguous}
     order = {name: number for number, name in enumerate(names)}
     vms = sorted(selection.objects, key=lambda vm: order.get(vm["uuid"], order.get(vm["name"], 0)))
-    unclear = [name for name in names if name in selection.missing or name in ambiguous]
-    return Group(group["name"], vms, unclear, ", which must also meet its query" if group.get("query") else "")
+    return Group(group["name"], vms, selection, ", whose VMs must also meet its query" if group.get("query") else "")
 
 
 def find_idle(groups: Iterable[Record], state: str) -> list[str]:

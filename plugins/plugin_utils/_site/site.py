@@ -65,21 +65,28 @@ class Selection:
     missing: list[str]
     ambiguous: frozenset[str]
 
+    def find_problems(self, noun: str, place: str) -> list[str]:
+        """Return what is wrong with the references, which stand in a place: no object has them, or several."""
+        problems = [f"no {noun} has the name or uuid {', '.join(self.missing)} ({place})"] if self.missing else []
+        if repeated := dict.fromkeys(each["name"] for each in self.objects if each["uuid"] in self.ambiguous):
+            problems.append(f"several {noun}s have the name {', '.join(repeated)} ({place}): give uuids")
+        return problems
+
 
 def describe_missing(reference: str, variable: str, query: Sequence[str]) -> str:
     """Return why there is no VM of a reference, and what to check, such as the ``query`` of a ``variable``."""
-    if "," in reference:
-        names = ", ".join(map(str.strip, reference.split(",")))
-        return f"No such VM. If these are several names, write separate items: [{names}]."
-    hint = explain_patterns([reference], variable)
+    hint = explain_missing([reference], variable)
     return f"No such VM. Check the name or uuid{f', and {variable}' if query else ''}.{hint}"
 
 
-def explain_patterns(references: Iterable[str], variable: str = "") -> str:
-    """Return a sentence, and a space before it, if one of the references that select nothing looks like a pattern.
+def explain_missing(references: Collection[str], variable: str = "") -> str:
+    """Return a sentence, and a space before it, if one of the references that select nothing looks like several.
 
     ``variable`` is where conditions can be written instead, if they can.
     """
+    names = next((names for names in (re.split(r"[\s,;]+", each.strip()) for each in references) if names[1:]), [])
+    if names:
+        return f" If these are several names, write separate items: [{', '.join(names)}]."
     pattern = next((each for each in references if re.search(r"[*?\[\]%]", each)), None)
     if pattern is None:
         return ""

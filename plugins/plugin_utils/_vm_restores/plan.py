@@ -19,6 +19,7 @@ NOTHING = "Nothing was changed."
 MAX_POINTS = 5
 
 # What to do about a point.
+_NEWEST = "Omit vm_backup_restore_point for the newest point, or choose one of its newest:"
 _ANOTHER = "Choose another point with vm_backup_restore_point"
 _CHECKED = "Check vm_backup_restore_vm and vm_backup_restore_repository"
 
@@ -68,7 +69,7 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
         wanted = f"the point {settings.point}" if settings.point else "a point"
         others = {str(point["point"]) for point in points if _is_meant(point, vm, replace(settings, point=None))}
         newest_ones = ", ".join(sorted(others, reverse=True)[:MAX_POINTS])
-        hint = f"Its newest points are {newest_ones}: check vm_backup_restore_point" if others else _CHECKED
+        hint = f"{_NEWEST} {newest_ones}" if others else _CHECKED
         raise InvalidOptions(
             f"the repository {settings.repository} does not have {wanted} of the VM {settings.vm}. {NOTHING} {hint}"
         )

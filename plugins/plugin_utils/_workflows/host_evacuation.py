@@ -16,7 +16,7 @@ from .._site.marked_vms import REMOVED, read_vms
 from .._site.marks import Mark, Marks
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import HostEvacuationSettings
-from .._site.site import GONE, Site, explain_patterns, select
+from .._site.site import GONE, Site, explain_missing, select
 from .._site.wish import Wish, index
 
 # The states of VMs that are on no host, or will soon be on none.
@@ -293,18 +293,14 @@ def _take_off(marks: Marks, migrations: Iterable[Migration]) -> None:
 def find_hosts(records: Sequence[Record], references: Sequence[str], variable: str) -> list[str]:
     """Return the uuids of hosts. Raise InvalidOptions for references in a variable that select none, or several."""
     selection = select(records, references)
-    ambiguous = [host["name"] for host in selection.objects if host["uuid"] in selection.ambiguous]
-    if unclear := [*selection.missing, *dict.fromkeys(ambiguous)]:
-        names = ", ".join(unclear)
+    if problems := selection.find_problems("host", variable):
         addresses = [
             f" {host['management_ip']} is the address of {host['name']}."
             for host in records
-            if host.get("management_ip") in unclear
+            if host.get("management_ip") in selection.missing
         ]
-        raise InvalidOptions(
-            f"No VM was migrated. No host, or several hosts, have these names: {names}. Check {variable}, or give"
-            f" uuids.{''.join(addresses)}{explain_patterns(unclear)}"
-        )
+        hints = f"{''.join(addresses)}{explain_missing(selection.missing)}"
+        raise InvalidOptions(f"No VM was migrated: {'; '.join(problems)}.{hints}")
     return [host["uuid"] for host in selection.objects]
 
 

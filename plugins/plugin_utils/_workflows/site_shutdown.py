@@ -5,7 +5,6 @@ What was running is marked in the service, before the first stop.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from .._site.marks import HOST, VM, Mark, Marks
 from .._site.power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import SiteShutdownSettings
-from .._site.site import GONE, Site, find_addresses, read_query
+from .._site.site import GONE, Site, find_addresses, read_query, select
 from .._site.wish import Wish, index
 
 REMAINING = "all others"
@@ -222,13 +221,9 @@ def _find_problems(
     groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings
 ) -> list[str]:
     """Return why the variables do not say which VMs and hosts are shut down, and in which order."""
-    problems = _find_unknown(settings.exclude_vms, vms, "VM", "site_shutdown_exclude_vms")
-    problems += _find_unknown(settings.exclude_hosts, hosts, "host", "site_shutdown_exclude_hosts")
-    problems += [
-        f"no VM, or several, has the name {name} (the group {group.name} of site_shutdown_groups{group.scope})"
-        for group in groups
-        for name in group.unclear
-    ]
+    problems = select(vms, settings.exclude_vms).find_problems("VM", "site_shutdown_exclude_vms")
+    problems += select(hosts, settings.exclude_hosts).find_problems("host", "site_shutdown_exclude_hosts")
+    problems += [problem for group in groups for problem in group.find_problems("site_shutdown_groups")]
     if settings.hosts and settings.host_query and not hosts and not settings.allow_empty:
         problems.append(f"no host meets site_shutdown_host_query ({', '.join(settings.host_query)})")
     if twice := find_repeated(groups):
@@ -267,14 +262,6 @@ def _is_named(record: Record, names: set[str]) -> bool:
 
 def _lacks_ipmi(host: Record) -> bool:
     return not host["ipmi_address"] or host["ipmi_power_status"] == "UN_CONFIGURED"
-
-
-def _find_unknown(names: Iterable[str], records: Sequence[Record], noun: str, place: str) -> list[str]:
-    """Return the problems of names that select no record, or several ones."""
-    counts = Counter(str(record["name"]) for record in records)
-    uuids = {record["uuid"] for record in records}
-    unknown = [name for name in names if name not in uuids and counts[name] != 1]
-    return [f"no {noun}, or several, has the name {name} ({place})" for name in unknown]
 
 
 def refuse(plan: Plan, settings: Settings) -> None:

@@ -34,7 +34,7 @@ from .._site.power import (
 )
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import VmPowerSettings
-from .._site.site import Site, explain_patterns
+from .._site.site import Site, explain_missing
 from .._site.window import Window
 
 
@@ -97,7 +97,7 @@ def _refuse_others(site: Site, marks: Marks, settings: Settings, others: Sequenc
         f"vm_power_state={settings.state} concerns all VMs with marks of the label {marks.label}, also these, which are"
         f" in no group of vm_power_groups: {name_some(others)}"
     )
-    if any(group.unclear for group in find_groups(site, settings.groups)):
+    if any(group.find_problems("") for group in find_groups(site, settings.groups)):
         site.warn(f"{problem}. Use a label for each group")
         return
     remedy = (
@@ -195,13 +195,10 @@ def _report_marked(marks: Marks, vms: Sequence[PoweredVm], left: Sequence[str]) 
 
 def refuse(groups: Sequence[Group], settings: Settings) -> None:
     """Raise InvalidOptions if the groups are not clear, or have no VM."""
-    if unclear := [name for group in groups for name in group.unclear]:
-        names = ", ".join(f"{name}{group.scope}" for group in groups for name in group.unclear)
-        raise InvalidOptions(
-            f"No VM was changed. No VM, or several VMs, have these names: {names}. Check them in vm_power_groups, or"
-            " give uuids."
-            f"{explain_patterns(unclear, 'query of the group')}"
-        )
+    if problems := [problem for group in groups for problem in group.find_problems("vm_power_groups")]:
+        missing = [name for group in groups for name in group.selection.missing]
+        hint = explain_missing(missing, "query of the group")
+        raise InvalidOptions(f"No VM was changed: {'; '.join(problems)}.{hint}")
     if repeated := find_repeated(groups):
         raise InvalidOptions(
             f"No VM was changed. These VMs are in vm_power_groups more than once: {', '.join(repeated)}. Remove each"

@@ -15,12 +15,15 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._client import j
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.client import Client
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.joined_reads import JoinedReads, Read, Turnout
 from ansible_collections.virtinfra.manager.plugins.module_utils._client.lists import (
+    SHORT_LIST_SECONDS,
     find_by_attribute,
+    find_in_short_list,
     get_by_uuid,
     list_all,
     list_selected,
 )
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
+from conftest import FakeClock
 
 from simulator.launch import Simulator
 from simulator.state.store import seeded_uuid
@@ -379,6 +382,19 @@ def test_reads_with_other_credentials_or_operations_are_not_joined(
         gate.open()
         assert first.result()[0]["uuid"] == HOSTS[0]
     assert json.dumps(sim.log()).count("uuid?") == 0
+
+
+def test_a_read_is_kept_as_long_as_its_own_age_allows(sim: Simulator) -> None:
+    """Reads that may be less old do not end what others may use."""
+    clock = FakeClock()
+    connection = ConnectionOptions(base_url=sim.url, session_id=sim.session)
+    with make_client(connection, reads=JoinedReads(), clock=clock) as client:
+        for seconds, reads_of_templates in ((0, 1), (SHORT_LIST_SECONDS - 0.1, 1), (0.1, 2)):
+            clock.now += seconds
+            get_by_uuid(client, "QueryHost", HOSTS[0], max_age=1.0)
+            find_in_short_list(client, "QueryTemplatedVmInstance", HOSTS[0])
+            operations = [entry["operation"] for entry in sim.log()]
+            assert operations.count("QueryTemplatedVmInstance") == reads_of_templates
 
 
 # ------------------------------------------------------------------------------------------------- by other attributes

@@ -166,8 +166,10 @@ def test_members_of_groups() -> None:
     assert choose_group({"name": "g"}, found).vms == found
     chosen = choose_group({"name": "g", "vms": ["db", "v2", "v1", "nobody", "web"]}, found)
     assert [vm["uuid"] for vm in chosen.vms] == ["v3", "v2", "v1"]
-    assert chosen.unclear == ["nobody"]
-    assert choose_group({"name": "g", "vms": ["web"]}, found).unclear == ["web"]
+    assert chosen.selection.missing == ["nobody"]
+    assert choose_group({"name": "g", "vms": ["web"]}, found).find_problems("groups") == [
+        "several VMs have the name web (the group g of groups): give uuids"
+    ]
     assert choose_group({"name": "g", "vms": []}, found).vms == []
     assert find_repeated([choose_group({"name": name, "vms": ["db"]}, found) for name in "ab"]) == ["db"]
 
@@ -268,7 +270,7 @@ def test_each_vm_of_a_large_group_has_the_whole_grace_time(
         ({"groups": [GROUPS[0], {**GROUPS[1], "name": "web"}]}, "several groups of vm_power_groups have the name web"),
         (
             {"groups": [{"name": "a", "vms": ["vm-1", "vm-99"]}]},
-            "have these names: vm-99. Check them in vm_power_groups",
+            "No VM was changed: no VM has the name or uuid vm-99 (the group a of vm_power_groups).",
         ),
         (
             {"groups": [{"name": "a", "vms": ["vm-*"]}]},

@@ -262,7 +262,10 @@ def test_vms_of_some_hosts_are_put_back(service: Simulator, work: WorkflowRunner
         f"{left} VMs with marks of the label default are left: they ran on no host_evacuation_hosts"
     ]
     assert tags_of(service).keys() == marked.keys() - of_host_1
-    assert "have these names: host-9" in run(work, state=state, hosts=["host-9"]).message
+    assert (
+        "no host has the name or uuid host-9 (host_evacuation_hosts)"
+        in run(work, state=state, hosts=["host-9"]).message
+    )
 
 
 def test_marks_of_another_label(service: Simulator, work: WorkflowRunner) -> None:
@@ -391,12 +394,12 @@ def test_vms_that_cannot_be_read_again(
         ({"hosts": ["host-1"], "concurrency": 0}, "host_evacuation_concurrency must be at least 1"),
         ({"undo": []}, "the role host_evacuation has no variable host_evacuation_undo"),
         ({"hosts": "host-1", "label": "Rack 7"}, "host_evacuation_label must have at most 40 of the characters"),
-        ({"hosts": "host-1,host-99"}, "have these names: host-99. Check host_evacuation_hosts, or give uuids."),
-        ({"hosts": "host-[1:2]"}, "or give uuids. Names are no patterns."),
-        ({"hosts": "10.0.0.11"}, "or give uuids. 10.0.0.11 is the address of host-1."),
+        ({"hosts": "host-1,host-99"}, "no host has the name or uuid host-99 (host_evacuation_hosts)."),
+        ({"hosts": "host-[1:2]"}, "(host_evacuation_hosts). Names are no patterns."),
+        ({"hosts": "10.0.0.11"}, "(host_evacuation_hosts). 10.0.0.11 is the address of host-1."),
         (
             {"hosts": "host-1", "targets": "host-98"},
-            "have these names: host-98. Check host_evacuation_targets, or give uuids.",
+            "no host has the name or uuid host-98 (host_evacuation_targets).",
         ),
     ],
 )

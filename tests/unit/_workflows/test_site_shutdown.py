@@ -75,9 +75,9 @@ def test_plan_with_problems() -> None:
     groups = [group("a", vms, "vm-1", "vm-9"), group("b", vms, "vm-3"), group("c", vms[2:])]
     hosts = [switched_on(1, ipmi_address=None), switched_on(2, ipmi_power_status="UN_CONFIGURED"), switched_on(3)]
     assert plan_shutdown(groups, vms, hosts, replace(SETTINGS, exclude_hosts=["host-7"])).problems == [
-        "no host, or several, has the name host-7 (site_shutdown_exclude_hosts)",
-        "no VM, or several, has the name vm-1 (the group a of site_shutdown_groups)",
-        "no VM, or several, has the name vm-9 (the group a of site_shutdown_groups)",
+        "no host has the name or uuid host-7 (site_shutdown_exclude_hosts)",
+        "no VM has the name or uuid vm-9 (the group a of site_shutdown_groups)",
+        "several VMs have the name vm-1 (the group a of site_shutdown_groups): give uuids",
         "these VMs are in several groups of site_shutdown_groups: vm-3",
         (
             "the service does not know the IPMI controllers of these hosts: host-1, host-2. Set them, or add the hosts"
@@ -460,7 +460,7 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         ({"groups": [GROUPS[0], GROUPS[0]]}, "several groups of site_shutdown_groups have the name web"),
         (
             {"groups": [{"name": "a", "vms": "vm-l"}]},
-            "no VM, or several, has the name vm-l (the group a of site_shutdown_groups)",
+            "no VM has the name or uuid vm-l (the group a of site_shutdown_groups)",
         ),
         (
             {"groups": [{"name": "a", "query": ["name=x"]}]},
@@ -473,7 +473,7 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         ),
         (
             {"groups": [{"name": "a", "vms": "vm-1", "query": ["name=vm-3"]}]},
-            "the name vm-1 (the group a of site_shutdown_groups, which must also meet its query)",
+            "the name or uuid vm-1 (the group a of site_shutdown_groups, whose VMs must also meet its query)",
         ),
         ({"time_limitt": 1}, "Did you mean site_shutdown_time_limit?"),
     ],

@@ -124,7 +124,11 @@ def test_what_is_refused(service: Simulator, restore: RestoreRunner, mover: Rest
     refused: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         ("Check vm_backup_restore_vm and vm_backup_restore_repository", {"points": [], "running": [], "runs": []}, {}),
         ("process 4711 on controller-2", {**list_points(service), "runs": [other_run]}, {}),
-        (f"Its newest points are {STAMP}: check vm_backup_restore_point", list_points(service), {"point": "yesterday"}),
+        (
+            f"Omit vm_backup_restore_point for the newest point, or choose one of its newest: {STAMP}",
+            list_points(service),
+            {"point": "yesterday"},
+        ),
         ("does not have the point 20200101T000000Z", list_points(service), {"point": "20200101T000000Z"}),
         ("Nothing was changed. Choose another point with vm_backup_restore_point", broken, {}),
         ("another task copies or restores vm-1", running, {}),

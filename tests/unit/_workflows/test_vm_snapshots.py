@@ -271,7 +271,10 @@ def test_named_vms(service: Simulator, work: WorkflowRunner) -> None:
 @pytest.mark.parametrize(
     ("variables", "hint"),
     [
-        ({"vms": ["vm-2,vm-3"], "query": []}, "If these are several names, write separate items: [vm-2, vm-3]."),
+        (
+            {"vms": ["vm-2 vm-3"], "query": []},
+            "Check the name or uuid. If these are several names, write separate items: [vm-2, vm-3].",
+        ),
         ({"vms": ["vm-9"], "query": ["name~=vm%"]}, "Check the name or uuid, and vm_snapshots_query."),
     ],
 )

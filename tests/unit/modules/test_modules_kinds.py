@@ -137,7 +137,7 @@ def test_wrong_property_is_refused(run: ModuleRunner, properties: dict[str, Any]
         ),
         (
             {"kind": "security_group", "name": "web", "properties": {"rules": [{"typ": "Ingress"}]}},
-            "properties.rules[0] has no member typ. Did you mean type?",
+            "properties.rules[0]: there is no member typ. Did you mean type?",
         ),
         (
             {"kind": "security_group", "name": "web", "properties": {"rules": [{"type": "In"}]}},
