@@ -7,9 +7,7 @@ import itertools
 import json
 import multiprocessing
 import os
-import pwd
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,6 +27,7 @@ from backup.site import Site
 
 from support.collection import COMMON_MEMBERS, ROOT, module, shape_differences
 from support.kvm_host import MIB, run_command, wait_until
+from support.older_pythons import find_older_pythons, require_older_python
 from support.playbook_runner import PlaybookRunner, Run
 from support.repositories import make_repository
 from support.return_docs import load_returns
@@ -382,12 +381,7 @@ def test_python_3_9_knows_the_syntax(path: Path) -> None:
 
 def test_python_3_9_runs_the_modules(site: Site, mover: Mover) -> None:
     """Python 3.9 is that of RHEL 9. Without libnbd, the module that copies finds the Python of the platform."""
-    # nox gives its sessions another home.
-    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    found = shutil.which("python3.9") or next(map(str, home.glob(".pyenv/versions/3.9.*/bin/python")), None)
-    if not found:
-        pytest.skip("no Python 3.9 on this machine")
-    mover.python = found
+    mover.python = require_older_python(find_older_pythons("3.9"))
     site.vm.write(0, 0, MIB)
     restored = site.root.with_name("files")
     restored.mkdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._backup.parts import name_packages
 
 from support.collection import ROOT
+from support.older_pythons import find_older_pythons, require_older_python
 
 ROOM = ROOT / "plugins" / "module_utils" / "_backup"
 FILES = sorted(ROOM.glob("*.py"))
@@ -35,16 +35,9 @@ def test_the_room_imports_nothing_that_movers_lack(subtests: pytest.Subtests) ->
             assert not [node.module for node in froms if (node.module or "").startswith(("ansible.", "requests"))]
 
 
-def find_python() -> str | None:
-    """Return the command of a Python 3.9."""
-    found = [shutil.which("python3.9"), *map(str, Path.home().glob(".pyenv/versions/3.9.*/bin/python"))]
-    return next((path for path in found if path and "shims" not in path), None)
-
-
 def test_python_3_9_imports_the_room(tmp_path: Path) -> None:
     """The import uses a stub of libnbd, which the Python of a distribution has."""
-    if (python := find_python()) is None:
-        pytest.skip("no Python 3.9 on this machine")
+    python = require_older_python(find_older_pythons("3.9"))
     package = tmp_path / "room"
     package.symlink_to(ROOM)
     (tmp_path / "nbd.py").write_text("class NBD: pass\nclass Error(Exception): pass\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import runpy
 import shutil
 import subprocess
@@ -15,9 +14,7 @@ from ansible.errors import AnsibleError
 from ansible_collections.virtinfra.manager.plugins.module_utils import _python
 
 from support.collection import ROOT
-
-# Places of older versions beside the PATH.
-OLDER = [*Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/3.[6-9].*/bin/python")]
+from support.older_pythons import find_older_pythons, require_older_python
 
 
 @pytest.mark.parametrize("version", [(3, 6, 15), (3, 9, 18)])
@@ -58,16 +55,15 @@ def test_the_required_python_is_accepted(monkeypatch: pytest.MonkeyPatch) -> Non
         _python.check_python(_python.REQUIRED_ON_MOVERS)
 
 
-@pytest.mark.parametrize("python", OLDER or [shutil.which("python3.9")], ids=str)
-def test_a_module_reaches_the_check(python: str | Path | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("python", find_older_pythons() or [""])
+def test_a_module_reaches_the_check(python: str, tmp_path: Path) -> None:
     """A module process has the packages up to module_utils without their content, as here."""
-    if python is None:
-        pytest.skip("no older Python is installed")
+    python = require_older_python([python] if python else [])
     package = tmp_path / "ansible_collections" / "virtinfra" / "manager" / "plugins"
     for name in ("modules", "module_utils"):
         shutil.copytree(ROOT / "plugins" / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = "import runpy; runpy.run_module('ansible_collections.virtinfra.manager.plugins.modules.host_info')"
-    line = [str(python), "-c", command]
+    line = [python, "-c", command]
     done = subprocess.run(line, cwd=tmp_path, env={}, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (1, "")
     assert "needs Python 3.10 or newer; this module ran with Python 3." in json.loads(done.stdout)["msg"]
