@@ -361,13 +361,16 @@ def _find_query_of_path(path: str, parameter: str) -> str | None:
 
 
 @lru_cache(maxsize=2)
-def _list_routes(server: str) -> Mapping[int, Mapping[tuple[str, ...], list[_Row]]]:
-    """Return the operations of a server by the number of segments of their paths, and by the segments."""
-    routes: dict[int, dict[tuple[str, ...], list[_Row]]] = {}
+def _list_routes(server: str) -> Mapping[tuple[int, str], Mapping[tuple[str, ...], list[_Row]]]:
+    """Return the operations of a server by the number of segments of their paths and the first, and by all segments.
+
+    The first one is never a variable.
+    """
+    routes: dict[tuple[int, str], dict[tuple[str, ...], list[_Row]]] = {}
     for row in _read_rows().values():
         for path in row.paths if server in row.servers else ():
             segments = _split_path(path)
-            routes.setdefault(len(segments), {}).setdefault(segments, []).append(row)
+            routes.setdefault((len(segments), segments[0]), {}).setdefault(segments, []).append(row)
     return routes
 
 
@@ -381,7 +384,7 @@ def find_routes(server: str, path: str) -> list[tuple[tuple[str, ...], list[_Row
     segments = path.strip("/").split("/")
     matches = {
         route: rows
-        for route, rows in _list_routes(server).get(len(segments), {}).items()
+        for route, rows in _list_routes(server).get((len(segments), segments[0]), {}).items()
         if all(part in ("{}", segment) for part, segment in zip(route, segments, strict=True))
     }
     return [(route, rows) for route, rows in matches.items() if not any(_is_closer(each, route) for each in matches)]

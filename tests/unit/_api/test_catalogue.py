@@ -301,6 +301,11 @@ def list_paths() -> list[str]:
     return sorted({re.sub(r"{\w+}", UUID, path).strip("/") for fact in FACTS.values() for path in fact.paths})
 
 
+def test_no_path_begins_with_a_variable() -> None:
+    """Operations are found by the first segment of a path."""
+    assert [path for fact in FACTS.values() for path in fact.paths if path.strip("/").startswith("{")] == []
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_get_of_no_path_changes_anything(servers: dict[str, CatalogueServer], check: bool) -> None:
     """A GET changes nothing on any server. In check mode no option permits a path that the catalogue lacks."""
