@@ -46,7 +46,10 @@ _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.I
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
 # Another condition within the value of a condition.
-_FURTHER = re.compile(r"\s(?:or|and|&&|\|\|)\s+([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
+_FURTHER = re.compile(r"(?:\s(?:or|and|&&|\|\|)\s|,)\s*([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
+
+# The beginning of a condition.
+_BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
 
 _UUID = re.compile("[0-9a-f-]{32,36}", re.IGNORECASE)
 
@@ -201,6 +204,11 @@ def parse_condition(text: str, record_type: str) -> Condition:
         f"query {text!r} cannot be sent: {condition.problem}. Use ~=, and write _ for each character"
         " that services misread."
     )
+
+
+def is_condition(text: str) -> bool:
+    """Return whether a text has the form of a condition."""
+    return _BEGINNING.match(text) is not None
 
 
 def _translate(text: str) -> str:

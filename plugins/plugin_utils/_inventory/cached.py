@@ -18,10 +18,9 @@ from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.forms import check_form
 from .._run.profiles import Profiles
 from .cache import ServiceCache, create_caches
+from .items import LISTS, split_text
 from .selection import EXPRESSIONS
 from .services import LAST_KNOWN, Service
-
-LISTS = ("hostnames", "include", "exclude", "query", "filters", "variables")
 
 
 @contextmanager
@@ -65,7 +64,7 @@ def render_options(plugin: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             )
         if known[name].get("type") == "bool" and value is not None:
             _require_boolean(name, value)
-        rendered[name] = [value] if name in LISTS and isinstance(value, str) else value
+        rendered[name] = split_text(name, value) if name in LISTS and isinstance(value, str) else value
         if value is not None:
             check_form(name, known[name], rendered[name])
     return Profiles.from_loader(plugin.loader).complete(rendered, known)

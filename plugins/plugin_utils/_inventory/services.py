@@ -38,6 +38,7 @@ from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import CONNECTION, Options
 from .._run.encrypted import decrypt_values
 from .._run.profiles import Profiles
+from .items import CONDITIONS, split_text
 
 Result = TypeVar("Result")
 
@@ -385,8 +386,8 @@ def _combine_options(source: Mapping[str, Any], entry: Mapping[str, Any], profil
 
 def _convert_option(name: str, value: Any) -> Any:
     """Return the value of an option in an entry, converted as core converts other options."""
-    if name in ("query", "filters") and isinstance(value, str):
-        return [value]
+    if name in CONDITIONS and isinstance(value, str):
+        return split_text(name, value)
     return decrypt_values(value)
 
 

@@ -11,6 +11,16 @@ from ansible.utils.unsafe_proxy import AnsibleUnsafeText
 HAS_DATA_TAGGING = hasattr(Templar, "evaluate_expression")
 
 
+def keep_trust(text: str, part: str) -> str:
+    """Return a part of a text, which core evaluates if it would evaluate the text."""
+    if HAS_DATA_TAGGING:
+        # Core has these functions since 2.19, too.
+        from ansible.template import is_trusted_as_template, trust_as_template
+
+        return trust_as_template(part) if is_trusted_as_template(text) else part
+    return part
+
+
 def make_unsafe(value: Any) -> Any:
     """Return a value of the service in which no supported core evaluates a string as a template or an expression.
 

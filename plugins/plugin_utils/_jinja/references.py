@@ -83,6 +83,13 @@ def parse_expression(source: Any) -> nodes.Template | None:
     return tree
 
 
+def has_items(source: str) -> bool:
+    """Return whether an expression is a tuple, or a template has several parts."""
+    tree = parse_expression(source)
+    parts = [part for output in tree.find_all(nodes.Output) for part in output.nodes] if tree else []
+    return len(parts) > 1 or any(isinstance(part, nodes.Tuple) for part in parts)
+
+
 def joins_name(source: Any, name: str) -> bool:
     """Return whether an expression compares a variable, or one of its members, with something or joins it to a text."""
     tree = parse_expression(source)

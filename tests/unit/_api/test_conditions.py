@@ -306,12 +306,16 @@ def test_what_users_of_sql_mean_is_said(text: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["state!=Enabled AND name=vm-1", "cpuNum>2 and state=Enabled", "name=a or zone.name=b", "name=a && cpuNum>=2"],
+    [
+        *("state!=Enabled AND name=vm-1", "cpuNum>2 and state=Enabled", "name=a or zone.name=b", "name=a && cpuNum>=2"),
+        *("state=Enabled, cpuNum>=4", "cpuNum>=4,state?=Enabled,Disabled", "state?=Enabled,Disabled,cpuNum>=4"),
+    ],
 )
 def test_several_conditions_in_one_are_refused(text: str) -> None:
     with pytest.raises(InvalidOptions, match="contains several conditions"):
         parse_condition(text, HOST)
     assert parse_condition("name=a and colour=b", HOST).value == "a and colour=b"
+    assert parse_condition("name=a, colour=b", HOST).value == "a, colour=b"
 
 
 @pytest.mark.parametrize("text", ["state?=Enabled,Disabled", "state=Enabled, Disabled"])

@@ -415,6 +415,54 @@ def test_every_option_may_be_a_template(sim: Simulator, tmp_path: Path, monkeypa
     assert queries(sim, "QueryHost")[0]["query"]["q"] == ["state=Enabled"]
 
 
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ("state=Enabled, cpuNum>=2", ["state=Enabled", "cpuNum>=2"]),
+        ("state?=Enabled,Disabled", ["state?=Enabled,Disabled"]),
+        ("state?=Enabled, Disabled,description is null", ["state?=Enabled,Disabled", "description is null"]),
+    ],
+)
+@pytest.mark.parametrize("is_entry", [False, True])
+def test_conditions_in_one_text(
+    sim: Simulator, tmp_path: Path, text: str, conditions: list[str], is_entry: bool
+) -> None:
+    options: dict[str, Any] = {"services": [{"query": text}]} if is_entry else {"query": text}
+    Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, **options).fill()
+    assert queries(sim, "QueryHost")[0]["query"]["q"] == conditions
+
+
+@pytest.mark.parametrize(
+    ("options", "hosts"),
+    [
+        ({"hostnames": "nowhere | default(''), name"}, ["host-1", "host-2", "host-3"]),
+        ({"hostnames": "{{ virtinfra_name }}.example, name"}, [f"host-{number}.example" for number in (1, 2, 3)]),
+        (
+            {"hostnames": "[virtinfra_name, 'a,b' | replace(',', '-')] | join('.')"},
+            [f"host-{n}.a-b" for n in (1, 2, 3)],
+        ),
+        ({"exclude": "virtinfra_name == 'host-1', virtinfra_name in ['host-2', 'x']"}, ["host-3"]),
+        ({"exclude": "virtinfra_name is match('host-[12]{1,2}')"}, ["host-3"]),
+        # Core evaluates a lookup.
+        (
+            {"include": "virtinfra_name == query('items', ['host-1'])[0], virtinfra_name == 'host-3'"},
+            ["host-1", "host-3"],
+        ),
+        ({"variables": "name, state"}, ["host-1", "host-2", "host-3"]),
+    ],
+)
+def test_a_text_in_place_of_a_list(
+    sim: Simulator, tmp_path: Path, warnings: list[str], options: dict[str, Any], hosts: list[str]
+) -> None:
+    inventory = Source(tmp_path, "hosts", base_url=sim.url, session_id=sim.session, **options).fill()
+    assert names(inventory) == hosts
+    assert warnings == []
+    expected = {"virtinfra_name", "virtinfra_state"}
+    assert "variables" not in options or expected == {
+        name for name in inventory.hosts["host-1"].vars if name.startswith("virtinfra_")
+    }
+
+
 def test_no_secret_is_shown(sim: Simulator, tmp_path: Path, warnings: list[str]) -> None:
     secrets = {"session_id": "s3cr3t-session", "api_token": "s3cr3t-token"}
     for options in (
