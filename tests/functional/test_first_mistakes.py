@@ -401,6 +401,14 @@ INVENTORIES = {
         {"groups": {"a": "virtinfra_addresses == '10.0.0.1'"}},
         ("groups: a: virtinfra_addresses is a list. Write '10.0.0.1' in virtinfra_addresses",),
     ),
+    "part of an element of a list": Mistake(
+        "vms",
+        {"groups": {"a": "'10.' in virtinfra_addresses"}},
+        ("'10.' is compared with whole elements of the list", "such as '10.' in virtinfra_addresses | join(' ')"),
+    ),
+    "pattern that is compared as a text": Mistake(
+        "vms", {"groups": {"a": "virtinfra_name == 'vm-1*'"}}, ("Write virtinfra_name is match('vm-1.*')",)
+    ),
     "list of mappings that is compared with a text": Mistake(
         "hosts",
         {"groups": {"a": "virtinfra_primary_storages == 'ps-1'"}},
@@ -413,6 +421,11 @@ INVENTORIES = {
         "vms",
         {"groups": {"a": "virtinfra_memory_size > 4096"}},
         ("virtinfra_memory_size is in bytes, such as ", "Write 4096 * 1024 * 1024 for 4096 MiB"),
+    ),
+    "size in gigabytes": Mistake(
+        "vms",
+        {"groups": {"a": "virtinfra_memory_size >= 8"}},
+        ("virtinfra_memory_size is in bytes, such as ", "Write 8 * 1024 * 1024 * 1024 for 8 GiB"),
     ),
     "date that is compared as a text": Mistake(
         "vms",

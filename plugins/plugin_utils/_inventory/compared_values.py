@@ -10,8 +10,8 @@ from ...module_utils._api.conditions import describe_unknown_value, find_size, i
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.field_values import FIELD_VALUES
 from ...module_utils._api.record_fields import NUMBER_FIELDS
-from .._jinja.comparisons import MATCHING, ORDERS, Compared, list_compared
-from .._jinja.members import Reference, list_members
+from .._jinja.comparisons import CONTAINS, MATCHING, ORDERS, Compared, list_compared
+from .._jinja.members import ELEMENT, Reference, list_members
 from .hostvars import HostEntry, HostVars
 from .record_members import Member, describe_unknown_member, find_member, start
 from .unknown_names import list_places
@@ -21,6 +21,13 @@ _CONNECTION_TEXTS = frozenset(("ansible_host", "ansible_user", "ansible_connecti
 
 # Nobody has a VM or a storage with less, so a smaller number is meant in MB or GB.
 _LEAST_SIZE = 1 << 20
+
+# From which number on a size without a unit is probably meant in MB, not in GB.
+_LEAST_MEBIBYTES = 1024
+
+# Wildcards of other languages, and what regular expressions are not compared with as it is.
+_WILDCARDS = re.compile(r"[*%]+")
+_SPECIAL = re.compile(r"[^\w\s:/@-]")
 
 
 def check_values(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -> None:
@@ -61,19 +68,30 @@ def _examine(label: str, compared: Compared, member: Member, known: Container[st
         raise InvalidOptions(
             f"{label}: {_name(reference)} is a number, and {texts[0]!r} is a string. {_explain_number(texts[0])}."
         )
+    if compared.operator == CONTAINS:
+        return _describe_contained(reference, texts, member)
     if unknown := [text for text in texts if text not in present]:
-        problem = _name_list(reference, describe_unknown_value(member.field, unknown, member.record_type))
-        if problem or reference.steps:
-            return problem
-        return _describe_container(reference.name, unknown[0], present, known) or (
-            _describe_date(compared) if member.field.endswith("Date") and present else None
-        )
+        return _describe_unknown(compared, unknown, member, known)
     return _describe_size(compared, present) if is_size_field(member.field) else None
+
+
+def _describe_unknown(compared: Compared, unknown: Sequence[str], member: Member, known: Container[str]) -> str | None:
+    """Return what is wrong with texts that no host has as the value of a variable or a member."""
+    reference, present = compared.reference, member.values
+    problem = _name_list(reference, describe_unknown_value(member.field, unknown, member.record_type))
+    problem = problem or _describe_wildcards(compared, unknown, present)
+    if problem or reference.steps:
+        return problem
+    return _describe_container(reference.name, unknown[0], present, known) or (
+        _describe_date(compared) if member.field.endswith("Date") and present else None
+    )
 
 
 def _name(reference: Reference) -> str:
     """Return what a message calls a variable, or a member of one."""
-    return f"{reference.steps[-1]} of {reference.name}" if reference.steps else reference.name
+    if not reference.steps:
+        return reference.name
+    return f"{'an element' if reference.steps[-1] == ELEMENT else reference.steps[-1]} of {reference.name}"
 
 
 def _name_list(reference: Reference, problem: str | None) -> str | None:
@@ -98,6 +116,42 @@ def _describe_pattern(test: str, patterns: Sequence[str], member: Member) -> str
     return (
         f"no documented value of {member.field} matches {unmatched[0]!r}. The documented values are"
         f" {', '.join(documented)}."
+    )
+
+
+def _describe_contained(reference: Reference, texts: Sequence[str], member: Member) -> str | None:
+    """Return that no host has a text as an element of a list, but some have it as a part of one."""
+    lists = [member.values] if reference.is_each else [value for value in member.values if isinstance(value, list)]
+    elements = [element for each in lists for element in each]
+    unknown = [text for text in texts if text not in elements]
+    if not elements or not unknown:
+        return None
+    if problem := describe_unknown_value(member.field, unknown, member.record_type):
+        return _name_list(reference, problem)
+    for text in unknown:
+        part = _WILDCARDS.sub("", text)
+        example = next((each for each in elements if isinstance(each, str) and part in each), None)
+        if part and example:
+            joined = "... | join(' ')" if reference.steps else f"{reference.name} | join(' ')"
+            return (
+                f"{reference.name}: {text!r} is compared with whole elements of the list, such as {str(example)!r}, and"
+                f" no host has it. Look for a part of them in {joined}, such as {part!r} in {joined}"
+            )
+    return None
+
+
+def _describe_wildcards(compared: Compared, texts: Sequence[str], present: Sequence[Any]) -> str | None:
+    """Return how to compare with a pattern if a text has wildcards, and a variable has texts."""
+    found = next((found for text in texts if (found := _WILDCARDS.search(text))), None)
+    if not found or compared.operator in ORDERS or not any(isinstance(value, str) for value in present):
+        return None
+    parts = [_SPECIAL.sub(r"[\g<0>]", part) for part in _WILDCARDS.split(found.string)]
+    expression = f"{'.*'.join(parts)}{'$' if parts[-1] else ''}"
+    test = "is not match" if compared.operator in ("ne", "!=", "notin") else "is match"
+    name = "..." if compared.reference.steps else compared.reference.name
+    return (
+        f"{_name(compared.reference)} is compared with the whole text {found.string!r}, in which {found[0]}"
+        f" matches only itself. Write {name} {test}({expression!r})"
     )
 
 
@@ -130,8 +184,9 @@ def _describe_size(compared: Compared, present: Sequence[Any]) -> str | None:
     numbers = [value for value in compared.values if type(value) in (int, float) and 0 < value < _LEAST_SIZE]
     if not (numbers and present and all(isinstance(value, int) and value >= _LEAST_SIZE for value in present)):
         return None
-    name = _name(compared.reference)
-    return f"{name} is in bytes, such as {present[0]}. Write {numbers[0]} * 1024 * 1024 for {numbers[0]} MiB"
+    name, number = _name(compared.reference), numbers[0]
+    size, unit = ("1024 * 1024", "MiB") if number >= _LEAST_MEBIBYTES else ("1024 * 1024 * 1024", "GiB")
+    return f"{name} is in bytes, such as {present[0]}. Write {number} * {size} for {number} {unit}"
 
 
 def check_composed(plugin: Any, entries: Sequence[HostEntry]) -> None:

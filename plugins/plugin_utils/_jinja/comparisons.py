@@ -19,6 +19,9 @@ MATCHING = frozenset(("match", "search", "regex"))
 
 _IN = ("in", "notin")
 
+# The operator of what is looked for in a variable, or a member: in a list or in a text.
+CONTAINS = "contains"
+
 
 class Compared(NamedTuple):
     """What an expression compares, the constants with which it does, and the operator, or the test."""
@@ -88,13 +91,10 @@ def _compare(compared: Reference | None, other: nodes.Node, operator: str) -> It
 
 
 def _compare_reversed(other: nodes.Node, right: nodes.Node, operator: str) -> Iterator[Compared]:
-    """Yield a variable, or a member, on the right of an operator.
-
-    A constant in one that is not a list of values is a part of a text, or an item of an unknown list.
-    """
-    compared = refer(right)
-    if compared and compared.is_each == (operator in _IN):
-        yield Compared(compared, _list_constants(other), operator)
+    """Yield a variable, or a member, on the right of an operator."""
+    compared, is_in = refer(right), operator in _IN
+    if compared and (is_in or not compared.is_each):
+        yield Compared(compared, _list_constants(other), CONTAINS if is_in else operator)
 
 
 def _list_constants(node: nodes.Node) -> list[Any]:

@@ -98,6 +98,30 @@ def test_values_that_no_element_of_a_list_has(fill: Fill, expression: str) -> No
         ),
         (
             "vms",
+            "virtinfra_name == 'vm-1*'",
+            (
+                "virtinfra_name is compared with the whole text 'vm-1*', in which * matches only itself. Write"
+                " virtinfra_name is match('vm-1.*')"
+            ),
+        ),
+        (
+            "vms",
+            "virtinfra_name not in ['vm-1', '%.example']",
+            (
+                "virtinfra_name is compared with the whole text '%.example', in which % matches only itself. Write"
+                " virtinfra_name is not match('.*[.]example$')"
+            ),
+        ),
+        (
+            "vms",
+            "virtinfra_addresses[0] == '10.*'",
+            (
+                "an element of virtinfra_addresses is compared with the whole text '10.*', in which * matches only"
+                " itself. Write ... is match('10[.].*')"
+            ),
+        ),
+        (
+            "vms",
             "virtinfra_vm_nics | selectattr('stat', 'equalto', 'enable') | list",
             "the elements of virtinfra_vm_nics have no stat. Did you mean state?",
         ),
@@ -127,6 +151,38 @@ def test_values_that_no_element_of_a_list_has(fill: Fill, expression: str) -> No
 )
 def test_values_and_names_that_no_record_has(fill: Fill, plugin: str, expression: str, warning: str) -> None:
     assert fill(plugin, expression)[0].startswith(f"groups: a: {warning}")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'{}' in virtinfra_addresses",
+        "'{}' not in virtinfra_addresses",
+        "'{}' is in(virtinfra_addresses)",
+        "'{}*' in virtinfra_addresses",
+        "virtinfra_addresses is contains('{}')",
+        "'{}' in virtinfra_vm_nics | map(attribute='ip')",
+    ],
+)
+def test_a_part_of_an_element_of_a_list(sim: Simulator, fill: Fill, expression: str) -> None:
+    address = sim.records("vm")[0]["vmNics"][0]["ip"]
+    (warning,) = fill("vms", expression.format(address[:5]))
+    assert "is compared with whole elements of the list, such as '" in warning
+    assert f"| join(' '), such as {address[:5]!r} in " in warning
+    assert fill("vms", expression.format(address).replace("*", "")) == []
+
+
+def test_a_part_of_an_element_is_found_as_the_warning_says(fill: Fill, sim: Simulator) -> None:
+    address = sim.records("vm")[0]["vmNics"][0]["ip"]
+    assert fill("vms", f"{address[:5]!r} in virtinfra_addresses | join(' ')") == []
+
+
+@pytest.mark.parametrize(
+    ("number", "meant"), [(8, "8 * 1024 * 1024 * 1024 for 8 GiB"), (4096, "4096 * 1024 * 1024 for 4096 MiB")]
+)
+def test_a_size_without_a_unit(fill: Fill, number: int, meant: str) -> None:
+    (warning,) = fill("vms", f"virtinfra_memory_size >= {number}")
+    assert warning.endswith(f"Write {meant}")
 
 
 def test_members_of_network_facts(fill: Fill) -> None:
@@ -173,6 +229,7 @@ def test_a_number_of_an_element_that_is_compared_with_a_string_is_refused(fill: 
         ("vms", "virtinfra_state is match('Run') or virtinfra_state is search('top')"),
         ("vms", "virtinfra_state is match('run', ignorecase=true) or virtinfra_state is match(virtinfra_name)"),
         ("vms", "virtinfra_name is match('web')"),
+        ("vms", "'vm' in virtinfra_name or 'xyz' in virtinfra_addresses or 'web*' is in(virtinfra_name)"),
         ("vms", "(virtinfra_host or {}).other | default('x') == 'x'"),
         ("vms", "virtinfra_host.state == 'Enabled'"),
         ("vms", "{'up': 1}[virtinfra_vm_nics[0].state] | default(0) == 1"),
