@@ -563,7 +563,7 @@ ROLES = {
     ),
     "evacuation without variables": Mistake("host_evacuation", {}, ("Give host_evacuation_hosts",)),
     "evacuation of an unknown host": Mistake(
-        "host_evacuation", {"host_evacuation_hosts": ["host-1", "host-91"]}, ("No VM was migrated.", "host-91")
+        "host_evacuation", {"host_evacuation_hosts": ["host-1", "host-91"]}, ("No VM was migrated: ", "host-91")
     ),
     "evacuation to the evacuated host": Mistake(
         "host_evacuation",
