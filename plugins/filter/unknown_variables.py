@@ -14,6 +14,7 @@ description:
     variable is meant for it if its name begins with that of the playbook, or is nearly one of its own variables. The
     playbooks with other names than their roles, or without a role, use it before they do anything, because with a
     misspelt pattern they would process all hosts. A role checks the variables that begin with its own name.
+  - Words of C(-e) that set no variable which can be read, such as those after a blank in a value, are named, too.
 positional: _input
 options:
   _input:
@@ -25,10 +26,6 @@ options:
     type: list
     elements: str
     required: true
-  words:
-    description: The variable C(_raw_params), in which Ansible keeps the words of C(-e) that set no variable.
-    type: str
-    default: ''
 """
 
 EXAMPLES = r"""
@@ -43,53 +40,28 @@ _value:
   type: str
 """
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 from ..plugin_utils._jinja.filters import name_arguments
-
-# The playbooks: each with the role, if it has one, which checks its own variables, and the variables that only the
-# playbook has.
-PLAYBOOKS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "back_up_vms": ("vm_backup", ("back_up_vms_pattern",)),
-    "capacity_report": ("capacity_report", ()),
-    "demo": ("", ("demo_cluster", "demo_hosts", "demo_ssh_password")),
-    "describe": ("site_description", ()),
-    "drift": ("site_drift", ()),
-    "evacuate_hosts": ("host_evacuation", ()),
-    "maintenance_walk": ("host_maintenance", ("maintenance_walk_pattern", "maintenance_walk_serial")),
-    "notifications": ("notifications", ()),
-    "onboard_hosts": ("host_onboarding", ("onboard_hosts_pattern",)),
-    "power_vms": ("vm_power", ()),
-    "prove_backups": ("vm_backup_drill", ()),
-    "remove_hosts": ("host_removal", ("remove_hosts_pattern", "remove_hosts_serial")),
-    "repair_host": ("host_maintenance", ()),
-    "restore_vm_backup": ("vm_backup_restore", ()),
-    "restore_vms": ("vm_restore", ()),
-    # Users may have other variables that begin with chat_, such as the channel in their chat_message.
-    "send_to_chat": ("", ("chat_batch_size", "chat_entries", "chat_message", "chat_subject", "chat_url_variable")),
-    "shut_down_site": ("site_shutdown", ()),
-    "snapshot_vms": ("vm_snapshots", ()),
-    "vm_backup_report": ("vm_backup_report", ()),
-}
+from ..plugin_utils._site.command_line import describe_all_lost_words
+from ..plugin_utils._site.playbooks import PLAYBOOKS
+from ..plugin_utils._site.variables import load_role_options
 
 # How many letters of a name may be wrong.
 MAX_SLIPS = 2
 
 
-def describe_unknown(playbook: str, names: Collection[str], words: str = "") -> str:
+def describe_unknown(playbook: str, names: Collection[str]) -> str:
     """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none.
 
-    ``words`` are those of ``-e`` that set no variable. The first is shown: one after a colon may be a secret.
+    A sentence on words of ``-e`` that set no variable comes before them.
     """
     role, own = PLAYBOOKS[playbook]
-    if words:
-        word = words.split()[0]
-        remedy = f"write -e @{word} to read a file, or -e name=value to set a variable"
-        split = _describe_space(role, own, names, word)
-        return f"-e {word} sets no variable: {remedy}{split}"
+    options = load_role_options(role) if role else {}
+    if lost := describe_all_lost_words(options, own):
+        return lost
     if playbook == role:
         return ""
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
@@ -100,20 +72,11 @@ def describe_unknown(playbook: str, names: Collection[str], words: str = "") -> 
     listed += f" Those of its role begin with {role}_." if role else ""
 
     def suggest(name: str) -> str:
-        return f" Did you mean {near[name]}?" if name in near else listed
+        of_role = f"{role}{name.removeprefix(playbook)}"
+        meant = near.get(name) or (of_role if of_role in options else "")
+        return f" Did you mean {meant}?" if meant else listed
 
     return describe_unknown_names(f"the playbook {playbook} has no variable", unknown, suggest) if unknown else ""
-
-
-def _describe_space(role: str, own: Sequence[str], names: Collection[str], word: str) -> str:
-    """Return a sentence, after a period, on the variable with a list that the word may be a part of; empty for a file.
-
-    Each variable with the prefix of the playbook or its role may be a list, so the sentence needs one of them alone.
-    """
-    given = [name for name in names if name in own or (role and name.startswith(f"{role}_"))]
-    if len(given) != 1 or not re.fullmatch(r"[\w-]+", word):
-        return ""
-    return f". A space ends a value: write commas between several, as in {given[0]}=a,{word}"
 
 
 def _has_prefix(name: str, playbook: str, own: Sequence[str]) -> bool:

@@ -70,6 +70,11 @@ from ..plugin_utils._run.sessions import FileStore
 
 display = Display()
 
+_EXAMPLE = (
+    "lookup('virtinfra.manager.session', base_url='https://manager.example.com', account='admin',"
+    " account_password=vault_account_password), or profile= with the name of a profile"
+)
+
 
 class LookupModule(LookupBase):
     """Returns the session of an account."""
@@ -78,8 +83,8 @@ class LookupModule(LookupBase):
         """Return the session."""
         try:
             if terms:
-                hint = "base_url=" if "://" in str(terms[0]) else "base_url= or profile="
-                raise InvalidOptions(f"the options have names: write {hint} before the first value")
+                first = "base_url" if "://" in str(terms[0]) else "account"
+                raise InvalidOptions(f"the options have names: write {first}= before the first value, as in {_EXAMPLE}")
             check_names(CONNECTION, kwargs, module="connection")
             options = Profiles.from_loader(self._loader).complete(decrypt_values(kwargs), self.option_definitions)
             self.set_options(var_options=variables, direct=options)

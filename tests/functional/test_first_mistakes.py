@@ -218,6 +218,12 @@ MODULES = {
     "name in place of a uuid": Mistake(
         "vm_info", {"query": ["clusterUuid=cluster-1"]}, ("clusterUuid is a uuid. Write cluster.name=cluster-1.",)
     ),
+    "name in place of a uuid beside a new name": Mistake(
+        "vm",
+        {"uuid": "vm-1", "name": "web-1"},
+        ("not 'vm-1'. Give the uuid itself, which virtinfra.manager.resource_info returns.",),
+        ("in place of uuid",),
+    ),
     "alternatives in one condition": Mistake(
         "vm_info", {"query": ["name=vm-1 or name=vm-2"]}, ("Write each condition as an item of the list",)
     ),
@@ -855,3 +861,10 @@ def test_address_of_a_lookup_without_its_name(playbook_runner: PlaybookRunner) -
     text = "{{ lookup('virtinfra.manager.session', 'http://127.0.0.1:9') }}"
     (failed,) = playbook_runner.play({"ansible.builtin.debug": {"msg": text}})
     assert "the options have names: write base_url= before the first value" in failed.result["msg"]
+
+
+def test_account_of_a_lookup_without_its_name(playbook_runner: PlaybookRunner) -> None:
+    text = "{{ lookup('virtinfra.manager.session', 'admin', 'a-password') }}"
+    (failed,) = playbook_runner.play({"ansible.builtin.debug": {"msg": text}})
+    assert "write account= before the first value, as in lookup(" in failed.result["msg"]
+    assert "account='admin', account_password=vault_account_password" in failed.result["msg"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import PLAYBOOKS
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.playbooks import PLAYBOOKS
 
 from simulator.launch import Simulator
 from support.collection import ROOT
@@ -124,6 +124,11 @@ from support.playbook_runner import PlaybookRunner
             )
             for playbook, *pattern in (("maintenance_walk",), ("remove_hosts", "-e", "remove_hosts_pattern=host-1"))
             for serial in ("0", "lots")
+        ),
+        (
+            "snapshot_vms",
+            ["-e", "vm_snapshots_query=state=Running cluster.name=cluster-2"],
+            "-e \"vm_snapshots_query='state=Running,cluster.name=cluster-2'\"",
         ),
         (
             "maintenance_walk",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from ansible.parsing.dataloader import DataLoader
 from ansible_collections.virtinfra.manager.plugins.filter.report_table import format_table
-from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import PLAYBOOKS as OF_PLAYBOOKS
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.playbooks import PLAYBOOKS as OF_PLAYBOOKS
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._workflows.run import runs_on_hosts
 from jinja2 import Environment, TemplateSyntaxError, nodes
 

@@ -157,7 +157,7 @@ IN_MODULES = {room for room in ROOMS if room.startswith("module_utils")} - {MOVE
 IMPORTED_BY = {
     "action": {"modules", "plugin_utils/_action"},
     "doc_fragments": set[str](),
-    "filter": {*IN_MODULES, "plugin_utils/_jinja"},
+    "filter": {*IN_MODULES, "plugin_utils/_jinja", "plugin_utils/_site"},
     "inventory": {*IN_MODULES, "plugin_utils/_inventory", "plugin_utils/_jinja"},
     "lookup": {*IN_MODULES, "plugin_utils/_run"},
     "module_utils": set[str](),

@@ -231,7 +231,7 @@ class TaskOptions:
         may_be_names = (*self.named_options, "uuid")
         options = {**params, **normalize_references(known_params, self.parameters, may_be_names)}
         if is_name(options.get("uuid")):
-            self._refuse_name(options["uuid"])
+            self._refuse_name(options)
         for name, value in options.items():
             if isinstance(value, NullReference) and name not in self.options:
                 options[name] = None
@@ -261,12 +261,18 @@ class TaskOptions:
             if all(params.get(name) is None for name in names):
                 raise InvalidOptions(f"one of the following is required: {', '.join(names)}")
 
-    def _refuse_name(self, name: str) -> None:
-        """Raise InvalidOptions for a name in the option ``uuid``, with the options that select the object by others."""
+    def _refuse_name(self, given: Mapping[str, Any]) -> None:
+        """Raise InvalidOptions for a name in the option ``uuid``, with the options that select the object by others.
+
+        With an option that is given already, the object gets another value, such as a new name.
+        """
         keys = next((names for names in self.constraints.get("required_one_of", ()) if "uuid" in names), ())
         others = ["name"] if "name" in self.options else [key for key in keys if key != "uuid"]
-        remedy = f" Give {' or '.join(others)} in place of uuid." if others else ""
-        raise InvalidOptions(f"uuid must be a uuid (32 hexadecimal digits), not {name!r}.{remedy}")
+        if any(given.get(other) is not None for other in others):
+            remedy = " Give the uuid itself, which virtinfra.manager.resource_info returns."
+        else:
+            remedy = f" Give {' or '.join(others)} in place of uuid." if others else ""
+        raise InvalidOptions(f"uuid must be a uuid (32 hexadecimal digits), not {given['uuid']!r}.{remedy}")
 
     def _refuse_null_references(self, options: Mapping[str, Any]) -> None:
         """Raise InvalidOptions for a null reference that cannot be omitted, unless an earlier task has predicted it."""

@@ -25,6 +25,7 @@ from ...module_utils._modules.options import Options, drop_empty
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.words import VARIABLES, show_argument
 from .._run.encrypted import decrypt_values
+from .playbooks import PLAYBOOKS
 from .written_file import spell_mode
 
 # How the text of a variable is read, by the type of the variable.
@@ -110,7 +111,7 @@ def _refuse_common_states(role: str, options: Options, given: Mapping[str, Any])
             if state in common and state not in known:
                 raise InvalidOptions(
                     f"value of {name}[{number}].state must be one of: {', '.join(known)}, got: {state}. Run the role"
-                    f" with {variable}: {state} and only the entries to which it applies."
+                    f" with {variable}: {state}, with only the entries to which it applies, and without state in them."
                 )
 
 
@@ -146,10 +147,18 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
         end = name.removeprefix(prefix)
         meant = find_option(end, ends, role).replace(" or ", f" or {prefix}")
         hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else find_remark(end, role))
-        return hint or f" Its variables are {', '.join(options)}."
+        return hint or _name_playbook(role, end) or f" Its variables are {', '.join(options)}."
 
     if unknown := list(dict.fromkeys((*near, *sorted(name for name in given if name not in known)))):
         raise InvalidOptions(describe_unknown_names(f"the role {role} has no variable", unknown, suggest))
+
+
+def _name_playbook(role: str, end: str) -> str:
+    """Return a sentence, and a space before it, if a playbook with the role has a variable with this end."""
+    for playbook, (of_playbook, own) in PLAYBOOKS.items():
+        if of_playbook == role and f"{playbook}_{end}" in own:
+            return f" The playbook {playbook} has {playbook}_{end}."
+    return ""
 
 
 def _list_near_misses(role: str, options: Options, variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -119,6 +119,12 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             {"endpoints": [{"type": "snmp", "name": "ops", "colour": "red"}]},
             "platform, topics. For example: notifications_endpoints: [{type: snmp, name: monitoring,",
         ),
+        (
+            "host_maintenance",
+            {"serial": 2},
+            "no variable host_maintenance_serial. The playbook maintenance_walk has maintenance_walk_serial.",
+        ),
+        ("host_removal", {"pattern": "host-1"}, "The playbook remove_hosts has remove_hosts_pattern."),
     ],
 )
 def test_wrong_variables_of_other_roles(role: str, given: dict[str, Any], message: str) -> None:

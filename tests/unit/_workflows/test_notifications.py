@@ -148,7 +148,8 @@ def test_traps_reach_the_receivers(service: Simulator, work: WorkflowRunner) -> 
             {"topics": [TOPIC, {"name": "other", "state": "absent"}]},
             (
                 "value of notifications_topics[1].state must be one of: present, enabled, disabled, got: absent. Run"
-                " the role with notifications_state: absent and only the entries to which it applies."
+                " the role with notifications_state: absent, with only the entries to which it applies, and without"
+                " state in them."
             ),
         ),
     ],

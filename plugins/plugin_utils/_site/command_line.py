@@ -1,0 +1,96 @@
+"""What ``-e`` loses: Ansible ends a value at a blank, and drops the rest, or sets variables that nothing reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from ansible import context
+from ansible.parsing.splitter import split_args
+
+# A word that sets a variable which can be read.
+_SETTING = re.compile(r"([^\W\d]\w*)=")
+
+# The objects that variables of roles select by conditions.
+_SELECTED = ("VmInstanceInventory", "HostInventory")
+
+_CONDITION = re.compile(r"""[\w.]+[~!?<>=]*[=<>][^\s,'"$`\\]+""")
+
+
+def describe_lost_words(options: Mapping[str, Any]) -> str:
+    """Return a sentence on the first words that are no part of a value of these variables of a role; else ``""``."""
+    lost = (_describe(name, words, options) for name, words in _list_lost_words() if name in options)
+    return next(lost, "")
+
+
+def describe_all_lost_words(options: Mapping[str, Any], own: Collection[str]) -> str:
+    """Return a sentence on the first words that set no variable which can be read, ``""`` if there are none.
+
+    ``options`` are the variables of the role of a playbook, and ``own`` those that only the playbook has.
+    """
+    patterns = {name: {"type": "list", "elements": "str"} for name in own if name.endswith("_pattern")}
+    return next((_describe(name, words, {**patterns, **options}) for name, words in _list_lost_words()), "")
+
+
+def _list_lost_words() -> Iterator[tuple[str, list[str]]]:
+    """Yield the words of each ``-e`` that set nothing, after the word before them, and the name of its variable.
+
+    The name is empty if there is none before them.
+    """
+    # The first character tells files and JSON, which Ansible does not split.
+    for text in filter(None, context.CLIARGS.get("extra_vars") or ()):
+        name, words = "", [""]
+        for word in split_args(text) if text[0] not in "@[{" else ():
+            setting = _SETTING.match(word)
+            if setting and not (name.endswith("_query") and _is_field(setting[1])):
+                if words[1:]:
+                    yield name, words
+                name, words = setting[1], [word.strip()]
+            elif word.strip():
+                words.append(word.strip())
+        if words[1:]:
+            yield name, words
+
+
+def _is_field(word: str) -> bool:
+    # Most runs have no such word.
+    from ...module_utils._api.conditions import suggest_condition
+
+    return any(suggest_condition(word, kind) for kind in _SELECTED)
+
+
+def _describe(name: str, words: list[str], options: Mapping[str, Any]) -> str:
+    """Return what is wrong with words after the value of a variable, and what to write. Values may be secrets."""
+    (first, *dummy), rules = words[1:], options.get(name, {})
+    if name:
+        return f"A blank ends a value of -e, so {name} lacks what follows it. {_show_value(name, rules, words)}"
+    if "=" in first:
+        word = first.partition("=")[0]
+        return (
+            f"-e {word}=... sets nothing, because {word} is no name of a variable. Write a condition into the value of"
+            " the variable that it is for."
+        )
+    return f"-e {first} sets no variable: write -e @{first} to read a file, or -e name=value to set a variable"
+
+
+def _show_value(name: str, rules: Mapping[str, Any], words: list[str]) -> str:
+    """Return how to write a value with blanks, or several values."""
+    # Only failures need the words.
+    from ...module_utils._modules.words import VARIABLES, show_argument
+
+    kind, elements = rules.get("type"), rules.get("elements")
+    if name in VARIABLES:
+        return f"Write all of it as JSON: {show_argument(name)}"
+    if kind == "list" and elements == "str":
+        items = [item.strip(",") for item in (words[0].partition("=")[2], *words[1:]) if item not in (",", "and")]
+        is_query = name.endswith("_query") and all(map(_CONDITION.fullmatch, items))
+        items = items if is_query else ["a", "b"]
+        shown = json.dumps({name: items})
+        return (
+            f"""Quote all of it, with commas between several: -e "{name}='{",".join(items)}'", or JSON: -e '{shown}'"""
+        )
+    if kind in ("list", "dict"):
+        return f"""Write all of it as JSON: -e '{{"{name}": ...}}'"""
+    return f"""Quote all of it: -e "{name}='...'", or JSON: -e '{{"{name}": "..."}}'"""

@@ -1,0 +1,94 @@
+"""Values of -e with blanks, at which Ansible ends them without a word."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+import pytest
+from ansible import context
+from ansible.parsing.splitter import parse_kv
+from ansible.parsing.utils.yaml import from_yaml
+from ansible.utils.context_objects import CLIArgs
+from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import describe_unknown
+from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import read_variables
+
+from support.workflow_runner import WorkflowRunner
+
+Give = Callable[..., None]
+
+
+@pytest.fixture
+def give(monkeypatch: pytest.MonkeyPatch) -> Give:
+    """Return a function that gives the command line some ``-e``."""
+    return lambda *texts: monkeypatch.setattr(context, "CLIARGS", CLIArgs({"extra_vars": texts}))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "cluster.name=cluster-2",
+        "and cluster.name=cluster-2",
+        ", cluster.name=cluster-2",
+        "cluster.name=cluster-2 vm_snapshots_keep=1",
+    ],
+)
+def test_a_further_condition_is_not_dropped(give: Give, rest: str) -> None:
+    """Both forms that the message recommends work. Ansible made a variable cluster.name of it."""
+    give(f"vm_snapshots_query=state=Running {rest}")
+    message = describe_unknown("snapshot_vms", ["vm_snapshots_query"])
+    assert message.startswith("A blank ends a value of -e, so vm_snapshots_query lacks what follows it.")
+    quoted, shown = (shlex.split(part)[0] for part in message.split("-e ")[1:])
+    for given in (parse_kv(quoted.rstrip(",")), from_yaml(shown)):
+        variables = read_variables("vm_snapshots", given, lambda value: value, Masker())
+        assert variables["query"] == ["state=Running", "cluster.name=cluster-2"]
+
+
+@pytest.mark.parametrize(
+    ("playbook", "text", "remedy"),
+    [
+        ("snapshot_vms", "vm_snapshots_query=state=Running name~=web%", "'state=Running,name~=web%'"),
+        ("snapshot_vms", "vm_snapshots_query=state=Running name=web", "'state=Running,name=web'"),
+        ("snapshot_vms", "vm_snapshots_query=state=Running cluster=c", "'state=Running,cluster=c'"),
+        ("snapshot_vms", "vm_snapshots_query=state=Running cpuNum>4", "'state=Running,cpuNum>4'"),
+        ("snapshot_vms", "vm_snapshots_vms=vm-1, vm-3", """-e "vm_snapshots_vms='a,b'", or JSON: -e '{"vm_snap"""),
+        ("snapshot_vms", "vm_snapshots_description=be fore", """-e "vm_snapshots_description='...'", or JSON"""),
+        ("power_vms", 'vm_power_groups=[{"name": "web", "vms": ["vm-1"]}]', "Write all of it as JSON: -e '{"),
+        ("remove_hosts", "remove_hosts_pattern=host-8 host-9", """-e "remove_hosts_pattern='a,b'", or JSON"""),
+        ("notifications", "vars.yml", "-e vars.yml sets no variable: write -e @vars.yml to read a file"),
+        ("notifications", "password: secret", "-e password: sets no variable: write -e @password:"),
+        ("snapshot_vms", "cluster.name=secret", "-e cluster.name=... sets nothing"),
+        ("snapshot_vms", "name~=secret", "-e name~=... sets nothing"),
+    ],
+)
+def test_words_that_set_nothing_are_refused(give: Give, playbook: str, text: str, remedy: str) -> None:
+    """What follows a colon, an equals sign or a blank may be a secret."""
+    give("a=1", text)
+    message = describe_unknown(playbook, [])
+    assert remedy in message
+    assert "secret" not in message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "@vars file.yml",
+        '{"vm_snapshots_vms": ["vm-1", "vm-3"]}',
+        "vm_snapshots_query='state=Running, cluster.name=c'",
+        "vm_snapshots_query=state=Running my_variable=3 name=web",
+        "vm_snapshots_state=present\nvm_snapshots_keep=1",
+    ],
+)
+def test_other_values_are_left_alone(give: Give, text: str) -> None:
+    give(text)
+    assert describe_unknown("snapshot_vms", []) == ""
+
+
+def test_a_role_in_another_playbook_only_knows_its_own_variables(give: Give, work: WorkflowRunner) -> None:
+    variables = {"vm_snapshots_vms": ["vm-1"]}
+    give("words of others", "cluster.name=c", "other=vm-1, vm-3")
+    assert not work("vm_snapshots", variables, check=True).result.get("failed")
+    give("vm_snapshots_vms=vm-1, vm-3")
+    assert "vm_snapshots_vms lacks what follows it" in work("vm_snapshots", variables).result["msg"]
