@@ -57,6 +57,7 @@ options:
     description:
       - The VM, by name or uuid. Together with O(l3_network) it selects the NIC when O(uuid) is not given. Without
         O(static_ip) and O(custom_mac) the module fails when the VM has several NICs on the network.
+      - With O(uuid), the module fails if the NIC is that of another VM.
       - A VM in the state V(Destroyed) or V(Expunging) is treated as not found.
     type: str
     aliases: [vm_instance_uuid]
@@ -220,8 +221,7 @@ MODULE = resource_module(
         "driver_type": {"type": "str"},
         "vm_nic_params": {"type": "json"},
     },
-    required_one_of=[("uuid", "vm")],
-    required_by={"vm": ["l3_network"]},
+    required_one_of=[("uuid", "vm"), ("uuid", "l3_network")],
 )
 
 

@@ -39,10 +39,10 @@ options:
     choices: [absent, present]
     default: absent
   uuid:
-    description: The uuid of the NIC. Either this option, or O(vm) and O(l3_network), is required.
+    description: The uuid of the NIC. Give either this option, or O(vm) and O(l3_network).
     type: str
   vm:
-    description: The VM, by name or uuid. Together with O(l3_network) it selects the NIC when O(uuid) is not given.
+    description: The VM, by name or uuid. Together with O(l3_network) it selects the NIC.
     type: str
     aliases: [vm_instance_uuid]
   l3_network:
@@ -129,7 +129,7 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.nics import find_bandwidth_limit, find_bandwidth_limits
+from ..module_utils._resources.nics import find_bandwidth_limit, find_bandwidth_limits, refuse_second_key
 
 KEYS = ("uuid", "vmInstanceUuid", "l3NetworkUuid")
 LIMITS = {
@@ -148,9 +148,9 @@ MODULE = resource_module(
         "inbound_bandwidth": {"type": "int"},
     },
     by="state",
+    find_mistakes=refuse_second_key,
     never_absent=("outbound_bandwidth", "inbound_bandwidth"),
-    required_one_of=[("uuid", "vm")],
-    required_by={"vm": ["l3_network"]},
+    required_one_of=[("uuid", "vm"), ("uuid", "l3_network")],
     required_if=[
         ("state", "absent", ["direction"]),
         ("state", "present", ["outbound_bandwidth", "inbound_bandwidth"], True),

@@ -588,7 +588,7 @@ def test_variable_in_another_form_is_refused(
 @BOTH_PROCESSES
 def test_name_of_the_api_is_an_alias(playbook_runner: PlaybookRunner, as_module: bool) -> None:
     nic = {"vm_instance_uuid": "vm-5", "l3_network_uuid": "l3-2"}
-    both = {"vm": "vm-5", "l3_network": "l3-1", "l3_network_uuid": "l3-2"}
+    both = {"vm": "vm-5", "l3_network": "l3-2", "l3_network_uuid": "l3-2"}
     first, second = playbook_runner.play(
         {"virtinfra.manager.vm_nic": nic}, {"virtinfra.manager.vm_nic": both}, as_module=as_module
     )

@@ -58,6 +58,7 @@ def check_forms(
         condition = f"name?={','.join(map(str, names))}"
         raise InvalidOptions(f"{place}name must be one string, not {names!r}. Write query: [{condition!r}]")
     for name, spec in specs.items():
+        _refuse_two_values(place, name, spec, values)
         for given in (name, *spec.get("aliases", ())):
             if isinstance(values.get(given), (list, tuple)) and spec.get("type") == "str" and f"{name}s" in specs:
                 shown = _show_value(spec, values[given])
@@ -70,6 +71,15 @@ def check_forms(
         variables = [] if values.get(name) is not None else _list_variables(spec)
         for variable in variables:
             check_form(variable, spec, os.environ[variable], name)
+
+
+def _refuse_two_values(place: str, name: str, spec: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for an option and its alias with different values, of which Ansible would take one."""
+    given = [each for each in (name, *spec.get("aliases", ())) if values.get(each) is not None]
+    if len({str(values[each]) for each in given}) > 1:
+        raise InvalidOptions(
+            f"{place}{' and '.join(given)} are the same option, and have different values. Give only {place}{name}"
+        )
 
 
 def _refuse_null(label: str, spec: Mapping[str, Any]) -> None:

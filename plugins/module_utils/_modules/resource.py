@@ -40,7 +40,7 @@ def resource_module(
     If there are several types of it, ``by`` names the option that selects the type, and ``planned`` are the options
     (API names) of a type that only its plan uses. ``choose`` returns the resource spec for a task, if it depends on
     what exists. ``find_mistakes`` returns warnings of options that were probably given in place of others; it gets the
-    options of the task, and those of the module by their API names.
+    options of the task, and those of the module by their API names. It may also raise InvalidOptions.
 
     ``selecting_options``, ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
     """

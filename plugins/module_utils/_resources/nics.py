@@ -211,6 +211,13 @@ def separate_vm(nic: Record | None) -> Record:
     return {"nic": fields, "vm": vm and complete_record("VmInstanceInventory", vm)}
 
 
+def refuse_second_key(dummy: object, desired: Record) -> tuple[str, ...]:
+    """Raise InvalidOptions for a NIC that is selected twice: the VM and the network would not be compared."""
+    if desired.get("uuid") and (desired.get("vmInstanceUuid") or desired.get("l3NetworkUuid")):
+        raise InvalidOptions("uuid selects the NIC. Remove vm and l3_network, or give them without uuid")
+    return ()
+
+
 def find_bandwidth_limit(client: Client, desired: Record) -> Record | None:
     """Read the bandwidth limit of a NIC in one direction; None without a limit."""
     limits = find_bandwidth_limits(client, desired)

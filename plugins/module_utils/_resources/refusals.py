@@ -45,14 +45,9 @@ def find_new_vm_refusal(client: Client, call: PlannedCall, dummy: Record | None)
     """Return the failure with which the service would refuse to create a VM."""
     if call.operation not in _CREATE_VM:
         return None
-    networks, default = call.params.get("l3NetworkUuids") or [], call.params.get("defaultL3NetworkUuid")
-    for network in dict.fromkeys(networks):
+    for network in dict.fromkeys(call.params.get("l3NetworkUuids") or []):
         if refusal := _refuse_networks(get_by_uuid(client, L3_NETWORK.query, network)):
             return refusal
-    if default is None and len(set(networks)) > 1:
-        return Unchangeable("a VM with several l3_networks needs default_l3_network. Give one of them.")
-    if default is not None and default not in networks:
-        return Unchangeable(f"default_l3_network {default!r} is not one of l3_networks. Add it to them.")
     if call.params.get("strategy") == "CreateStopped":
         return None
     return _find_missing_host(client, call.params, {})

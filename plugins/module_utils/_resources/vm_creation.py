@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -64,6 +65,9 @@ _KNOWN_BEGINNINGS = (
     *("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", "content-type:", "mime-version:"),
     *("#ps1", "rem cmd", "<script>", "<powershell>"),
 )
+
+# User data that can only be meant as the path of a file.
+_PATH = re.compile(r"(?:~?/|\.\.?/)\S+|(?!#)(?!\S*://)\S+\.(?:ya?ml|sh|txt|cfg)")
 
 # The member of the record with the reasons why the VM does not have the parts that the options describe.
 _UNMET = "unmetOptions"
@@ -202,7 +206,10 @@ def _read_user_data(client: Client, desired: Record) -> str:
     """Return the text of the option, or of the file that an option names. Raise InvalidOptions if it cannot be read."""
     path = desired.get("userDataFile")
     if not path:
-        return str(desired.get("userData", ""))
+        text = str(desired.get("userData", ""))
+        if _PATH.fullmatch(text.strip()):
+            raise InvalidOptions("user_data is the path of a file, not its text. Did you mean user_data_file?")
+        return text
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import options
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_form
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_form, check_forms
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import drop_empty
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import list_roles, load_role_options
 
@@ -43,6 +43,19 @@ def test_a_string_in_place_of_a_mapping_is_refused_with_an_example(name: str) ->
     for label, spec in list_mappings(load_options(name)):
         with pytest.raises(InvalidOptions, match=r"must be a mapping, such as \[?\{\w[\w.-]*: .*\}"):
             check_form(label, spec, ["text"] if spec["type"] == "list" else "text")
+
+
+def test_an_option_and_its_alias_with_different_values_are_refused() -> None:
+    """Ansible takes the value of the alias, with a warning that names neither value."""
+    specs: dict[str, Any] = {"cpu_num": {"type": "int", "aliases": ["cpu"]}}
+    specs["disks"] = {"type": "list", "elements": "dict", "options": specs.copy()}
+    message = "cpu_num and cpu are the same option, and have different values. Give only "
+    with pytest.raises(InvalidOptions, match=f"^{message}cpu_num$"):
+        check_forms(specs, {"cpu": 4, "cpu_num": 8})
+    with pytest.raises(InvalidOptions, match=r"Give only disks\[0\]\.cpu_num$"):
+        check_forms(specs, {"disks": [{"cpu": 4, "cpu_num": 8}]})
+    check_forms(specs, {"cpu": 4, "cpu_num": "4"})
+    check_forms(specs, {"cpu": 4, "cpu_num": None})
 
 
 def test_empty_passwords_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,12 @@ def test_cbt_task_of_a_vm_that_was_stopped(run: ModuleRunner, sim: Simulator, st
         ("vm_from_snapshot_group", {"name": "new", "snapshot_group": UNKNOWN}, "no snapshot group with uuid"),
         (
             "vm_from_snapshot_group",
-            {"name": "new", "snapshot_group": GROUP, "l3_networks": [NETWORK, UNKNOWN]},
+            {
+                "name": "new",
+                "snapshot_group": GROUP,
+                "l3_networks": [NETWORK, UNKNOWN],
+                "default_l3_network": NETWORK,
+            },
             "no L3 network with uuid",
         ),
         ("vm", {"uuid": STOPPED, "state": "running", "host": UNKNOWN}, "no host with uuid"),
@@ -179,12 +184,6 @@ UNUSABLE_NETWORKS: tuple[tuple[dict[str, Any], str], ...] = (
             {"uuid": seeded_uuid("person", 1), "user_id": "user-2"},
             {},
             "already has a person with the user_id 'user-2'",
-        ),
-        (
-            "vm_from_snapshot_group",
-            {"name": "new", "snapshot_group": GROUP, "l3_networks": [NETWORK, seeded_uuid("l3network", 1)]},
-            {},
-            "a VM with several l3_networks needs default_l3_network",
         ),
         (
             "vm_from_snapshot_group",

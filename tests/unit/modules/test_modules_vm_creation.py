@@ -354,6 +354,21 @@ def test_what_the_service_would_ignore_or_notice_too_late_is_refused_before_anyt
     assert vms_named(sim, "web") == []
 
 
+@pytest.mark.parametrize(
+    "path", ["cloud-init.yml", "files/a.cfg", "~/user-data", "/srv/user-data", "./user-data", "a.sh\n"]
+)
+def test_a_path_in_place_of_user_data_is_refused(sim: Simulator, run: ModuleRunner, path: str) -> None:
+    for check in (True, False):
+        ran = run("vm", {**WEB, "user_data": path}, check)
+        assert (ran.message, ran.calls) == (
+            "vm web: user_data is the path of a file, not its text. Did you mean user_data_file?",
+            [],
+        )
+    assert vms_named(sim, "web") == []
+    for text in ("#include https://example.com/a.yml", "https://example.com/a.yml", "write /etc/a.yml", "a: b\nc.yml"):
+        assert not run("vm", {**WEB, "user_data": text}, check=True).failed
+
+
 def test_user_data_that_cloud_init_does_not_know_is_sent_with_a_warning(run: ModuleRunner) -> None:
     for check in (True, False):
         (warning,) = run("vm", {**WEB, "user_data": "hostname: web"}, check).warnings

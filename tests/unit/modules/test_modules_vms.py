@@ -88,9 +88,10 @@ def test_required_options_of_a_new_vm(run: ModuleRunner, restored: dict[str, Any
 
 def test_several_networks_need_a_default(run: ModuleRunner, seeded: Seeded, restored: dict[str, Any]) -> None:
     networks = [seeded("l3network", 1), seeded("l3network", 2)]
-    ran = run("vm_from_snapshot_group", {**restored, "l3_networks": networks})
-    assert "a VM with several l3_networks needs default_l3_network" in ran.message
-    assert not ran.changed
+    for check in (True, False):
+        ran = run("vm_from_snapshot_group", {**restored, "l3_networks": networks}, check)
+        assert "a VM with several l3_networks needs default_l3_network. Give one of them" in ran.message
+        assert (ran["error"]["code"], ran.calls, ran.changed) == ("INVALID", [], False)
     chosen = {"l3_networks": networks, "default_l3_network": networks[1]}
     ran = run.twice("vm_from_snapshot_group", {**restored, **chosen})
     assert {nic["l3_network_uuid"] for nic in ran["vm"]["vm_nics"]} == set(networks)
@@ -454,6 +455,17 @@ def test_limit_that_cannot_be_read(
         assert not any(entry["query"] for entry in ran.log if entry["method"] == "GET")
         assert "the service does not offer GetNicQos" in ran.warnings[0]
         assert sim.state()["qos"][options["uuid"]].keys() == {"out"}
+
+
+def test_uuid_of_a_nic_beside_its_vm(run: ModuleRunner, seeded: Seeded) -> None:
+    """No option that would move the NIC is required, and that of another VM is not changed."""
+    uuid = seeded("vmnic", 1)
+    assert run("vm_nic", {"uuid": uuid, "vm": "vm-1", "state": "disabled"}).changed
+    message = run.refused("vm_nic", {"uuid": uuid, "vm": "vm-3", "state": "enabled"})
+    assert "the API cannot change vm (is 'vm-1'" in message
+    for other in ({"vm": "vm-1"}, {"vm": "vm-3", "l3_network": "l3-1"}):
+        message = run.refused("vm_nic_qos", {"uuid": uuid, "direction": "in", **other})
+        assert "uuid selects the NIC. Remove vm and l3_network, or give them without uuid" in message
 
 
 def test_limits_are_set_once(run: ModuleRunner, sim: Simulator, seeded: Seeded) -> None:
