@@ -12,7 +12,8 @@ description:
     replaces a loop with O(wait=false) and a M(virtinfra.manager.job_wait).
   - "Start VMs without waiting - C(virtinfra.manager.batch: {module: vm, common: {state: running}, objects: [{name:
     vm-3}, {name: vm-4}], wait: false})"
-  - The options of all objects are validated before anything is sent.
+  - The options of all objects are validated before anything is sent. If they do not show whether two objects have the
+    same target, the targets are read before anything is changed.
   - The task fails if an object has failed. RV(results) contains the results of all objects in this case too. A task
     that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
 options:
@@ -34,8 +35,8 @@ options:
       - The options of the module for each object. They take precedence over O(common). The filter
         P(virtinfra.manager.columns_to_rows#filter) makes them of lists of values.
       - The options of this module for the connection, for waiting and for tags apply to each object, too.
-      - Two objects with the same target, such as a host by its name and its uuid, are invalid, because they would
-        change it at the same time.
+      - Two objects with the same target, such as a host by its name and its uuid, are both invalid, because they would
+        change it at the same time. If the first one has to create the target, the second one fails when it finds it.
     type: list
     elements: dict
     required: true
@@ -53,8 +54,8 @@ options:
     default: continue
   on_invalid:
     description:
-      - What to do when the options of an object are invalid. With V(fail), nothing is sent at all. With V(continue),
-        nothing is sent for this object, and O(on_failure) decides about the others.
+      - What to do when the options of an object are invalid. With V(fail), nothing is changed at all. With
+        V(continue), nothing is changed for this object, and O(on_failure) decides about the others.
     type: str
     choices:
       - continue

@@ -125,6 +125,9 @@ from ..module_utils._python import check_python
 
 check_python()
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import reference
@@ -136,6 +139,16 @@ LIMITS = {
     "absent": ResourceSpec("NicBandwidthLimit", "limit", find_bandwidth_limit, delete="DeleteNicQos", keys=KEYS),
     "present": ResourceSpec("NicBandwidthLimits", "limit", find_bandwidth_limits, update="SetNicQos", keys=KEYS),
 }
+DIRECTIONS = {"outbound_bandwidth": "out", "inbound_bandwidth": "in"}
+
+
+def list_directions(params: "Mapping[str, Any]") -> "list[str]":
+    """Return the directions of which the options change the limit."""
+    if params["state"] == "absent":
+        return [params["direction"]]
+    return [DIRECTIONS[name] for name in DIRECTIONS if params[name]]
+
+
 MODULE = resource_module(
     LIMITS,
     options={
@@ -149,6 +162,7 @@ MODULE = resource_module(
     },
     by="state",
     find_mistakes=refuse_second_key,
+    list_parts=list_directions,
     never_absent=("outbound_bandwidth", "inbound_bandwidth"),
     required_one_of=[("uuid", "vm"), ("uuid", "l3_network")],
     required_if=[

@@ -255,6 +255,14 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("vm", {"name": "vm-5", "state": True}, "got: True. Did you mean running?"),
     ("vm", {"name": ["vm-5"]}, "name must be one string, not ['vm-5']. virtinfra.manager.batch runs the module"),
     ("vm_info", {"name": ["vm-1", "vm-2"]}, "Write query: ['name?=vm-1,vm-2']"),
+    ("vm_info", {"uuid": ["a" * 32, "b" * 32]}, f"Write query: ['uuid?={'a' * 32},{'b' * 32}']"),
+    ("vm_nic_info", {"vm": ["vm-1", "vm-2"]}, "Write query: ['vmInstance.name?=vm-1,vm-2']"),
+    ("vm_nic_info", {"vm": ["a" * 32]}, f"Write query: ['vmInstanceUuid?={'a' * 32}']"),
+    ("vm_nic_info", {"ip": ["10.0.0.1", "10.0.0.2"]}, "Write query: ['ip?=10.0.0.1,10.0.0.2']"),
+    ("vm_nic_info", {"l3_network": ["l3-1", "l3-2"]}, "'l3-2']. Run the task for each of them, in a loop"),
+    ("vm_snapshot_group_info", {"vm": ["vm-1", "vm-2"]}, "Write query: ['vmInstance.name?=vm-1,vm-2']"),
+    ("cbt_task_info", {"vm": ["vm-1", "vm-2"]}, "'vm-2']. Run the task for each of them, in a loop"),
+    ("sns_topic_subscriber_info", {"topic": ["a", "b"]}, "'b']. Run the task for each of them, in a loop"),
     (
         "vm_nic_qos",
         {"vm": "vm-5", "outbound_bandwidth": "100M"},
@@ -527,7 +535,7 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "batch",
         {"module": "vm_info", "objects": []},
-        "not 'vm_info'. One task of vm_info reads many objects: give it query",
+        "not 'vm_info'. One task of vm_info reads many objects: use its option query",
     ),
 ]
 

@@ -123,7 +123,7 @@ def ignore_job(dummy: Any) -> None:
 
 
 def ignore_target(dummy: str) -> None:
-    """Do nothing with the uuid of an object."""
+    """Do nothing with the target of a task."""
 
 
 def ignore_types(dummy: Iterable[str]) -> None:
@@ -141,14 +141,14 @@ class Hooks(HttpHooks):
     ``new_store`` returns the store of an account's session, by default one that is not shared. ``new_lock`` returns the
     lock of a key, which the tasks of the run share; it is None in a module process, which shares no locks. ``on_job``
     is called with the job of each call. ``new_job_uuid`` returns the id of the next call, by default a random one.
-    ``claim_target`` is called with the uuid of the object of a task before its first call. It raises InvalidOptions if
-    another object of a batch is the same.
-    ``reads`` and ``waits`` are those of a batch, None for a task of its own. ``note_prediction`` is called in check
-    mode with the types of the objects that a task would create, and with their names: a later task refers to one of
-    them with null, or by its name. ``note_changes`` is called with the objects that it would change or remove.
-    ``list_predicted`` returns what earlier tasks have noted, nothing outside check mode. ``is_hidden`` says that
-    Ansible shows nothing of the task (no_log), so that secrets may be in its result. ``is_in_role`` says that a role
-    runs the task, which the user cannot skip in check mode.
+    ``claim_target`` is called with what identifies the object of a task, its uuid or else the objects that it belongs
+    to, before the first call; with an empty string if it does not exist. It raises InvalidOptions if another object of
+    a batch has the same target. ``reads`` and ``waits`` are those of a batch, None for a task of its own.
+    ``note_prediction`` is called in check mode with the types of the objects that a task would create, and with their
+    names: a later task refers to one of them with null, or by its name. ``note_changes`` is called with the objects
+    that it would change or remove. ``list_predicted`` returns what earlier tasks have noted, nothing outside check
+    mode. ``is_hidden`` says that Ansible shows nothing of the task (no_log), so that secrets may be in its result.
+    ``is_in_role`` says that a role runs the task, which the user cannot skip in check mode.
     """
 
     new_store: Callable[[ConnectionOptions], SessionStore] = MemoryStore

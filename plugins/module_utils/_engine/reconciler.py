@@ -16,11 +16,13 @@ from .._api.errors import (
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
+    NullReference,
     Record,
     drop_null_references,
     holds_unknown_reference,
     record_to_result,
 )
+from .._api.references import unify_uuid
 from .._client.client import Changes
 from .._client.jobs import RUNNING, SUCCEEDED, Job
 from .acceptance import Acceptance, build_refusal, find_acceptance
@@ -221,7 +223,7 @@ class Reconciler:
     def run(self) -> dict[str, Any]:
         """Return the result. A failure lists the operations that succeeded before it."""
         try:
-            before = _read_target(self.reader)
+            before = _claim(self.reader, self.reader.read())
             after, members = self._predict(before) if self.context.check_mode else self._apply(before)
         except Unsupported as failure:
             # The message says which operation the service lacks.
@@ -289,7 +291,7 @@ class Reconciler:
                 self._check_converged(current.record, calls)
                 return current.record, {}
             elif self.turn.is_due(call) and self.turn.take(call, self.reader.desired, self.reader.label, deadline):
-                current = self.reader.read()
+                current = _claim(self.reader, self.reader.read())
             else:
                 self.reader.client = self.client.with_deadline(deadline, RESPONSE_TIME)
                 if _check_before(self.planner, self.dependents, calls, current):
@@ -337,6 +339,9 @@ class Reconciler:
         is_read = done.is_seen and call.operation != self.resource.create
         after = self._checked if is_read else self.reader.read_after(call, before, done.job)
         if after.record is not None:
+            with suppress(InvalidOptions):
+                # The next object of a batch must not change what this one has created.
+                _claim(self.reader, after)
             self.turn.end()
         after = self.reader.wait_until_stable(after, self._list_fields_after(call), deadline, call.settling.after)
         _require_success(self.resource, self.state, call, before, after, self.planner.describe_progress())
@@ -440,6 +445,24 @@ def _warn_of_ignored(reader: ObjectReader, after: Record | None) -> None:
         reader.context.warnings.append(f"{reader.label}: {reason}.")
 
 
+def _claim(reader: ObjectReader, current: Current) -> Current:
+    """Return what is known of the object of a task. Raise InvalidOptions if another object of its batch is the same."""
+    reader.client.hooks.claim_target(_identify_target(reader.resource, reader.desired, current.record))
+    return current
+
+
+def _identify_target(resource: ResourceSpec, desired: Record, record: Record | None) -> str:
+    """Return what identifies the object of a task among those of its module; empty if it does not exist yet.
+
+    It is the uuid of the object. What has none is identified by the objects that it belongs to.
+    """
+    owners = [] if "uuid" in resource.keys else [desired.get(key) for key in resource.keys]
+    values = owners or [(record or {}).get("uuid")]
+    if not all(values) or any(isinstance(value, NullReference) for value in values):
+        return ""
+    return f"{resource.result_key} of {', '.join(map(str, owners))}" if owners else f"uuid {unify_uuid(str(values[0]))}"
+
+
 def _list_predictions(resource: ResourceSpec, name: str | None) -> list[str]:
     """Return the types of an object that would be created, and its name with each of them, as later tasks ask."""
     types = dict.fromkeys((*sorted(resource.types), resource.result_key))
@@ -516,11 +539,3 @@ def _contains(calls: list[PlannedCall], call: PlannedCall) -> bool:
 
 def _is_same_call(call: PlannedCall, other: PlannedCall) -> bool:
     return call.operation == other.operation and call.params == other.params
-
-
-def _read_target(reader: ObjectReader) -> Current:
-    """Return what is known of the object of a task. Raise InvalidOptions if another object of its batch is the same."""
-    current = reader.read()
-    if current.record and (uuid := current.record.get("uuid")):
-        reader.client.hooks.claim_target(str(uuid))
-    return current

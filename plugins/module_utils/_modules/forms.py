@@ -54,15 +54,14 @@ def check_forms(
         if isinstance(values.get(name), str) and specs.get(name, {}).get("choices"):
             check_form(f"{place}{name}", specs[name], values[name], module=module)
     check_names(specs, values, place, record_type, module)
-    if "query" in specs and isinstance(names := values.get("name"), (list, tuple)):
-        condition = f"name?={','.join(map(str, names))}"
-        raise InvalidOptions(f"{place}name must be one string, not {names!r}. Write query: [{condition!r}]")
     for name, spec in specs.items():
         _refuse_two_values(place, name, spec, values)
         for given in (name, *spec.get("aliases", ())):
             if isinstance(values.get(given), (list, tuple)) and spec.get("type") == "str" and f"{name}s" in specs:
                 shown = _show_value(spec, values[given])
                 raise InvalidOptions(f"{place}{given} must be one string{shown}. Did you mean {name}s?")
+            if isinstance(values.get(given), (list, tuple)) and spec.get("type") == "str" and "query" in specs:
+                _refuse_several(f"{place}{given}", name, spec, values[given], record_type)
             if given in values and values[given] is None:
                 _refuse_null(f"{place}{given}", spec)
             elif values.get(given) is not None:
@@ -80,6 +79,15 @@ def _refuse_two_values(place: str, name: str, spec: Mapping[str, Any], values: M
         raise InvalidOptions(
             f"{place}{' and '.join(given)} are the same option, and have different values. Give only {place}{name}"
         )
+
+
+def _refuse_several(label: str, name: str, spec: Mapping[str, Any], values: Sequence[Any], record_type: str) -> None:
+    """Raise InvalidOptions for several values of an option by which a module lists records."""
+    # Only failures need the code for hints.
+    from .wrong_forms import explain_several
+
+    if hint := explain_several(name, spec, values, record_type):
+        raise InvalidOptions(f"{label} must be one string{_show_value(spec, values)}. {hint}")
 
 
 def _refuse_null(label: str, spec: Mapping[str, Any]) -> None:
@@ -135,7 +143,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
         # Only failures need the code for hints, here and below.
         from .wrong_forms import explain_object
 
-        hint = explain_object(name, spec, value)
+        hint = explain_object(name, spec, value, module)
         noun = "string" if kind == "str" else "path"
         raise InvalidOptions(f"{label} must be one {noun}{_show_example(name, spec)}{shown}{hint}")
     if kind in _CONVERTED:
@@ -176,19 +184,19 @@ def _check_list(label: str, name: str, spec: Mapping[str, Any], value: Any, modu
     # Ansible makes a list of a string at its commas.
     items = value.split(",") if isinstance(value, str) and spec.get("elements") in ("dict", "int") else value
     for number, item in enumerate(items if isinstance(items, (list, tuple)) else ()):
-        _check_item(f"{label}[{number}]", name, spec, item)
+        _check_item(f"{label}[{number}]", name, spec, item, module)
         if isinstance(item, str) and spec.get("choices") and item not in spec["choices"]:
             _refuse_known_word(label, name, spec["choices"], item, module)
 
 
-def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any) -> None:
+def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any, module: str) -> None:
     """Raise InvalidOptions if an item of a list cannot be meant in the type of the list's elements."""
     kind, listed = spec.get("elements"), label.rpartition("[")[0]
     shown = _show_value(spec, item)
     if kind == "str" and isinstance(item, (Mapping, list, tuple)):
         from .wrong_forms import explain_object
 
-        hint = explain_object(name, spec, item).replace(". It is", f". {label} is")
+        hint = explain_object(name, spec, item, module).replace(". It is", f". {label} is")
         raise InvalidOptions(f"each item of {listed} must be a string{_show_example(name, spec)}{shown}{hint}")
     if kind == "int":
         try:

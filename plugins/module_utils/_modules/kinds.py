@@ -81,6 +81,7 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         named_options=("parent", *ends),
         keys=("uuid", "name"),
         check=check,
+        has_target=True,
     )
 
 

@@ -33,6 +33,7 @@ def resource_module(
     only_absent: tuple[str, ...] = (),
     never_absent: tuple[str, ...] = (),
     find_mistakes: Callable[[Mapping[str, Any], Record], Iterable[str]] | None = None,
+    list_parts: Callable[[Mapping[str, Any]], Iterable[str]] = lambda dummy: ("",),
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
@@ -42,7 +43,7 @@ def resource_module(
     what exists. ``find_mistakes`` returns warnings of options that were probably given in place of others; it gets the
     options of the task, and those of the module by their API names. It may also raise InvalidOptions.
 
-    ``selecting_options``, ``only_absent`` and ``never_absent`` are those of `ModuleSpec`.
+    ``selecting_options``, ``only_absent``, ``never_absent`` and ``list_parts`` are those of `ModuleSpec`.
     """
     kinds = [resource] if isinstance(resource, ResourceSpec) else list(resource.values())
     permissions = {to_camel_case(guard.option) for guard in _list_guards(kinds)}
@@ -80,6 +81,8 @@ def resource_module(
         keys=tuple(keys),
         own_types=frozenset().union(*(kind.types for kind in kinds)),
         refuse_foreign=refuse_foreign,
+        has_target=True,
+        list_parts=list_parts,
     )
 
 

@@ -52,6 +52,12 @@ class Task:
         """The connection among the options. Raise InvalidOptions."""
         return self.spec.connection(self.params)
 
+    def predict(self) -> Task:
+        """Return the task in check mode, in which it sends only reads."""
+        task = Task(self.spec, self._options, check_mode=True)
+        task.connection = self.connection
+        return task
+
     def open_client(self, hooks: Hooks) -> AbstractContextManager[Client]:
         """Open a client. A module process usually gets a session, so it loads the code for logins only for an account.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,8 @@ class ModuleSpec(TaskOptions):
     that the module itself resolves, because their types are not in the table. ``refuse_foreign`` raises InvalidOptions
     for options, by the API's names, that other types of objects have, before their values are checked. The module
     refuses ``unsupported`` options of the action group, except those of the defaults for all modules, which it ignores.
+    ``has_target`` says that it changes one object. ``list_parts`` returns the parts of this object that the options
+    change, if several objects of a batch may change different ones.
     """
 
     run: Callable[[ModuleContext], dict[str, Any]]
@@ -50,6 +52,8 @@ class ModuleSpec(TaskOptions):
     named_options: tuple[str, ...] = ()
     refuse_foreign: Callable[[Record], None] | None = None
     unsupported: tuple[str, ...] = ()
+    has_target: bool = False
+    list_parts: Callable[[Mapping[str, Any]], Iterable[str]] = lambda dummy: ("",)
 
     def identify(self, params: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """Return the option that selects the object with its validated value, None if no single option does."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._api.records import RECORD_FIELDS, to_snake_case
-from .._api.references import find_referenced_type
+from .._api.records import RECORD_FIELDS, to_camel_case, to_snake_case
+from .._api.references import find_referenced_type, is_name, unify_uuid
 from .._api.resource_types import REFERS_TO, RESOURCE_TYPES, ResourceType
 
 
@@ -19,13 +19,33 @@ def _count_common_fields(row: ResourceType, record: Mapping[str, Any]) -> int:
     return sum(to_snake_case(field) in record for field in RECORD_FIELDS.get(row.record, ())) if row.query else 0
 
 
-def explain_object(name: str, spec: Mapping[str, Any], value: Any) -> str:
+def explain_several(name: str, spec: Mapping[str, Any], values: Sequence[Any], record_type: str) -> str:
+    """Return what to do with several values of an option by which a module lists records; empty if it has only one.
+
+    ``record_type`` is the type of the records, empty if they have several.
+    """
+    field = spec.get("parameter") or to_camel_case(name)
+    is_field = name in ("name", "uuid") or field in RECORD_FIELDS.get(record_type, ())
+    if not (is_field or "parameter" in spec):
+        return ""
+    texts = [unify_uuid(str(value)) for value in values]
+    has_names = field.lower().endswith("uuid") and any(map(is_name, texts))
+    if has_names and field == "vmInstanceUuid" and all(map(is_name, texts)):
+        field, has_names = "vmInstance.name", False
+    if not texts or not is_field or has_names or any("," in text for text in texts):
+        return "Run the task for each of them, in a loop"
+    condition = f"{field}?={','.join(texts)}"
+    return f"Write query: [{condition!r}]"
+
+
+def explain_object(name: str, spec: Mapping[str, Any], value: Any, module: str = "") -> str:
     """Return what to give in place of objects, or of the result of a task, for the name or uuid of an object."""
     if is_conditions(name):
         return explain_conditions(name, value)
     identifies = "parameter" in spec or name in ("name", "uuid")
     if not isinstance(value, Mapping):
-        return ". virtinfra.manager.batch runs the module for many objects" if identifies else ""
+        is_run = identifies and not module.endswith("_info")
+        return ". virtinfra.manager.batch runs the module for many objects" if is_run else ""
     member = "name" if name == "name" else "uuid"
     if identifies and "changed" in value:
         return f". It is the result of a task. Give the {member} of one object in it"

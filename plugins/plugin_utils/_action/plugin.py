@@ -38,7 +38,8 @@ from ...module_utils._modules.options import GROUP_OPTIONS
 from ...module_utils._modules.run import Task, build_masker, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
-from .._batch.batch import load_spec, run_objects
+from .._batch.batch import run_objects
+from .._batch.modules import load_spec
 from .._run.encrypted import decrypt_values
 from .._run.given_options import keep_other_tags
 from .._run.names import suspend_names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import resource
 import sys
 import threading
@@ -12,13 +11,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed, suggest_name
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.references import list_names
 from ...module_utils._api.resource_types import REFERS_TO
@@ -40,13 +37,14 @@ from ...module_utils._modules.options import (
     TAGS,
     WAIT,
 )
-from ...module_utils._modules.run import Task, describe_failure, describe_option_errors, execute
+from ...module_utils._modules.run import ModuleResult, Task, describe_failure, describe_option_errors, execute
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.spec import ModuleSpec
 from .._run.given_options import keep_other_tags, prefer_given_options
 from .._run.predictions import list_created
 from .._run.profiles import Profiles
-from .targets import Targets
+from .modules import choose_module
+from .targets import SharedTarget, Targets
 from .whole_records import refuse_records
 
 # How many objects a message names.
@@ -100,6 +98,10 @@ class BatchItem:
         """Return the hooks of the batch with those of this object."""
         return replace(hooks, on_job=self.jobs.append, new_job_uuid=self.new_job_uuid, claim_target=self.claim_target)
 
+    def refuse(self, mistake: InvalidOptions) -> None:
+        """Let the object fail, because its options are invalid."""
+        self.task, self.result = None, {"changed": False, **describe_failure(mistake)}
+
     @property
     def has_failed(self) -> bool:
         """Whether the object has failed."""
@@ -127,16 +129,6 @@ class BatchItem:
         return {"failed": False, **result, "item": self.given, "outcome": self.outcome}
 
 
-# The folder of the modules.
-MODULES = Path(__file__).parents[2] / "modules"
-
-
-def load_spec(name: str) -> ModuleSpec:
-    """Return the description of a module of this collection."""
-    spec: ModuleSpec = import_module(f"ansible_collections.virtinfra.manager.plugins.modules.{name}").MODULE
-    return spec
-
-
 def run_objects(
     find_defaults: Callable[[str], Mapping[str, Any]],
     context: ModuleContext,
@@ -157,7 +149,7 @@ def run_objects(
     TaskInterrupted if calls may still be running.
     """
     profiles = profiles or Profiles()
-    name, spec = _choose_module(context.params["module"])
+    name, spec = choose_module(context.params["module"], context.params["objects"])
     defaults = find_defaults(name)
     common = _combine_common(context.params, spec, defaults, profiles, given)
 
@@ -168,6 +160,7 @@ def run_objects(
     for number, new_job_uuid in (job_uuids or {}).items():
         items[number].new_job_uuid = new_job_uuid
     names = frozenset(_list_common_names(spec, items, common))
+    _compare_targets(context, items, names, meanwhile)
     batch = Batch(context, items, names, shows_diff, may_begin, meanwhile)
     try:
         batch.run()
@@ -199,29 +192,11 @@ def _raise_failures(items: Sequence[BatchItem], result: Mapping[str, Any]) -> No
     if failures:
         messages = [f"objects[{number}]: {each['msg'].rstrip('.')}" for number, each in failures.items()]
         message = f"{len(failures)} of {len(items)} objects failed: {_end_sentence(_format_first(messages))}"
-        raise SeveralFailed(message, next(iter(failures.values()))["error"], **result)
-
-
-def _choose_module(name: str) -> tuple[str, ModuleSpec]:
-    """Return the full name and the description of a module. Raise InvalidOptions if it cannot be run for objects."""
-    short = name.strip().removeprefix("virtinfra.manager.")
-    hint = ""
-    if re.fullmatch(r"[a-z][a-z0-9_]*", short) and short != "batch":
-        try:
-            spec = load_spec(short)
-        except ImportError:
-            pass
-        else:
-            if spec.can_change_objects:
-                return f"virtinfra.manager.{short}", spec
-            if "query" in spec.options:
-                hint = f" One task of {short} reads many objects: give it query, such as ['name?=vm-1,vm-2']."
-    possible = [path.stem for path in MODULES.glob("*.py") if path.stem not in ("batch", "session", "workflow")]
-    hint = hint or suggest_name(short, (each for each in possible if not each.endswith("_info")))
-    raise InvalidOptions(
-        f"module must be a module of this collection that changes or calls something, such as kvm_host, not {name!r}."
-        f"{hint}"
-    )
+        error = next(iter(failures.values()))["error"]
+        if error["code"] == InvalidOptions.code:
+            # Something may have been sent for other objects.
+            error = {**error, "description": "The options of an object are invalid. Nothing was changed for it."}
+        raise SeveralFailed(message, error, **result)
 
 
 def _combine_common(
@@ -251,9 +226,9 @@ def _combine_common(
 def _build_items(
     context: ModuleContext, name: str, spec: ModuleSpec, complete: Callable[[Mapping[str, Any]], dict[str, Any]]
 ) -> list[BatchItem]:
-    """Return the objects with validated options. ``complete`` adds the options that they share to those of an object.
+    """Return the objects with validated options; those that are invalid have failed.
 
-    Raise InvalidOptions, which names the invalid ones, unless those have failed by the option ``on_invalid``.
+    ``complete`` adds the options that they share to those of an object.
     """
     params = context.params
     if params["job_uuid"]:
@@ -268,25 +243,65 @@ def _build_items(
     hooks = replace(hooks, on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
     # Objects with equal connections share one, and so what is found out about it, such as the proxy.
     connections: dict[ConnectionOptions, ConnectionOptions] = {}
-    items, mistakes = [], []
+    items: list[BatchItem] = []
     predicted = list_created() if context.check_mode else []
-    targets = Targets()
     for number, given in enumerate(params["objects"]):
         try:
             arguments = prefer_given_options(spec.mark_nulls(complete(given), predicted))
             task = Task(spec, _validate(name, spec, validator, arguments, hooks), context.check_mode)
             task.connection = connections.setdefault(task.connection, task.connection)
             task.check(hooks)
-            targets.add(task, number)
-            claim, warnings = targets.build_claim(task, number), spec.find_alias_warnings(arguments)
-            items.append(BatchItem(number, given, task, claim_target=claim, warnings=warnings))
+            items.append(BatchItem(number, given, task, warnings=spec.find_alias_warnings(arguments)))
         except InvalidOptions as mistake:
-            mistakes.append(f"objects[{number}]: {str(mistake).rstrip('.')}")
-            items.append(BatchItem(number, given, None, result={"changed": False, **describe_failure(mistake)}))
-    if mistakes and params["on_invalid"] == "fail":
-        count = f"{len(mistakes)} of {len(params['objects'])} objects are invalid, and nothing was sent"
-        raise InvalidOptions(f"{count}. {_end_sentence(_format_first(mistakes))}")
+            items.append(BatchItem(number, given, None))
+            items[number].refuse(mistake)
     return items
+
+
+def _compare_targets(
+    context: ModuleContext,
+    items: Sequence[BatchItem],
+    names: Container[tuple[str, ...]],
+    meanwhile: Callable[[], None],
+) -> None:
+    """Refuse objects with one target, and prepare the others to refuse it later. Raise InvalidOptions for any.
+
+    The targets are read if the options do not show whether they are the same.
+    """
+    targets = Targets()
+    for item in items:
+        if item.task:
+            targets.add(item.task, item.number)
+            item.claim_target = targets.build_claim(item.task, item.number)
+    _refuse_shared(context, items, targets)
+    reads = []
+    for number in targets.list_unread():
+        item = items[number]
+        if item.task:
+            note = targets.build_note(item.task, number)
+            reads.append(BatchItem(number, item.given, item.task.predict(), claim_target=note))
+    if reads:
+        TargetReads(context, reads, names, meanwhile=meanwhile).run()
+        _refuse_shared(context, items, targets, were_read=True)
+
+
+def _refuse_shared(
+    context: ModuleContext, items: Sequence[BatchItem], targets: Targets, were_read: bool = False
+) -> None:
+    """Refuse all objects that have one target. Raise InvalidOptions if any is invalid, unless ``on_invalid`` says so.
+
+    ``were_read`` says that the targets were read.
+    """
+    failure = SharedTarget if were_read else InvalidOptions
+    for number, reason in targets.list_shared():
+        if items[number].task:
+            items[number].refuse(failure(reason))
+    mistakes = [f"objects[{item.number}]: {item.result['msg'].rstrip('.')}" for item in items if item.result]
+    if mistakes and context.params["on_invalid"] == "fail":
+        count = (
+            f"{len(mistakes)} of {len(items)} objects are invalid, and nothing was {'changed' if were_read else 'sent'}"
+        )
+        raise failure(f"{count}. {_end_sentence(_format_first(mistakes))}")
 
 
 def _list_common_names(
@@ -364,9 +379,9 @@ class Batch:
         context: ModuleContext,
         items: list[BatchItem],
         common_names: Container[tuple[str, ...]],
-        shows_diff: bool,
-        may_begin: Callable[[], bool],
-        meanwhile: Callable[[], None],
+        shows_diff: bool = False,
+        may_begin: Callable[[], bool] = lambda: True,
+        meanwhile: Callable[[], None] = do_nothing,
     ) -> None:
         self._context, self._items, self._shows_diff, self._may_begin = context, items, shows_diff, may_begin
         self._meanwhile = meanwhile
@@ -455,11 +470,7 @@ class Batch:
         try:
             while chosen := self._choose_next():
                 item, task = chosen
-                outcome = execute(task, item.complete_hooks(self._hooks))
-                item.warnings += outcome.warnings
-                if not self._shows_diff:
-                    outcome.result.pop("diff", None)
-                item.result = outcome.result
+                self._keep(item, execute(task, item.complete_hooks(self._hooks)))
                 self._starts_no_more |= item.has_failed and self._context.params["on_failure"] == "stop"
         except BaseException as stop:
             self._cause = self._cause or (stop.__cause__ if isinstance(stop, TaskInterrupted) else stop)
@@ -471,12 +482,26 @@ class Batch:
                 if self._cause or not self._active:
                     self._condition.notify_all()
 
+    def _keep(self, item: BatchItem, outcome: ModuleResult) -> None:
+        """Keep the outcome of an object."""
+        item.warnings += outcome.warnings
+        if not self._shows_diff:
+            outcome.result.pop("diff", None)
+        item.result = outcome.result
+
     def _choose_next(self) -> tuple[BatchItem, Task] | None:
         """Return the next object to start with its task, None if there is none."""
         with self._condition:
             if self._stop.is_set() or self._starts_no_more or not self._may_begin():
                 return None
             return next(self._waiting, None)
+
+
+class TargetReads(Batch):
+    """Reads the targets of objects in check mode, for the hooks ``claim_target``. What fails will fail again."""
+
+    def _keep(self, item: BatchItem, outcome: ModuleResult) -> None:
+        """Keep nothing."""
 
 
 @contextmanager

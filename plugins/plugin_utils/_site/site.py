@@ -29,7 +29,8 @@ from ...module_utils._http.hooks import do_nothing
 from ...module_utils._masking.terminal import escape_controls
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.run import Task, describe_failure, execute
-from .._batch.batch import NOT_STARTED, NewJobUuid, load_spec, name_object
+from .._batch.batch import NOT_STARTED, NewJobUuid, name_object
+from .._batch.modules import load_spec
 from .variables import Play
 from .window import Window
 from .wish import Wish

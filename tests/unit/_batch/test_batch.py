@@ -22,6 +22,7 @@ from ansible_collections.virtinfra.manager.plugins.module_utils._engine.context 
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.connection import ConnectionOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._http.hooks import do_nothing
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.run import ModuleResult
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._action.locks import RunLock
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch import batch as _batch
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._batch.batch import run_objects
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._run.sessions import FileStore
@@ -331,30 +332,117 @@ def test_objects_with_the_same_target_are_refused(
         ran = run_batch(sim, objects, check, module, common={}).result
         assert f"objects[1]: {selected}" in ran["msg"]
         assert "selects the target of objects[0], too. Remove one of them." in ran["msg"]
+        assert f"objects[0]: {selected}" in ran["msg"]
         assert sim.log() == []
+    ran = run_batch(sim, objects, module=module, common={}, on_invalid="continue").result
+    assert ran["counts"] == {"changed": 0, "unchanged": 0, "failed": 2, "not_started": 0}
+    assert sim.log() == []
+
+
+# Two objects with one target that they name in different ways: the module, the objects, and others that may run.
+TWICE: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
+    "vm": (
+        "vm",
+        [{"name": "vm-2", "state": "running"}, {"uuid": seeded_uuid("vm", 2), "state": "stopped"}],
+        {"name": "vm-1", "description": "other"},
+    ),
+    "host by address": (
+        "kvm_host",
+        [{"name": "host-1", "state": "disabled"}, {"management_ip": "10.0.0.11", "state": "enabled"}],
+        {"name": "host-2", "state": "disabled"},
+    ),
+    "host by uuid": (
+        "kvm_host",
+        [{"uuid": seeded_uuid("host", 1), "state": "enabled"}, {"name": "host-1", "state": "disabled"}],
+        {"name": "host-2", "state": "disabled"},
+    ),
+    "volume": (
+        "volume",
+        [{"name": "data-of-vm-1", "description": "a"}, {"uuid": seeded_uuid("volume", 2), "description": "b"}],
+        {"name": "data-of-vm-2", "description": "other"},
+    ),
+    "nic": (
+        "vm_nic",
+        [
+            {"vm": "vm-1", "l3_network": "l3-1", "state": "disabled"},
+            {"uuid": seeded_uuid("vmnic", 1), "state": "enabled"},
+        ],
+        {"vm": "vm-2", "l3_network": "l3-1", "state": "disabled"},
+    ),
+    "nic of a VM by name and by uuid": (
+        "vm_nic",
+        [
+            {"vm": "vm-1", "l3_network": "l3-1", "state": "disabled"},
+            {"vm": seeded_uuid("vm", 1), "l3_network": "l3-1", "state": "enabled"},
+        ],
+        {"vm": "vm-2", "l3_network": "l3-1", "state": "disabled"},
+    ),
+    "nic by the same options": (
+        "vm_nic",
+        [{"vm": "vm-1", "l3_network": "l3-1", "state": state} for state in ("disabled", "enabled")],
+        {"vm": "vm-2", "l3_network": "l3-1", "state": "disabled"},
+    ),
+    "limit": (
+        "vm_nic_qos",
+        [
+            {"uuid": seeded_uuid("vmnic", 1), "state": "present", "outbound_bandwidth": 8192},
+            {"vm": "vm-1", "l3_network": "l3-1", "state": "present", "outbound_bandwidth": 9000},
+        ],
+        {"vm": "vm-1", "l3_network": "l3-1", "state": "present", "inbound_bandwidth": 9000},
+    ),
+    "setting": (
+        "resource",
+        [
+            {"kind": "vm_ha", "vm": "vm-1", "properties": {"level": "NeverStop"}},
+            {"kind": "vm_ha", "vm": seeded_uuid("vm", 1), "properties": {"level": "OnHostFailure"}},
+        ],
+        {"kind": "vm_ha", "vm": "vm-2", "properties": {"level": "NeverStop"}},
+    ),
+}
 
 
 @pytest.mark.parametrize("check", [True, False])
-@pytest.mark.parametrize("concurrency", [1, 5])
-def test_one_object_by_its_name_and_by_its_uuid(sim: Simulator, check: bool, concurrency: int) -> None:
-    """The names are known once they are resolved; the object that is given by its uuid is the one that acts."""
-    uuid = sim.records("host")[0]["uuid"]
-    by_name, by_uuid = {"name": "host-1", "state": "disabled"}, {"uuid": uuid, "state": "enabled"}
-    for objects, failed in (([by_name, by_uuid], 0), ([by_uuid, by_name], 1)):
-        ran = run_batch(sim, objects, check, common={}, concurrency=concurrency).result
-        assert [result["outcome"] for result in ran["results"]][failed] == "failed"
-        message = f"uuid {uuid} selects the target of objects[{1 - failed}], too. Remove one of them."
-        assert message in ran["results"][failed]["msg"]
-        assert ran["counts"]["failed"] == 1
-        assert "ChangeHostState" not in count_operations(sim)
-        sim.reset()
+@pytest.mark.parametrize("case", TWICE)
+def test_one_target_of_two_objects_is_found_before_anything_changes(sim: Simulator, case: str, check: bool) -> None:
+    """The targets are read before the first change, because the options do not show that they are the same."""
+    module, twice, other = TWICE[case]
+    sim.clear_log()
+    for concurrency in (1, 5):
+        ran = run_batch(sim, [*twice, other], check, module, common={}, concurrency=concurrency).result
+        assert ran["msg"].startswith("2 of 3 objects are invalid, and nothing was changed. objects[0]: "), ran
+        assert "selects the target of objects[1], too. Remove one of them; objects[1]: " in ran["msg"]
+        assert (ran["changed"], ran["error"]["code"]) == (False, "INVALID")
+        assert ran["error"]["description"] == "The options are invalid. Nothing was changed."
+        assert {entry["method"] for entry in sim.log()} == {"GET"}
+    ran = run_batch(sim, [*twice, other], check, module, common={}, on_invalid="continue").result
+    assert [result["outcome"] for result in ran["results"]] == ["failed", "failed", "changed"]
+    assert ran["error"]["description"] == "The options of an object are invalid. Nothing was changed for it."
+    stopped = run_batch(sim, [*twice, other], check, module, common={}, on_invalid="continue", on_failure="stop").result
+    assert stopped["counts"]["not_started"] == 1
 
 
-def test_one_object_by_its_name_and_its_address(sim: Simulator) -> None:
-    objects = [{"name": "host-1", "state": "disabled"}, {"management_ip": "10.0.0.11", "state": "enabled"}]
-    ran = run_batch(sim, objects, common={}, concurrency=1).result
-    assert ran["counts"]["failed"] == 1
-    assert "selects the target of objects[0], too" in ran["results"][1]["msg"]
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [{"name": "vm-1"}, {"name": "vm-2"}],
+        [{"uuid": seeded_uuid("vm", 1)}, {"uuid": seeded_uuid("vm", 2)}],
+    ],
+)
+def test_targets_that_the_options_show_are_not_read(
+    sim: Simulator, monkeypatch: pytest.MonkeyPatch, objects: list[dict[str, Any]]
+) -> None:
+    monkeypatch.delattr(_batch, "TargetReads")
+    assert run_batch(sim, objects, module="vm").result["counts"]["unchanged"] == 2
+
+
+@pytest.mark.parametrize("vms", [("vm-1", "vm-1"), ("vm-1", seeded_uuid("vm", 1))])
+def test_the_second_creation_of_one_object_changes_nothing(sim: Simulator, vms: tuple[str, str]) -> None:
+    """Before the first one, nothing shows that both have one target."""
+    objects = [{"vm": vm, "name": "group", "description": vm + str(number)} for number, vm in enumerate(vms)]
+    ran = run_batch(sim, objects, module="vm_snapshot_group", new_lock=RunLock).result
+    assert sorted(result["outcome"] for result in ran["results"]) == ["changed", "failed"]
+    assert "selects the target of objects[" in ran["msg"]
+    assert sum(count_operations(sim)[name] for name in ("CreateVolumeSnapshotGroup", "UpdateVolumeSnapshotGroup")) == 1
 
 
 def test_objects_with_other_targets_are_none_of_the_same_target(sim: Simulator) -> None:
@@ -476,9 +564,45 @@ def test_modules_that_cannot_be_run(sim: Simulator, name: str) -> None:
 
 def test_a_misspelled_module_is_named(sim: Simulator) -> None:
     assert run_batch(sim, [{"name": "vm-1"}], module="vms", common={}).result["msg"].endswith("Did you mean vm?")
-    for unfit in ("sesion", "workflows", "batches", "host_infos"):
+    for unfit in ("sesion", "workflows", "batches", "host_infos", "job_waits", "backup_points"):
         hint = run_batch(sim, [{"name": "vm-1"}], module=unfit, common={}).result["msg"].partition(repr(unfit))[2]
-        assert not re.search(r"session|workflow|batch|_info", hint), hint
+        assert not re.search(r"session|workflow|batch|_info|job|backup", hint), hint
+
+
+@pytest.mark.parametrize(
+    ("module", "objects", "hint"),
+    [
+        ("backup_point", [{}], "It runs on a data mover: use a loop, or the role vm_backup."),
+        ("backup_run", [{}], "It runs on a data mover: use a loop, or the role vm_backup."),
+        ("backup_restore", [{}], "It runs on a data mover: use a loop, or the role vm_backup_restore."),
+        (
+            "virtinfra.manager.backup_point_info",
+            [{}],
+            "one task lists the points of many VMs: use its option vm_uuids.",
+        ),
+        ("job_wait", [{"jobs": []}], "One task waits for many jobs: use its option jobs."),
+        ("job_info", [{"jobs": []}], "One task reads many jobs: use its option jobs."),
+        ("host_network_info", [{"hosts": ["host-1"]}], "One task reads many hosts: use its option hosts."),
+        ("host_info", [{"name": "host-1"}, {"name": "host-2"}], "Write query: ['name?=host-1,host-2']."),
+        ("vm_nic_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Write query: ['vmInstance.name?=vm-1,vm-3']."),
+        ("vm_nic_info", [{"vm": "vm-1"}, {"ip": "10.101.0.11"}], "reads many objects: use its option query."),
+        ("cbt_task_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Run the task for each of them, in a loop."),
+        ("service_info", [{}], "not 'service_info'."),
+        ("workflow", [{}], "not 'workflow'."),
+    ],
+)
+def test_what_to_do_in_place_of_a_batch(sim: Simulator, module: str, objects: list[dict[str, Any]], hint: str) -> None:
+    assert run_batch(sim, objects, module=module, common={}).result["msg"].endswith(hint)
+    if query := re.search(r"query: \[(.+)\]", hint):
+        each = [len(list_records(sim, module, each)) for each in objects]
+        assert len(list_records(sim, module, {"query": [query[1].strip("'")]})) == sum(each) > 1
+
+
+def list_records(sim: Simulator, module: str, options: dict[str, Any]) -> list[Any]:
+    """Return the records that a module lists."""
+    connection = {"base_url": sim.url, "session_id": sim.session, "api_token": sim.token}
+    result = run_module(module, {**connection, **options}).result
+    return next(value for value in result.values() if isinstance(value, list))
 
 
 def test_options_of_the_batch_and_defaults_apply_to_each_object(sim: Simulator) -> None:
