@@ -22,7 +22,7 @@ from .._api.operation import check_whole_number
 from .._masking.masker import collect_secrets, has_any_members
 from .._masking.patterns import MASK
 from .sizes import convert_size, explain_size
-from .words import VARIABLES, find_example, show_argument
+from .words import VARIABLES, find_example, is_in_seconds, show_argument
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -37,7 +37,6 @@ _HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 _MASKED = re.compile(rf"(?<!\*){re.escape(MASK)}(?!\*)|{_HIDDEN}")
 
-_SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch", "_seconds")
 _SHOWN = 60
 
 
@@ -151,7 +150,7 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
         try:
             converted = convert(value)
         except (TypeError, ValueError):
-            unit = " of seconds" if name.endswith(_SECONDS) and kind != "dict" else ""
+            unit = " of seconds" if is_in_seconds(name, spec) else ""
             reason = explain_size(value) if kind == "bytes" else ""
             raise InvalidOptions(
                 f"{label} must be {meaning}{unit}{_show_example(name, spec, value)}{shown}{reason}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -30,6 +30,7 @@ from .words import (
     VALUES,
     find_example,
     find_meaning,
+    is_in_seconds,
     suggest_kind,
 )
 
@@ -91,7 +92,7 @@ def suggest_option(
     ``record_type`` is the type of the records that a module lists, ``given`` the values that the task gives.
     """
     specs = options if isinstance(options, Mapping) else {option: {} for option in options}
-    found = _Search(specs, scope, record_type, given.get("kind"), given.get("state"))
+    found = _Search(specs, scope, record_type, given, given.get(name))
     word = to_snake_case(name).replace("-", "_").casefold()
     if meant := found.find(word):
         is_denied = str(given.get(name)).casefold() in _FALSE and ": " in meant and " or " not in meant
@@ -117,7 +118,8 @@ def _show_form(meant: str, specs: Mapping[str, Any]) -> str:
     if meant == "state" and spec.get("choices"):
         return f" Its values are {', '.join(spec['choices'])}."
     example = find_example(meant, spec)
-    return f" For example: {meant}: {example}" if example else ""
+    unit = " It is a number of seconds." if is_in_seconds(meant, spec) else ""
+    return f" For example: {meant}: {example}" if example else unit
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ class _Search:
     specs: Mapping[str, Any]
     scope: str
     record_type: str
-    kind: str | None = None
-    state: str | None = None
+    given: Mapping[str, Any] = MappingProxyType({})
+    value: Any = None
 
     @cached_property
     def own(self) -> list[str]:
@@ -152,6 +154,11 @@ class _Search:
         row = self.any_row
         return row if isinstance(row, Kind) else None
 
+    @property
+    def kind(self) -> str | None:
+        """The value of the option kind, None without one."""
+        return self.given.get("kind")
+
     @cached_property
     def any_row(self) -> Row | None:
         """The kind, the attachment or the setting that the task gives, None without one."""
@@ -174,14 +181,18 @@ class _Search:
     def _list_meant(self, word: str) -> Iterator[str]:
         """Yield what a word may mean, the likeliest first, and empty texts."""
         yield word if word in self.specs else ""
-        yield self._find_command(word)
-        yield self._find_meaning(f"{self.module}.{self.state}.{word}", self.specs)
+        yield _find_command(self, word)
+        yield self._find_meaning(f"{self.module}.{self.given.get('state')}.{word}", self.specs)
         yield self._find_meaning(f"{self.module}.{word}", self.specs)
         if f"{self.module}.{word}" in REMARKS:
             return
         for each in (word, word.removesuffix("s")) if "query" in self.own else ():
             if each not in self.specs and (condition := suggest_condition(each, self.record_type)):
                 yield f"query: ['{condition}']"
+        if _is_mapping(self.value):
+            taking = replace(self, specs=_choose_with_members(self.specs))
+            yield taking._find_meaning(word, taking.own)
+            yield taking._find_object(word)
         yield "parent" if self._means_parent(word) else ""
         yield self._find_value(word)
         yield f"properties: {{{word}: ...}}" if word in self.properties else ""
@@ -189,22 +200,17 @@ class _Search:
         yield self._find_object(word)
         yield self._find_property(word)
         # No word with a remark refers to an object, or ends with the word that it means.
-        if word in REMARKS or (word in KEYWORDS and self.scope not in _NO_TASKS):
+        is_keyword = word in KEYWORDS and self.scope not in _NO_TASKS
+        is_final = word in REMARKS or is_keyword
+        yield "" if is_final else self._find_reference(word)
+        # Another module has the options that are shared. With until, retries and delay are keywords.
+        is_foreign = word in _SHARED or (is_keyword and "until" in self.given)
+        yield "" if is_foreign else self._find_meaning(word, self.shared)
+        if is_final:
             return
-        yield self._find_reference(word)
-        # Another module has the options that are shared.
-        yield "" if word in _SHARED else self._find_meaning(word, self.shared)
         yield self._find_misspelt(word, slips=1)
         yield self._find_by_end(word)
         yield self._find_misspelt(word, slips=len(word))
-
-    def _find_command(self, word: str) -> str:
-        """Return the key of a profile with the command for a secret, as account_password_command for password_cmd."""
-        secret, dummy, ending = word.rpartition("_")
-        if ending not in ("cmd", "command") or self.scope != "connection":
-            return ""
-        meant = f"{self.find(secret)}_command"
-        return meant if meant in self.specs else ""
 
     def _means_parent(self, word: str) -> bool:
         """Return whether a word, as network_name, refers to the object within which one of the kind is."""
@@ -271,14 +277,9 @@ class _Search:
             return ""
         names = [alias for spec in self.specs.values() for alias in spec.get("aliases") or ()]
         groups = (self.own, names, self.shared)
-        near = ([each for each in group if self._is_near(word, each, slips)] for group in groups)
+        near = ([each for each in group if _is_near(word, each, slips)] for group in groups)
         hints = (suggest_name(word, each, is_misspelling=True) for each in near)
         return next(filter(None, hints), "").removeprefix(" Did you mean ").removesuffix("?")
-
-    @staticmethod
-    def _is_near(word: str, option: str, slips: int) -> bool:
-        """Return whether few letters differ. Another letter in three makes another word, such as gpu for cpu."""
-        return count_slips(word, option) <= slips and (len(word) > 3 or len(word) != len(option))
 
     def _find_by_end(self, word: str) -> str:
         """Return the option that a longer word ends with, as username for ssh_username, or that ends with the word."""
@@ -321,6 +322,30 @@ class _Search:
         belongs = f" Give {what} as {place}: {{{word}: ...}}." if place else ""
         example = f" For example: {self.scope}: {EXAMPLES[self.scope]}" if self.scope in EXAMPLES and not others else ""
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
+
+
+def _find_command(found: _Search, word: str) -> str:
+    """Return the key of a profile with the command for a secret, as account_password_command for password_cmd."""
+    secret, dummy, ending = word.rpartition("_")
+    if ending not in ("cmd", "command") or found.scope != "connection":
+        return ""
+    meant = f"{found.find(secret)}_command"
+    return meant if meant in found.specs else ""
+
+
+def _is_near(word: str, option: str, slips: int) -> bool:
+    """Return whether few letters differ. Another letter in three makes another word, such as gpu for cpu."""
+    return count_slips(word, option) <= slips and (len(word) > 3 or len(word) != len(option))
+
+
+def _is_mapping(value: Any) -> bool:
+    """Return whether a value is a mapping, or a list that begins with one."""
+    return isinstance(value[0] if value and isinstance(value, (list, tuple)) else value, Mapping)
+
+
+def _choose_with_members(specs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that take mappings, or lists of them."""
+    return {name: spec for name, spec in specs.items() if "dict" in (spec.get("type"), spec.get("elements"))}
 
 
 def _is_unasked(word: str, meant: str) -> bool:

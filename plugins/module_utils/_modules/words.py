@@ -50,7 +50,7 @@ NOUNS: Mapping[str, str] = {
 
 # Options for objects that do not have the noun as their name.
 OPTIONS_OF_NOUNS: Mapping[str, tuple[str, ...]] = {
-    "l3_network": ("networks",),
+    "l3_network": ("networks", "nics"),
     "nic": ("networks", "interfaces"),
     "vm": ("vm_uuid", "vm_uuids"),
     "volume": ("disks",),
@@ -140,12 +140,14 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("api_version version", "service_version"),
     ("request_retry max_retries", "request_retries"),
     # Waiting
-    ("timeout state_change_timeout", [("wait_timeout", "request_timeout"), "request_timeout"]),
-    ("max_wait max_wait_time wait_max wait_time", "wait_timeout"),
+    ("wait_for.retries", "timeout"),
+    ("wait_for.delay wait_for.sleep", "interval"),
+    ("timeout state_change_timeout", ["wait_timeout", "request_timeout"]),
+    ("max_wait max_wait_time retries wait_max wait_time", "wait_timeout"),
     ("wait_timeout", "wait_for.timeout"),
     ("wait_interval", "wait_for.interval"),
     ("wait", "wait_for"),
-    ("poll_interval interval", "wait_interval"),
+    ("delay interval poll_interval sleep", "wait_interval"),
     ("job job_id handle handles task_id", "jobs"),
     # Objects of all types
     ("id moid guid vmid", ["uuid", "vm", "jobs", "hosts"]),
@@ -200,7 +202,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("size_gb size_mb size_kb size_tb disk_gb capacity volume_size", ["size", "root_disk_size", "disk_size"]),
     ("disk_size", "size"),
     ("size", ["root_disk_size", "disk_size"]),
-    ("nic nics interfaces network_interfaces net networks", ["l3_networks", "l3_network", "networks"]),
+    ("nic nics interfaces network_interfaces net networks", ["l3_networks", "l3_network", "networks", "nics"]),
     ("target migrate migrate_to", "host"),
     (
         "address ip ip_address ipaddress ipv4 ip_addr",
@@ -600,6 +602,9 @@ VARIABLES: Mapping[str, str] = {
     "vm_restore_vms": "[{name: web-1, snapshot_group: before}]",
 }
 
+# The variables of these that differ from host to host, as an inventory has them.
+_OF_HOSTS = ("host_onboarding_services",)
+
 # The variables of roles of which each entry has the options of a module.
 MODULES_OF_ENTRIES: Mapping[str, str] = {
     "notifications_endpoints": "sns_endpoint",
@@ -626,7 +631,8 @@ EXAMPLES: Mapping[str, str] = {
     "groups": "{web: virtinfra_name is match('web')}",
     "keyed_groups": "[{key: virtinfra_state, prefix: state}]",
     "jobs": "['{{ started.job }}'], or of a loop '{{ started.results }}'",
-    "networks": "[{l3_network: l3-1}]",
+    "l3_networks": "[l3-1]",
+    **dict.fromkeys(("networks", "nics"), "[{l3_network: l3-1}]"),
     "objects": "[{name: vm-2}, {name: vm-4}]",
     "owner": "{host: controller-1}",
     "params": "{name: web-1}",
@@ -647,6 +653,15 @@ EXAMPLES: Mapping[str, str] = {
 }
 
 
+# The endings of the names of numbers of seconds.
+_SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch", "_seconds")
+
+
+def is_in_seconds(name: str, spec: Mapping[str, Any]) -> bool:
+    """Return whether an option is a number of seconds."""
+    return name.endswith(_SECONDS) and spec.get("type") in ("int", "float")
+
+
 def find_example(name: str, spec: Mapping[str, Any]) -> str:
     """Return the example for an option. It is empty without one, or if the options of the module have another form."""
     example = EXAMPLES.get(name, "")
@@ -655,11 +670,18 @@ def find_example(name: str, spec: Mapping[str, Any]) -> str:
 
 
 def show_argument(name: str) -> str:
-    """Return the argument of the command line that gives a variable that is a mapping or a list of mappings."""
+    """Return the argument of the command line that gives a variable that is a mapping or a list of mappings.
+
+    It sets the variable for all hosts, so the one of a host is also shown as INI inventories have it.
+    """
     # Only failures need it.
     from ansible.module_utils.common.yaml import yaml_load
 
-    return f"-e '{json.dumps({name: yaml_load(VARIABLES[name])})}'"
+    value = yaml_load(VARIABLES[name])
+    argument = f"-e '{json.dumps({name: value})}'"
+    if name not in _OF_HOSTS:
+        return argument
+    return f"{name}='{json.dumps(value)}' in an INI inventory, or {argument} for all hosts"
 
 
 def find_meaning(word: str, names: Collection[str], kind: str = "") -> str:
