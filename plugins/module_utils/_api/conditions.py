@@ -6,7 +6,6 @@ Conventions 8 and 9 of section "Endpoints".
 from __future__ import annotations
 
 import datetime
-import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,6 +51,9 @@ _FURTHER = re.compile(r"(?:\s(?:or|and|&&|\|\|)\s|,)\s*([\w.]+)\s*[!~?<>]*[=<>]"
 _BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
 
 _UUID = re.compile("[0-9a-f-]{32,36}", re.IGNORECASE)
+
+# A condition that compares with whole values.
+_EQUALITY = re.compile(r"\s*[\w.]+\s*!?\??=")
 
 # A condition that excludes values.
 _EXCLUSION = re.compile(r"\s*[\w.]+\s*!")
@@ -293,13 +295,24 @@ def parse_all(texts: Iterable[str], record_type: str) -> list[Condition]:
     Raise InvalidOptions for values that Ansible has split off the condition before them.
     """
     texts = list(texts)
-    for before, text in itertools.pairwise(texts):
-        if re.fullmatch(r"\s*[\w.-]+\s*", text) and "=" in before:
-            meant = f"{re.sub(r'(?<![?~<>])=', '?=', before, count=1)},{text.strip()}"
-            raise InvalidOptions(
-                f"query {text!r} is not a condition. A string is split at commas, so write a list: query: ['{meant}']"
-            )
+    if split := find_split(texts):
+        value, meant = split
+        raise InvalidOptions(
+            f"query {value!r} is not a condition. A string is split at commas, so write a list: query: {meant}"
+        )
     return [parse_condition(text, record_type) for text in texts]
+
+
+def find_split(texts: Iterable[str]) -> tuple[str, list[str]] | None:
+    """Return the first value that is split off the condition before it, and the conditions meant; None if none is."""
+    values, meant = [], []
+    for text in texts:
+        if re.fullmatch(r"\s*[\w.-]+\s*", text) and meant and _EQUALITY.match(meant[-1]):
+            values.append(text)
+            meant[-1] = f"{re.sub(r'(?<![?~<>])=', '?=', meant[-1], count=1)},{text.strip()}"
+        else:
+            meant.append(text)
+    return (values[0], meant) if values else None
 
 
 def parse_local_conditions(texts: Iterable[str], record_type: str) -> list[Condition]:

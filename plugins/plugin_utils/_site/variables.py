@@ -17,6 +17,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ansible.parsing.dataloader import DataLoader
 from jinja2.exceptions import UndefinedError
 
+from ...module_utils._api.conditions import find_split
 from ...module_utils._api.errors import InvalidOptions, count_slips, describe_unknown_names
 from ...module_utils._api.records import is_localhost
 from ...module_utils._masking.masker import Masker, collect_secrets
@@ -33,6 +34,9 @@ _READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "dict": (check_type_dict, "a mapping"),
     "list": (json.loads, "a list"),
 }
+
+# How the names of variables with conditions end.
+_OF_CONDITIONS = "_query"
 
 ROLES = Path(__file__).parents[3] / "roles"
 
@@ -366,15 +370,26 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
         try:
             return read(value)
         except (TypeError, ValueError):
-            shown = (
-                show_argument(name)
-                if name in VARIABLES
-                else f"""-e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""
-            )
             raise InvalidOptions(
-                f"{name} must be {noun}, and its text is not JSON, which needs quotes: {shown}"
+                f"{name} must be {noun}, and its text is not JSON, which needs quotes: {_show_argument(name)}"
             ) from None
     if kind == "dict":
         return value
     separator = r"\n" if "\n" in value else ","
-    return [item.strip() for item in re.split(separator, value) if item.strip()]
+    items = [item.strip() for item in re.split(separator, value) if item.strip()]
+    if name.endswith(_OF_CONDITIONS) and (split := find_split(items)):
+        raise InvalidOptions(
+            f"{name}: {split[0]!r} is not a condition. A string is split at commas, so write a list:"
+            f" {name}: {split[1]}, or -e '{json.dumps({name: split[1]})}'"
+        )
+    return items
+
+
+def _show_argument(name: str) -> str:
+    """Return the argument of the command line that gives a variable that is a mapping or a list."""
+    if name in VARIABLES:
+        return show_argument(name)
+    if name.endswith(_OF_CONDITIONS):
+        # A condition may have commas.
+        return f"-e '{json.dumps({name: ['name=web-1', 'state=Running']})}'"
+    return f"""-e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""

@@ -324,6 +324,9 @@ def test_values_that_were_split_off_are_refused(text: str) -> None:
         InvalidOptions, match=r"A string is split at commas, so write a list: .*'state\?=Enabled,Disabled'"
     ):
         parse_all(text.split(","), HOST)
+    # A pattern is no list of values.
+    with pytest.raises(InvalidOptions, match="has none of the operators"):
+        parse_all(["name~=web-%", "db"], HOST)
 
 
 @pytest.mark.parametrize(

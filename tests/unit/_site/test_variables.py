@@ -73,6 +73,18 @@ def test_values_have_the_types_of_the_specification() -> None:
         ({"vms": [["db-1"]]}, "each item of vm_snapshots_vms must be a string"),
         ({"vms": ["a", {"uuid": "u", "name": "n"}]}, "vm_snapshots_vms[1] is a whole record. Give its uuid, 'u'"),
         ({"query": {"state": "Running"}}, "Write vm_snapshots_query: ['state=Running']"),
+        (
+            {"query": "name~=web-%,state=Running,Paused,Stopped"},
+            (
+                "vm_snapshots_query: 'Paused' is not a condition. A string is split at commas, so write a list:"
+                " vm_snapshots_query: ['name~=web-%', 'state?=Running,Paused,Stopped'], or -e '{\"vm_snapshots_query\":"
+                ' ["name~=web-%", "state?=Running,Paused,Stopped"]}\''
+            ),
+        ),
+        (
+            {"query": "['state?=Running,Paused']"},
+            'needs quotes: -e \'{"vm_snapshots_query": ["name=web-1", "state=Running"]}\'',
+        ),
     ],
 )
 def test_wrong_variables(given: dict[str, Any], message: str) -> None:
@@ -101,6 +113,24 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             "host_onboarding",
             {"services": [{"nic": "eth1", "service_types": ["StorageNetwork"]}]},
             "host_onboarding_services[0]: there is no option nic. Did you mean interface?",
+        ),
+        (
+            "host_onboarding",
+            {"services": "[{interface: eth1}]"},
+            '\'[{"interface": "eth1", "vlans": [100, 200], "service_types": ["StorageNetwork"]}]\' in an INI',
+        ),
+        *(
+            ("vm_restore", {"vms": [{"name": "a", "snapshot_group": "b", word: value}]}, f"no option {word}. {hint}")
+            for word in ("networks", "network", "nic")
+            for value, hint in (
+                (["l3-1"], "Did you mean l3_networks? For example: l3_networks: [l3-1]"),
+                ([{"l3_network": "l3-1"}], "Did you mean nics? For example: nics: [{l3_network: l3-1}]"),
+            )
+        ),
+        (
+            "vm_restore",
+            {"vms": [{"name": "a", "snapshot_group": "b", "l3_networks": [{"l3_network": "l3-1"}]}]},
+            "l3_networks must be a string, such as [l3-1], not {",
         ),
         ("site_drift", {"file_mode": 640}, "site_drift_file_mode: 640 is no mode."),
         # Entries with the options of a module have its messages.
