@@ -51,6 +51,20 @@ from support.playbook_runner import PlaybookRunner
             (playbook, ["-e", "vars.yml"], "-e vars.yml sets no variable: write -e @vars.yml to read a file")
             for playbook in PLAYBOOKS
         ),
+        *(
+            (
+                playbook,
+                ["-e", f'{{"vars": {{"{name}": 1, "other": 1}}}}'],
+                f"-e has {name} below vars, where nothing reads them. Write them at the top level of the file",
+            )
+            for playbook, name in (
+                ("maintenance_walk", "maintenance_walk_pattern"),
+                ("onboard_hosts", "host_onboarding_cluster"),
+                ("power_vms", "vm_power_state"),
+                ("send_to_chat", "chat_message"),
+            )
+        ),
+        ("maintenance_walk", ["-e", '{"vars": {"other": 1}}'], "No host was put into maintenance."),
         (
             "demo",
             ["-e", "demo_clustr=cluster-2"],

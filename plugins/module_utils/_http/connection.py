@@ -20,6 +20,9 @@ from .._masking.masker import Masker, list_url_secrets
 if TYPE_CHECKING:
     from .access_keys import AccessKey
 
+# How the failure for a connection without an address begins.
+MISSING_ADDRESS = "base_url is required"
+
 # The timeout, in seconds, of a connection that only checks the TLS of the service.
 HANDSHAKE_TIME = 5.0
 
@@ -56,7 +59,7 @@ class ConnectionOptions:
     def __post_init__(self) -> None:
         if not self.base_url:
             raise InvalidOptions(
-                "base_url is required: the address of the service, for example https://manager.example.com (or"
+                f"{MISSING_ADDRESS}: the address of the service, for example https://manager.example.com (or"
                 " VIRTINFRA_BASE_URL in the environment)"
             )
         _check_ends(self)

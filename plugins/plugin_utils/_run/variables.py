@@ -1,8 +1,8 @@
-"""The environment variables of the user that begin like those of the collection, and that nothing reads."""
+"""The variables of the user, those of the environment and those of Ansible, that nothing reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ansible.utils.display import Display
 
@@ -13,6 +13,9 @@ START = "VIRTINFRA_"
 
 # The options with variables of the environment.
 OF_VARIABLES = {name: rules for name, rules in GROUP_OPTIONS.items() if "fallback" in rules}
+
+# The variables of Ansible by which users mean the address of the service.
+_ADDRESSES = ("base_url", "virtinfra_base_url", "VIRTINFRA_BASE_URL")
 
 KNOWN = frozenset({OWN_SESSION, *(variable for rules in OF_VARIABLES.values() for variable in rules["fallback"][1])})
 
@@ -33,3 +36,10 @@ def _suggest(name: str) -> str:
 
     meant = find_option(option, OF_VARIABLES, "connection").upper().replace(" OR ", f" or {START}")
     return f" Did you mean {START}{meant}?" if meant else ""
+
+
+def describe_unread_address(names: Collection[str]) -> str:
+    """Return sentences, after a period, on a variable of Ansible with the address of the service; empty without."""
+    name = next((each for each in _ADDRESSES if each in names), "")
+    place = "Set base_url in module_defaults or in a profile, or VIRTINFRA_BASE_URL in the environment"
+    return f". The variable {name} of Ansible is not read. {place}" if name else ""

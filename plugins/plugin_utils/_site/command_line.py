@@ -8,7 +8,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from ansible import context
+from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import split_args
+from ansible.utils.vars import load_extra_vars
 
 # A word that sets a variable which can be read.
 _SETTING = re.compile(r"([^\W\d]\w*)=")
@@ -32,6 +34,18 @@ def describe_all_lost_words(options: Mapping[str, Any], own: Collection[str]) ->
     """
     patterns = {name: {"type": "list", "elements": "str"} for name in own if name.endswith("_pattern")}
     return next((_describe(name, words, {**patterns, **options}) for name, words in _list_lost_words()), "")
+
+
+def describe_nested(names: Collection[str]) -> str:
+    """Return a sentence on variables with these names that a file of ``-e`` has below ``vars``, ``""`` if it has none.
+
+    Ansible hides the variable ``vars`` behind its own one, so only the values of ``-e``, which Ansible keeps, have it.
+    """
+    nested = load_extra_vars(DataLoader()).get("vars")
+    below = [name for name in nested if name in names] if isinstance(nested, Mapping) else []
+    if not below:
+        return ""
+    return f"-e has {', '.join(below)} below vars, where nothing reads them. Write them at the top level of the file"
 
 
 def _list_lost_words() -> Iterator[tuple[str, list[str]]]:
