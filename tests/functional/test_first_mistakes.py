@@ -603,8 +603,8 @@ ROLES = {
     "list without quotes on the command line": Mistake(
         "vm_snapshots",
         {"vm_snapshots_query": "[state=Running]"},
-        ("vm_snapshots_query must be a list", "-e vm_snapshots_query=a,b"),
-        ("Expecting value",),
+        ("vm_snapshots_query must be a list", """-e '{"vm_snapshots_query": ["name=web-1", """),
+        ("Expecting value", "-e vm_snapshots_query="),
     ),
     "power of an empty list": Mistake(
         "vm_power",

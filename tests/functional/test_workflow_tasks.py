@@ -32,14 +32,31 @@ def test_variables_of_a_task_are_evaluated(sim: Simulator, playbook_runner: Play
     assert undefined.written == unknown.written == []
 
 
+def test_variables_in_another_place_are_named(playbook_runner: PlaybookRunner) -> None:
+    """Those below vars in a file for -e, and the address of the service as a variable."""
+    arguments = ["-e", '{"vars": {"vm_snapshots_vms": ["vm-1"]}}']
+    (nested,) = playbook_runner.play(WORKFLOW, arguments=arguments).tasks
+    assert nested.result["msg"].startswith("-e has vm_snapshots_vms below vars, where nothing reads them. Write them")
+    playbook_runner.defaults = {}
+    for name in ("base_url", "virtinfra_base_url"):
+        variables = {"vm_snapshots_vms": ["vm-1"], name: "http://127.0.0.1:9"}
+        (unread,) = playbook_runner.play(WORKFLOW, vars=variables).tasks
+        assert f"The variable {name} of Ansible is not read. Set base_url in module_defaults" in unread.result["msg"]
+    (missing,) = playbook_runner.play(WORKFLOW, vars={"vm_snapshots_vms": ["vm-1"]}).tasks
+    assert missing.result["msg"].endswith("in the environment)")
+
+
 def test_it_runs_in_the_controller_only(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     """The variable of become is for hosts; the keyword and another connection are refused."""
     variables = {"vm_snapshots_vms": ["vm-1"], "ansible_become": True}
     run = playbook_runner.play(WORKFLOW, {**WORKFLOW, "become": True}, vars=variables)
     assert [played.status for played in run] == ["ok", "failed"], run.output
-    assert "workflow runs only inside the controller, but the keyword become" in run.results[1]["msg"]
+    assert "the role vm_snapshots runs only inside the controller, but the keyword become" in run.results[1]["msg"]
     run = playbook_runner.play(WORKFLOW, as_module=True, vars=variables)
-    assert "workflow runs only inside the controller, but the connection" in run.results[0]["msg"]
+    assert "the role vm_snapshots runs only inside the controller, but the connection" in run.results[0]["msg"]
+    assert run.results[0]["msg"].endswith("Set connection: local or delegate_to: localhost")
+    run = playbook_runner.play(WORKFLOW, as_module=True, vars=variables, hosts="all", arguments=["-i", "vm-1,"])
+    assert run.results[0]["msg"].endswith("Set hosts: localhost in the play")
 
 
 def test_defaults_of_the_play_reach_it(sim: Simulator, playbook_runner: PlaybookRunner) -> None:

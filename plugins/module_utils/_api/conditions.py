@@ -305,7 +305,8 @@ def parse_all(texts: Iterable[str], record_type: str) -> list[Condition]:
 
 def find_split(texts: Iterable[str]) -> tuple[str, list[str]] | None:
     """Return the first value that is split off the condition before it, and the conditions meant; None if none is."""
-    values, meant = [], []
+    values: list[str] = []
+    meant: list[str] = []
     for text in texts:
         if re.fullmatch(r"\s*[\w.-]+\s*", text) and meant and _EQUALITY.match(meant[-1]):
             values.append(text)

@@ -468,7 +468,9 @@ def _choose_auth(client: Client, operation: Operation) -> Authorization:
     options = TOKEN_OPTION if needs_token else SESSION_OPTIONS
     # A profile, or an entry of an inventory with credentials, replaces those of the environment by empty texts.
     is_replaced = (client.connection.api_token if needs_token else client.connection.session_id) == ""
-    raise Unsupported(f"{operation.name} needs {options.partition(' (or ')[0] if is_replaced else options}")
+    has_token = not needs_token and client.connection.api_token
+    hint = ". The service accepts api_token for cursor queries only, which change nothing" if has_token else ""
+    raise Unsupported(f"{operation.name} needs {options.partition(' (or ')[0] if is_replaced else options}{hint}")
 
 
 def _answers_unknown_ids_like(client: Client, job: Job) -> bool:

@@ -53,7 +53,7 @@ def explain_object(name: str, spec: Mapping[str, Any], value: Any, module: str =
         return ""
     referred = REFERS_TO.get(spec.get("parameter", ""))
     return (referred and _explain_other_type(referred, value)) or (
-        f". It is a whole record. Give its {member}, {value[member]!r}"
+        f". It is a whole record. Give its member {member}, {value[member]!r}"
     )
 
 
@@ -64,7 +64,7 @@ def _explain_other_type(referred: ResourceType, record: Mapping[str, Any]) -> st
         return ""
     fields = [field for field, value in record.items() if value and find_referenced_type(field) is referred]
     found = [field for field in sorted(fields, key=len) if isinstance(record[field], str)]
-    remedy = f"Give its {found[0]}, {record[found[0]]!r}" if found else f"Give the uuid of a {referred.noun}"
+    remedy = f"Give its member {found[0]}, {record[found[0]]!r}" if found else f"Give the uuid of a {referred.noun}"
     return f". It is a record of the type {row.noun}, not {referred.noun}. {remedy}"
 
 

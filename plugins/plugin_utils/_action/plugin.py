@@ -25,11 +25,12 @@ from ansible.utils.display import Display
 from ...module_utils._modules.process import REQUEST_LOG_VERBOSITY
 from ...module_utils._api.conditions import parse_conditions
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import is_localhost
 from ...module_utils._client.client import Hooks, ignore_changes
 from ...module_utils._client.names import resolve_names
 from ...module_utils._engine.context import TaskInterrupted
 from ...module_utils._http.adapter import HAS_REQUESTS, AdapterPool
-from ...module_utils._http.connection import build_tls_context
+from ...module_utils._http.connection import MISSING_ADDRESS, build_tls_context
 from ...module_utils._http.failures import read_error
 from ...module_utils._masking.masker import Masker
 from ...module_utils._masking.patterns import compile_patterns
@@ -46,7 +47,7 @@ from .._run.names import suspend_names
 from .._run.predictions import list_created, list_predicted, note_changes, note_prediction
 from .._run.profiles import VARIABLE, Profiles
 from .._run.sessions import FileStore
-from .._run.variables import warn_of_unknown_variables
+from .._run.variables import describe_unread_address, warn_of_unknown_variables
 from .._workflows.run import run_workflow, runs_on_hosts
 from .environment import patch_environ
 from .handover import ModuleProcess
@@ -74,6 +75,9 @@ CONNECTIONS = AdapterPool()
 
 # The name of the action group in module_defaults.
 GROUP = "group/virtinfra.manager.api"
+
+# The module that does the work of a role.
+WORKFLOW = "workflow"
 
 display = Display()
 
@@ -122,14 +126,18 @@ class ActionModule(ActionBase):
         except VirtinfraError as failure:
             masked: dict[str, Any] = build_masker(spec, self._task.args).mask_value(describe_failure(failure))
             return masked
-        obstacle = self._find_obstacle()
+        obstacle = self._find_obstacle((task_vars or {}).get("inventory_hostname"))
         if obstacle is None:
             with patch_environ(variables):
                 result = self._run_in_process(full_name, spec, arguments, task_vars or {}, variables)
         elif spec.only_in_controller:
-            return describe_failure(InvalidOptions(f"{name} runs only inside the controller, but {obstacle}"))
+            role = self._task.args.get("role") if name == WORKFLOW else None
+            runner = f"the role {role}" if role else name
+            return describe_failure(InvalidOptions(f"{runner} runs only inside the controller, but {obstacle}"))
         else:
             result = self._run_in_module_process(full_name, spec, arguments, variables, task_vars)
+        if result.get("failed") and MISSING_ADDRESS in str(result.get("msg")):
+            result["msg"] += describe_unread_address(task_vars or {})
         if spec.secret_results and not result.get("failed"):
             # The result contains a secret that later tasks use, so Ansible must not show it.
             result["_ansible_no_log"] = True
@@ -193,7 +201,7 @@ class ActionModule(ActionBase):
         defaults_with_secrets: dict[str, Any] = decrypt_values(defaults)
         return defaults_with_secrets
 
-    def _find_obstacle(self) -> str | None:
+    def _find_obstacle(self, host: str | None) -> str | None:
         """Return why the task must run in a module process, with what to do, or None if it runs in the controller.
 
         A default for all hosts, such as the variable C(ansible_become), reaches localhost, too. A module needs the
@@ -201,11 +209,15 @@ class ActionModule(ActionBase):
         """
         connection = str(getattr(self._connection, "transport", "")).rpartition(".")[2]
         # The connection and become of some workflows are for the modules that they run.
-        is_of_modules = self._task.action.endswith("workflow") and runs_on_hosts(self._task.args.get("role"))
+        is_workflow = self._task.action.endswith(WORKFLOW)
+        is_of_modules = is_workflow and runs_on_hosts(self._task.args.get("role"))
         if self._task.async_val:
             return "the task has the keyword async. Remove it"
         if connection != "local" and not is_of_modules:
-            return f"the connection of the task is {connection}. Set connection: local or delegate_to: localhost"
+            # With connection: local, the role would run for each host of the play.
+            is_of_hosts = is_workflow and not (self._task.delegate_to or is_localhost(str(host)))
+            remedy = "hosts: localhost in the play" if is_of_hosts else "connection: local or delegate_to: localhost"
+            return f"the connection of the task is {connection}. Set {remedy}"
         if self._connection.become and is_become_a_keyword(self._task) and not is_of_modules:
             return "the keyword become is true for the task, its block or its play. Set become: false for the task"
         if not HAS_REQUESTS:
@@ -304,7 +316,7 @@ def _choose_run(
     reading = (task_vars, action._templar.template, action._loader.load_from_file)
     runs = {
         "batch": batch,
-        "workflow": partial(run_workflow, *reading, batch, mover=mover, shows_diff=action._task.diff),
+        WORKFLOW: partial(run_workflow, *reading, batch, mover=mover, shows_diff=action._task.diff),
     }
     run = runs.get(name.rpartition(".")[2])
     return replace(spec, run=run) if run else spec

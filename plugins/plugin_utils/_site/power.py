@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -230,6 +231,18 @@ def choose_group(group: Record, found: Sequence[Record]) -> Group:
     order = {name: number for number, name in enumerate(names)}
     vms = sorted(selection.objects, key=lambda vm: order.get(vm["uuid"], order.get(vm["name"], 0)))
     return Group(group["name"], vms, selection, ", whose VMs must also meet its query" if group.get("query") else "")
+
+
+# What to do about a condition on the state of VMs, which a run changes.
+BY_NAMES = "Select VMs by their names or tags: after a change, a condition on the state selects others"
+
+
+def advise_on_empty(groups: Iterable[Record], empty: Sequence[str], role: str) -> str:
+    """Return what to do about groups, by their names, that have no VM."""
+    conditions = [text for group in groups if group["name"] in empty for text in group.get("query") or ()]
+    if any(re.match(r"\s*state\s*[^\w.\s]", text) for text in conditions):
+        return BY_NAMES
+    return f"Check {role}_groups, or set {role}_allow_empty"
 
 
 def find_idle(groups: Iterable[Record], state: str) -> list[str]:

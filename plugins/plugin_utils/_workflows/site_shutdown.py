@@ -14,7 +14,17 @@ from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.marked_vms import ask_for_state, find_marked, mark_vms, name_left, renew, restore
 from .._site.marks import HOST, VM, Mark, Marks
-from .._site.power import NOT_RUNNING, Group, Patience, PoweredVm, check_groups, find_groups, find_repeated, stop
+from .._site.power import (
+    NOT_RUNNING,
+    Group,
+    Patience,
+    PoweredVm,
+    advise_on_empty,
+    check_groups,
+    find_groups,
+    find_repeated,
+    stop,
+)
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import SiteShutdownSettings
 from .._site.site import GONE, Site, find_addresses, read_query, select
@@ -270,8 +280,8 @@ def refuse(plan: Plan, settings: Settings) -> None:
         raise InvalidOptions(f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables.")
     if plan.empty and not settings.allow_empty:
         raise InvalidOptions(
-            f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}. Check"
-            " site_shutdown_groups, or set site_shutdown_allow_empty."
+            f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}."
+            f" {advise_on_empty(settings.groups, plan.empty, 'site_shutdown')}."
         )
 
 

@@ -21,10 +21,12 @@ from .._site.marked_vms import (
 )
 from .._site.marks import Mark, Marks
 from .._site.power import (
+    BY_NAMES,
     SKIPPED,
     Group,
     Patience,
     PoweredVm,
+    advise_on_empty,
     check_groups,
     find_groups,
     find_idle,
@@ -59,8 +61,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
     if idle := find_idle(settings.groups, wanted):
         site.warn(
             f"These groups of vm_power_groups select only VMs that are {wanted} already, for which nothing is to be"
-            f" done: {name_some(idle)}. Select VMs by their names or tags: after a change, a condition on the state"
-            " selects others"
+            f" done: {name_some(idle)}. {BY_NAMES}"
         )
     groups = find_groups(site, settings.groups)
     refuse(groups, settings)
@@ -208,7 +209,7 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
     if settings.allow_empty or (groups and not empty):
         return
     problem = f"No VM meets the query of these groups: {', '.join(empty)}" if empty else "vm_power_groups is empty"
-    raise InvalidOptions(f"No VM was changed. {problem}. Check vm_power_groups, or set vm_power_allow_empty.")
+    raise InvalidOptions(f"No VM was changed. {problem}. {advise_on_empty(settings.groups, empty, 'vm_power')}.")
 
 
 def find_others(groups: Sequence[Record], vms: Iterable[PoweredVm]) -> list[str]:

@@ -293,7 +293,10 @@ def test_unreadable_object_is_not_reported_as_absent(run: ModuleRunner) -> None:
     ran = run("kvm_host", {"name": "host-3", "state": "disabled"}, session_id=None, api_token=None)
     assert ran["error"]["code"] == "UNSUPPORTED"
     assert "cannot check whether the object exists: QueryHost needs session_id" in ran.message
+    assert "api_token for" not in ran.message
     assert ran.warnings == []
+    ran = run("vm", {"name": "vm-1", "state": "stopped"}, session_id=None)
+    assert "environment). The service accepts api_token for cursor queries only, which change nothing" in ran.message
 
 
 ERRORS_GUIDE = Path(__file__).resolve().parents[3] / "docs" / "docsite" / "rst" / "guide_errors.rst"

@@ -278,6 +278,10 @@ def test_each_vm_of_a_large_group_has_the_whole_grace_time(
         ),
         ({"groups": [GROUPS[0], {**GROUPS[0], "name": "b"}]}, "in vm_power_groups more than once: vm-1, vm-3"),
         ({"groups": [{"name": "a", "query": ["name=x"]}]}, "No VM meets the query of these groups: a. Check"),
+        (
+            {"groups": [{"name": "a", "query": ["name=x", "state = Running"]}]},
+            "groups: a. Select VMs by their names or tags: after a change, a condition on the state selects others.",
+        ),
         ({"groups": []}, "vm_power_groups is empty"),
         ({"concurrency": 0}, "vm_power_concurrency must be at least 1"),
         ({"label": "Night"}, "vm_power_label must have at most 40 of the characters"),

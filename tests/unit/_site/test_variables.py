@@ -71,7 +71,10 @@ def test_values_have_the_types_of_the_specification() -> None:
         ({"vms": "{db-1: null}"}, "vm_snapshots_vms must be a list, and its text is not JSON"),
         ({"vms": {"db-1": None}}, "vm_snapshots_vms must be a list"),
         ({"vms": [["db-1"]]}, "each item of vm_snapshots_vms must be a string"),
-        ({"vms": ["a", {"uuid": "u", "name": "n"}]}, "vm_snapshots_vms[1] is a whole record. Give its uuid, 'u'"),
+        (
+            {"vms": ["a", {"uuid": "u", "name": "n"}]},
+            "vm_snapshots_vms[1] is a whole record. Give its member uuid, 'u'",
+        ),
         ({"query": {"state": "Running"}}, "Write vm_snapshots_query: ['state=Running']"),
         (
             {"query": "name~=web-%,state=Running,Paused,Stopped"},
