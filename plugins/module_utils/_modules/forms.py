@@ -22,7 +22,7 @@ from .._api.operation import check_whole_number
 from .._masking.masker import collect_secrets, has_any_members
 from .._masking.patterns import MASK
 from .sizes import convert_size, explain_size
-from .words import VARIABLES, find_example, is_in_seconds, show_argument
+from .words import VARIABLES, find_example, is_in_seconds, show_text
 
 _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (check_type_bool, "true or false"),
@@ -236,7 +236,7 @@ def _show_example(name: str, spec: Mapping[str, Any], value: Any = None) -> str:
     The text of a variable that is no text is probably that of the command line.
     """
     if isinstance(value, str) and name in VARIABLES:
-        return f", such as {VARIABLES[name]}, or {show_argument(name)}"
+        return f", such as {VARIABLES[name]}, or {show_text(name)}"
     if example := find_example(name, spec):
         return f", such as {example}"
     parts = spec.get("options") or {}

@@ -670,18 +670,25 @@ def find_example(name: str, spec: Mapping[str, Any]) -> str:
 
 
 def show_argument(name: str) -> str:
-    """Return the argument of the command line that gives a variable that is a mapping or a list of mappings.
+    """Return the argument of the command line that gives a variable that is a mapping or a list of mappings."""
+    return f"-e '{json.dumps({name: _read_example(name)})}'"
 
-    It sets the variable for all hosts, so the one of a host is also shown as INI inventories have it.
+
+def show_text(name: str) -> str:
+    """Return how a text gives a variable that is a mapping or a list of mappings: on the command line, or for a host.
+
+    The command line would set the variable of one host for all hosts.
     """
+    if name not in _OF_HOSTS:
+        return show_argument(name)
+    return f"{name}='{json.dumps(_read_example(name))}' in an INI inventory, or {show_argument(name)} for all hosts"
+
+
+def _read_example(name: str) -> Any:
     # Only failures need it.
     from ansible.module_utils.common.yaml import yaml_load
 
-    value = yaml_load(VARIABLES[name])
-    argument = f"-e '{json.dumps({name: value})}'"
-    if name not in _OF_HOSTS:
-        return argument
-    return f"{name}='{json.dumps(value)}' in an INI inventory, or {argument} for all hosts"
+    return yaml_load(VARIABLES[name])
 
 
 def find_meaning(word: str, names: Collection[str], kind: str = "") -> str:

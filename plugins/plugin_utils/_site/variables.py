@@ -24,7 +24,7 @@ from ...module_utils._masking.masker import Masker, collect_secrets
 from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options, drop_empty
 from ...module_utils._modules.sizes import unify_values
-from ...module_utils._modules.words import VARIABLES, show_argument
+from ...module_utils._modules.words import VARIABLES, show_text
 from .._run.encrypted import decrypt_values
 from .playbooks import PLAYBOOKS
 from .written_file import spell_mode
@@ -371,7 +371,7 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
             return read(value)
         except (TypeError, ValueError):
             raise InvalidOptions(
-                f"{name} must be {noun}, and its text is not JSON, which needs quotes: {_show_argument(name)}"
+                f"{name} must be {noun}, and its text is not JSON, which needs quotes: {_show_list(name)}"
             ) from None
     if kind == "dict":
         return value
@@ -385,10 +385,10 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
     return items
 
 
-def _show_argument(name: str) -> str:
-    """Return the argument of the command line that gives a variable that is a mapping or a list."""
+def _show_list(name: str) -> str:
+    """Return how a text gives a variable that is a mapping or a list."""
     if name in VARIABLES:
-        return show_argument(name)
+        return show_text(name)
     if name.endswith(_OF_CONDITIONS):
         # A condition may have commas.
         return f"-e '{json.dumps({name: ['name=web-1', 'state=Running']})}'"
