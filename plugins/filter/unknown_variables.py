@@ -45,7 +45,7 @@ from typing import Any
 
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 from ..plugin_utils._jinja.filters import name_arguments
-from ..plugin_utils._site.command_line import describe_all_lost_words, describe_nested
+from ..plugin_utils._site.command_line import describe_all_lost_words
 from ..plugin_utils._site.playbooks import PLAYBOOKS
 from ..plugin_utils._site.variables import load_role_options
 
@@ -60,7 +60,7 @@ def describe_unknown(playbook: str, names: Collection[str]) -> str:
     """
     role, own = PLAYBOOKS[playbook]
     options = load_role_options(role) if role else {}
-    if lost := describe_all_lost_words(options, own) or describe_nested({*options, *own}):
+    if lost := describe_all_lost_words(options, own):
         return lost
     if playbook == role:
         return ""

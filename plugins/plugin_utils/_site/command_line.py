@@ -1,4 +1,7 @@
-"""What ``-e`` loses: Ansible ends a value at a blank, and drops the rest, or sets variables that nothing reads."""
+"""What ``-e`` loses: Ansible ends a value at a blank, and drops the rest, or sets variables that nothing reads.
+
+It hides those below ``vars`` in a file.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +25,26 @@ _CONDITION = re.compile(r"""[\w.]+[~!?<>=]*[=<>][^\s,'"$`\\]+""")
 
 
 def describe_lost_words(options: Mapping[str, Any]) -> str:
-    """Return a sentence on the first words that are no part of a value of these variables of a role; else ``""``."""
+    """Return a sentence on the first words that are no part of a value of these variables of a role; else ``""``.
+
+    Variables below ``vars`` in a file count, too.
+    """
     lost = (_describe(name, words, options) for name, words in _list_lost_words() if name in options)
-    return next(lost, "")
+    return next(lost, "") or _describe_nested(options)
 
 
 def describe_all_lost_words(options: Mapping[str, Any], own: Collection[str]) -> str:
     """Return a sentence on the first words that set no variable which can be read, ``""`` if there are none.
 
-    ``options`` are the variables of the role of a playbook, and ``own`` those that only the playbook has.
+    ``options`` are the variables of the role of a playbook, and ``own`` those that only the playbook has. Variables
+    below ``vars`` in a file count, too.
     """
     patterns = {name: {"type": "list", "elements": "str"} for name in own if name.endswith("_pattern")}
-    return next((_describe(name, words, {**patterns, **options}) for name, words in _list_lost_words()), "")
+    lost = (_describe(name, words, {**patterns, **options}) for name, words in _list_lost_words())
+    return next(lost, "") or _describe_nested({*options, *own})
 
 
-def describe_nested(names: Collection[str]) -> str:
+def _describe_nested(names: Collection[str]) -> str:
     """Return a sentence on variables with these names that a file of ``-e`` has below ``vars``, ``""`` if it has none.
 
     Ansible hides the variable ``vars`` behind its own one, so only the values of ``-e``, which Ansible keeps, have it.

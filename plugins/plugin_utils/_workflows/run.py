@@ -12,7 +12,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._masking.masker import Masker
-from .._site.command_line import describe_lost_words, describe_nested
+from .._site.command_line import describe_lost_words
 from .._site.report import Report
 from .._site.site import MoverHost, RunObjects, Site
 from .._site.variables import Play, list_roles, load_role_options, read_variables
@@ -87,8 +87,7 @@ def run_workflow(
     if context.params["job_uuid"]:
         raise InvalidOptions("job_uuid is not supported: each call of a workflow needs its own. Remove job_uuid")
     role, given = context.params["role"], context.params["given"] or {}
-    options = load_role_options(role)
-    if lost := describe_lost_words(options) or describe_nested(options):
+    if lost := describe_lost_words(load_role_options(role)):
         raise InvalidOptions(lost)
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from ansible import context
 from ansible.parsing.splitter import parse_kv
 from ansible.parsing.utils.yaml import from_yaml
 from ansible.utils.context_objects import CLIArgs
+from ansible.utils.vars import load_extra_vars
 from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import describe_unknown
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import read_variables
@@ -21,8 +23,13 @@ Give = Callable[..., None]
 
 @pytest.fixture
 def give(monkeypatch: pytest.MonkeyPatch) -> Give:
-    """Return a function that gives the command line some ``-e``."""
-    return lambda *texts: monkeypatch.setattr(context, "CLIARGS", CLIArgs({"extra_vars": texts}))
+    """Return a function that gives the command line some ``-e``, of which Ansible keeps the variables."""
+
+    def give(*texts: str) -> None:
+        monkeypatch.setattr(context, "CLIARGS", CLIArgs({"extra_vars": texts}))
+        monkeypatch.setattr(load_extra_vars, "extra_vars", None, raising=False)
+
+    return give
 
 
 @pytest.mark.parametrize(
@@ -81,9 +88,25 @@ def test_words_that_set_nothing_are_refused(give: Give, playbook: str, text: str
         "vm_snapshots_state=present\nvm_snapshots_keep=1",
     ],
 )
-def test_other_values_are_left_alone(give: Give, text: str) -> None:
+def test_other_values_are_left_alone(give: Give, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("vars file.yml").write_text("vars: {other: 1}\nvm_snapshots_vms: [vm-1]\n", encoding="utf-8")
     give(text)
     assert describe_unknown("snapshot_vms", []) == ""
+
+
+def test_variables_below_vars_are_named(give: Give, work: WorkflowRunner, tmp_path: Path) -> None:
+    """Those of the playbook, of its role, or of the role alone; other variables may have any place."""
+    file = tmp_path / "vars.yml"
+    file.write_text("vars: {host_maintenance_tasks: a.yml, maintenance_walk_pattern: web, other: 1}", encoding="utf-8")
+    give(f"@{file}")
+    says = "below vars, where nothing reads them. Write them at the top level of the file"
+    message = describe_unknown("maintenance_walk", ["vars"])
+    assert message == f"-e has host_maintenance_tasks, maintenance_walk_pattern {says}"
+    assert describe_unknown("snapshot_vms", ["vars"]) == ""
+    file.write_text("vars: {vm_snapshots_vms: [vm-1]}", encoding="utf-8")
+    give(f"@{file}")
+    assert work("vm_snapshots", {}).result["msg"] == f"-e has vm_snapshots_vms {says}"
 
 
 def test_a_role_in_another_playbook_only_knows_its_own_variables(give: Give, work: WorkflowRunner) -> None:
