@@ -54,7 +54,7 @@ options:
     type: str
     aliases: [vm_instance_uuid]
   task_type:
-    description: The type of the task. Give O(vms) with it.
+    description: The type of the task. Give O(vms) with it. The API document names no values, so give O(vm) instead.
     type: str
   vms:
     description: The VMs of the task, by name or uuid. Give O(task_type) with it.

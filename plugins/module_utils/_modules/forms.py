@@ -6,6 +6,7 @@ word.
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +37,9 @@ _CONVERTED: Mapping[str, tuple[Callable[[Any], Any], str]] = {
 _HIDDEN = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
 
 _MASKED = re.compile(rf"(?<!\*){re.escape(MASK)}(?!\*)|{_HIDDEN}")
+
+# The options whose values nobody means as true or false.
+_TEXTS = ("description", "name", "remark", "tags", "user_tags")
 
 _SHOWN = 60
 
@@ -138,6 +142,8 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
     if kind == "list":
         _check_list(label, name, spec, value, module)
         return
+    if kind == "str" and name in _TEXTS:
+        _refuse_bool(label, value)
     if kind in ("str", "path") and isinstance(value, (Mapping, list, tuple)):
         # Only failures need the code for hints, here and below.
         from .wrong_forms import explain_object
@@ -159,6 +165,15 @@ def check_form(label: str, spec: Mapping[str, Any], value: Any, name: str = "", 
             _check_suboptions(f"{label}.", spec, converted)
     if isinstance(value, (str, bool)) and spec.get("choices") and str(value) not in map(str, spec["choices"]):
         _refuse_known_word(label, name, spec["choices"], str(value), module)
+
+
+def _refuse_bool(label: str, value: Any) -> None:
+    """Raise InvalidOptions for true or false in place of a text."""
+    if isinstance(value, bool):
+        raise InvalidOptions(
+            f"{label} must be a string, not {str(value).lower()}. YAML reads yes, no, on and off, unless in quotes, as"
+            " true and false. Write quotes around it"
+        )
 
 
 def _refuse_known_word(label: str, name: str, choices: Sequence[str], value: str, module: str) -> None:
@@ -197,6 +212,8 @@ def _check_item(label: str, name: str, spec: Mapping[str, Any], item: Any, modul
 
         hint = explain_object(name, spec, item, module).replace(". It is", f". {label} is")
         raise InvalidOptions(f"each item of {listed} must be a string{_show_example(name, spec)}{shown}{hint}")
+    if kind == "str" and name in _TEXTS:
+        _refuse_bool(label, item)
     if kind == "int":
         try:
             check_whole_number(item)
@@ -246,9 +263,14 @@ def _show_example(name: str, spec: Mapping[str, Any], value: Any = None) -> str:
     return f", such as {example}" if mapping else ""
 
 
+def quote_value(value: Any) -> str:
+    """Return a value as messages show it: a date, which YAML makes of a text without quotes, as the user wrote it."""
+    return str(value) if isinstance(value, datetime.date) else repr(value)
+
+
 def _show_value(spec: Mapping[str, Any], value: Any) -> str:
     """Return a value with its introduction, abbreviated, or an empty string if it may contain a secret."""
     if spec.get("no_log") or has_any_members(spec):
         return ""
-    text = repr(value)
+    text = quote_value(value)
     return f", not {text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'}"

@@ -25,7 +25,7 @@ from .._resources.kind_properties import Property, find_type, list_properties, n
 from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
-from .forms import check_form
+from .forms import check_form, quote_value
 from .kind_values import check_property
 from .options import OBJECT_TAGS, WAIT, Options, reference
 from .sizes import read_size
@@ -254,7 +254,9 @@ def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -
     """Raise InvalidOptions for a number with a unit or in words, and for a word that means one of the choices."""
     unit = getattr(kind, "units", {}).get(found.parameter.name)
     if unit and not re.fullmatch(r"\s*-?\d+\s*", str(value)):
-        raise InvalidOptions(f"{label} must be a whole number of {unit}, not {value!r}{_count_bytes(unit, value)}")
+        raise InvalidOptions(
+            f"{label} must be a whole number of {unit}, not {quote_value(value)}{_count_bytes(unit, value)}"
+        )
     choices, word = found.parameter.choices, f"{kind.name}.{str(value).casefold()}"
     if meant := next((each for each in VALUES.get(word, ()) if each in choices), None):
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}. Did you mean {meant}?")

@@ -10,11 +10,13 @@ from contextlib import suppress
 from functools import partial
 
 from .._api.errors import ApiError, InvalidOptions, Unchangeable, Unsupported
+from .._api.operation import ABSENT
 from .._api.records import NullReference, Record, holds_null_reference
 from .._api.resource_types import VM, VOLUME
 from .._client.client import Client
 from .._client.lists import get_by_uuid, list_all, query, require_unique
 from .._engine.current import Current
+from .._engine.differences import build_not_found
 from .._engine.guards import Dependent, Dependents, Guard
 from .._engine.plan import build_default_plan
 from .._engine.refusals import build_unknown
@@ -161,9 +163,14 @@ def _require_free_volumes(client: Client, uuids: Sequence[str]) -> None:
 def plan_cbt_task(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
     """Plan the change of a task. Warn when a task that one VM selects is stopped or deleted for other VMs too.
 
-    Raise InvalidOptions if ``vm`` and ``vms`` contradict each other.
+    Raise InvalidOptions if ``vm`` and ``vms`` contradict each other, and NotFound if a new task has neither its VM nor
+    its type.
     """
     _require_same_vms(desired, current)
+    is_new = current.record is None and state != ABSENT and "uuid" not in desired
+    if is_new and "resourceUuids" in desired and desired.keys().isdisjoint(("taskType", "vmInstanceUuid")):
+        # No document has the values of taskType.
+        raise build_not_found(resource, desired, ["vm in place of vms"])
     steps = build_default_plan(resource, state, desired, current)
     if current.record is None:
         return [step.expect(_predict_vms(desired)) for step in steps]

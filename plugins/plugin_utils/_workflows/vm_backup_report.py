@@ -142,6 +142,8 @@ def build_overview(
 def list_numbers(overview: Record) -> Record:
     """Return the numbers of the summary."""
     return {
+        # The entries of the report are also those of movers that could not be read.
+        "VMs": len(overview["vms"]),
         "VMs without a recent restore point": overview["counts"]["overdue"] + overview["counts"]["not protected"],
         "volumes left out": len(overview["volumes"]),
         "VMs outside the query without a point": overview["outside"]["count"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -56,6 +57,22 @@ def test_an_option_and_its_alias_with_different_values_are_refused() -> None:
         check_forms(specs, {"disks": [{"cpu": 4, "cpu_num": 8}]})
     check_forms(specs, {"cpu": 4, "cpu_num": "4"})
     check_forms(specs, {"cpu": 4, "cpu_num": None})
+
+
+@pytest.mark.parametrize("value", [{"description": True}, {"tags": ["a", False]}, {"of": {"name": True}}])
+def test_a_word_of_yaml_in_place_of_a_text_is_refused(value: dict[str, Any]) -> None:
+    """Ansible makes the text True of yes. Other options may be meant that way, such as an awaited value."""
+    texts: dict[str, Any] = {name: {"type": "str"} for name in ("name", "description", "value")}
+    lists = {name: {"type": "list", "elements": "str"} for name in ("tags", "values")}
+    specs = {**texts, **lists, "of": {"type": "dict", "options": texts}}
+    with pytest.raises(InvalidOptions, match=r"must be a string, not (true|false)\. YAML reads yes, no, on and off"):
+        check_forms(specs, value)
+    check_forms(specs, {"description": "yes", "tags": ["yes", 8], "value": True, "values": [True]})
+
+
+def test_a_date_is_shown_as_it_was_written() -> None:
+    with pytest.raises(InvalidOptions, match=r"not 2026-12-24$"):
+        check_form("start_time", {"type": "int"}, datetime.date(2026, 12, 24))
 
 
 def test_empty_passwords_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,6 +232,7 @@ def test_a_repository_that_cannot_be_read(role: Role) -> None:
     assert {vm["vm"]: vm["outcome"] for vm in overview["vms"]}["vm-1"] == "protected"
     assert overview["counts"] == {"protected": 1, "unknown": 3, "overdue": 0, "not protected": 0}
     assert ran.result["failed_count"] == 1
+    assert ran.result["next"]["numbers"]["VMs"] == len(overview["vms"]) == len(ran.result["report"]) - 1
     assert "The restore points of mover-2 could not be read: No route to host" in ran.message
     assert "No route to host" in read_page(ran)
 

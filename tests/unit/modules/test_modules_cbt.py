@@ -66,6 +66,8 @@ def test_form_that_a_server_ignores(run: ModuleRunner, sim: Simulator, vm: str, 
 
 def test_neither_form_of_the_options(run: ModuleRunner) -> None:
     assert "no cbt task with name 'nightly'. Check the name, or give " in run.refused("cbt_task", {"name": "nightly"})
+    vms = {"name": "nightly", "vms": ["vm-1"], "state": "enabled"}
+    assert "or give vm in place of vms to create it" in run.refused("cbt_task", vms)
     assert "or give vms to create it" in run.refused("cbt_task", {"name": "nightly", "task_type": "full"})
 
 

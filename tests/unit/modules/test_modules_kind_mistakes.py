@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -61,6 +62,7 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
             trigger(start_time="2026-12-01 03:00"),
             "start_time must be a whole number of seconds since 1970, as date +%s prints them, not '2026-12-01 03:00'",
         ),
+        (trigger(start_time=date(2026, 12, 24)), "as date +%s prints them, not 2026-12-24"),
         (trigger(scheduler_interval="1h"), "properties.scheduler_interval must be a whole number of seconds, not '1h'"),
         (trigger(scheduler_interval=True), "must be a whole number of seconds, not True"),
         (
