@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -129,7 +129,7 @@ class _Search:
     specs: Mapping[str, Any]
     scope: str
     record_type: str
-    given: Mapping[str, Any] = MappingProxyType({})
+    given: Mapping[str, Any] = field(default_factory=dict)
     value: Any = None
 
     @cached_property
