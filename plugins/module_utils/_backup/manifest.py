@@ -142,7 +142,7 @@ def _read_volume(members: Mapping[str, Any]) -> VolumeCopy:
 def check_uuid(text: object, what: str) -> str:
     """Return a uuid, which is safe as the name of a file. Raise BackupFailure for any other value."""
     if not isinstance(text, str) or not _UUID.fullmatch(text):
-        raise BackupFailure(f"{what} must have a uuid of 32 hexadecimal digits; it has {text!r}")
+        raise BackupFailure(f"{what} must have a uuid of 32 hexadecimal digits, not a name; it has {text!r}")
     return text
 
 

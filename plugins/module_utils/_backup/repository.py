@@ -88,7 +88,8 @@ class Repository:
 
     def vm(self, vm_uuid: str) -> VmFolder:
         """Return the folder of a VM, which need not exist. Raise BackupFailure for a uuid that is none."""
-        return VmFolder(self.root / check_uuid(vm_uuid, "the VM (vm_uuid)"), vm_uuid, self._device)
+        name = check_uuid(vm_uuid, "the VM (vm_uuid or vm_uuids, as vm_info returns it)")
+        return VmFolder(self.root / name, vm_uuid, self._device)
 
     def list_vms(self) -> list[str]:
         """Return the uuids of the VMs that have a folder."""

@@ -62,7 +62,7 @@ def add_point(folder: VmFolder, stamp: str, base: str | None = None) -> Path:
 
 @pytest.mark.parametrize("uuid", ["", "..", "../1", "1" * 31, "1" * 32 + "/..", "g" * 32, None, 1])
 def test_names_of_the_service_make_no_paths(repository: Repository, uuid: Any) -> None:
-    with pytest.raises(BackupFailure, match=r"^the VM \(vm_uuid\) must have a uuid"):
+    with pytest.raises(BackupFailure, match=r"^the VM \(vm_uuid or vm_uuids, as vm_info returns it\) must have a uuid"):
         repository.vm(uuid)
 
 
