@@ -403,6 +403,12 @@ REMARKS: Mapping[str, str] = {
         "The key of a chat room is a part of its url.",
     ),
     "host_nic_service.absent": "An empty list of service_types removes all of them.",
+    **{
+        f"{kind}.{name}": f"Give the NIC as properties.vm_nic, or attach it with kind {kind}_attachment and nic."
+        " virtinfra.manager.vm_nic_info lists the NICs of a VM."
+        for kind in ("eip", "port_forwarding")
+        for name in ("vm", "nic")
+    },
     **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
     "sns_endpoint.email": "Create it with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with"
     " type: any.",
@@ -504,6 +510,9 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("append merge", "add"),
     ("overwrite replace set", "exact"),
     ("cycle", "reset"),
+    ("daily days", "day"),
+    ("hourly hours", "hour"),
+    ("minutely minutes", "minute"),
     ("evacuate", "migrate"),
     ("acpi soft graceful", "grace"),
     ("vm.recovered volume.recovered resource.recovered", "recover: true"),

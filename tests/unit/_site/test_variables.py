@@ -65,6 +65,7 @@ def test_values_have_the_types_of_the_specification() -> None:
         ({"what_is_this_for": 1}, "has no variable vm_snapshots_what_is_this_for. Its variables are vm_snapshots_"),
         ({"what_is_this_for": 1}, " vm_snapshots_query, vm_snapshots_vms, "),
         ({"keep": "many"}, "vm_snapshots_keep must be a whole number, not 'many'"),
+        ({"interval": "daily"}, "must be one of: day, hour, minute, got: daily. Did you mean day?"),
         ({"state": "gone"}, "vm_snapshots_state must be one of: present, absent, got: gone"),
         ({"vms": "[db-1]"}, "vm_snapshots_vms must be a list, and its text is not JSON"),
         ({"vms": '{"db-1": null}'}, "vm_snapshots_vms must be a list"),

@@ -113,6 +113,14 @@ def test_wrong_property_is_refused(run: ModuleRunner, properties: dict[str, Any]
         ({"kind": "disk_offering"}, "kind disk_offering needs name or uuid"),
         ({**OFFERING, "parent": "zone-1"}, "parent cannot be used with kind disk_offering"),
         ({**OFFERING, "vm": "vm-1"}, "vm cannot be used with kind disk_offering"),
+        (
+            {"kind": "eip", "name": "web", "parent": "pub", "vm": "vm-1"},
+            "vm cannot be used with kind eip. Give the NIC as properties.vm_nic, or attach it with kind eip_attachment",
+        ),
+        (
+            {"kind": "port_forwarding", "name": "web", "parent": "pub", "nic": "a"},
+            "nic cannot be used with kind port_forwarding. Give the NIC as properties.vm_nic, or attach it with kind",
+        ),
         ({"kind": "quota", "name": "vm.num", "tags": ["a"]}, "tags cannot be used with kind quota"),
         ({"kind": "quota", "name": "vm.num", "state": "absent"}, "state must be one of present for kind quota"),
         ({"kind": "ssh_key_pair", "name": "a", "state": "enabled"}, "state must be one of present, absent for kind"),
