@@ -205,7 +205,7 @@ def _describe_use(kind: Kind, each: Property) -> str:
         remarks.append(f"a number of {unit}")
     if each.parameter.name in kind.change:
         remarks.append("can only grow")
-    for name, other, values in kind.fits:
+    for name, other, values, _ in kind.fits:
         condition = (
             f"only with {name_property(other)} {' or '.join(values)}" if values else f"not with {name_property(other)}"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +22,9 @@ _RANGES = {
     **dict.fromkeys(("instancePort", "loadBalancerPort"), PORTS),
     **dict.fromkeys(("privatePortEnd", "privatePortStart", "vipPortEnd", "vipPortStart"), PORTS),
 }
+
+# The year 2200, in seconds since 1970. Later times are in a smaller unit.
+_LAST_TIME = 7258118400
 
 # The fields of a schedule, with their lowest and highest numbers.
 _FIELDS_OF_SCHEDULES = {
@@ -63,6 +67,16 @@ def _check_cron(label: str, value: str) -> None:
         raise InvalidOptions(
             f"{label} must have ? as one of its two days, the fourth and the sixth field, such as '0 0 2 * * ?' or"
             f" '0 0 2 ? * MON', not {value!r}"
+        )
+
+
+def _check_time(label: str, value: int) -> None:
+    """Refuse a time after the year 2200, such as one in milliseconds."""
+    if value > _LAST_TIME * 1000:
+        raise InvalidOptions(f"{label} must be in seconds since 1970, as date +%s prints them, not {value}")
+    if value > _LAST_TIME:
+        raise InvalidOptions(
+            f"{label} must be in seconds since 1970. {value} is in milliseconds: write {value // 1000}"
         )
 
 
@@ -123,9 +137,10 @@ def _is_cidr(text: str) -> bool:
     return False
 
 
-_CHECKS = {
+_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "cron": _check_cron,
     "publicKey": _check_public_key,
+    **dict.fromkeys(("startTime", "stopTime"), _check_time),
     "image.url": _check_image_url,
     "dstPortRange": _check_port_ranges,
     "netmask": _check_netmask,

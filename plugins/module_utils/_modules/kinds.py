@@ -19,7 +19,7 @@ from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
 from .._resources.kind_attachments import warn_of_remaining
-from .._resources.kind_mistakes import check_ports, refuse_unfit
+from .._resources.kind_mistakes import check_ports, check_times, refuse_unfit
 from .._resources.kind_parts import refuse_equal_parts
 from .._resources.kind_properties import Property, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
@@ -191,6 +191,7 @@ def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode:
     refuse_unfit(getattr(kind, "fits", ()), "properties.", values)
     check_range("properties.", values)
     check_ports("properties.", values)
+    check_times("properties.", values)
     return values
 
 

@@ -16,16 +16,21 @@ from .kind_rows import Fit, Kind
 
 def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a value that services accept only with others; ``place`` precedes the names."""
-    for name, other, accepted in fits:
+    for name, other, accepted, remedy in fits:
         given = values.get(other)
         if name in values and given is not None and given not in accepted:
             label, condition = f"{place}{name_property(name)}", name_property(other)
             if not accepted:
                 raise InvalidOptions(f"{label} cannot be used with {condition}. Remove one of them")
-            raise InvalidOptions(
-                f"{label} cannot be used with {condition} {given}. Remove it, or change {condition} to"
-                f" {' or '.join(accepted)}"
-            )
+            remedy = remedy or f"Remove it, or change {condition} to {' or '.join(accepted)}"
+            raise InvalidOptions(f"{label} cannot be used with {condition} {given}. {remedy}")
+
+
+def check_times(place: str, values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for a trigger that stops before it starts; ``place`` precedes the names."""
+    start, stop = values.get("startTime"), values.get("stopTime")
+    if start and stop and stop < start:
+        raise InvalidOptions(f"{place}stop_time {stop} must not be before start_time {start}")
 
 
 def check_ports(place: str, values: Mapping[str, Any]) -> None:

@@ -36,11 +36,15 @@ class Use:
 
 
 class Fit(NamedTuple):
-    """A parameter, or a member of a part, that services accept only with some values of another one, or without it."""
+    """A parameter, or a member of a part, that services accept only with some values of another one, or without it.
+
+    ``remedy`` says what to do about others, for a limit: a rule without it would permit more than was meant.
+    """
 
     name: str
     other: str
     values: tuple[str, ...] = ()
+    remedy: str = ""
 
 
 class Need(NamedTuple):
@@ -199,9 +203,9 @@ _RULE = {
 }
 
 _FITS_OF_RULES = (
-    Fit("dstPortRange", "protocol", ("TCP", "UDP")),
-    Fit("srcIpRange", "type", ("Ingress",)),
-    Fit("dstIpRange", "type", ("Egress",)),
+    Fit("dstPortRange", "protocol", ("TCP", "UDP"), "Only TCP and UDP have ports: give one of them as protocol"),
+    Fit("srcIpRange", "type", ("Ingress",), "Did you mean dst_ip_range?"),
+    Fit("dstIpRange", "type", ("Egress",), "Did you mean src_ip_range?"),
     Fit("srcIpRange", "remoteSecurityGroupUuid"),
     Fit("dstIpRange", "remoteSecurityGroupUuid"),
 )

@@ -48,11 +48,11 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
     [
         (
             rule(type="Ingress", protocol="ICMP", dst_port_range="22"),
-            "[0].dst_port_range cannot be used with protocol ICMP. Remove it, or change protocol to TCP or UDP",
+            "[0].dst_port_range cannot be used with protocol ICMP. Only TCP and UDP have ports: give one of them as",
         ),
-        (rule(type="Ingress", protocol="ALL", dst_port_range="22"), "dst_port_range cannot be used with protocol ALL"),
-        (rule(type="Egress", src_ip_range="10.0.0.0/8"), "src_ip_range cannot be used with type Egress"),
-        (rule(type="Ingress", dst_ip_range="10.0.0.0/8"), "dst_ip_range cannot be used with type Ingress"),
+        (rule(type="Ingress", protocol="ALL", dst_port_range="22"), "with protocol ALL. Only TCP and UDP"),
+        (rule(type="Egress", src_ip_range="10.0.0.0/8"), "with type Egress. Did you mean dst_ip_range?"),
+        (rule(type="Ingress", dst_ip_range="10.0.0.0/8"), "with type Ingress. Did you mean src_ip_range?"),
         (
             trigger(scheduler_type="simple", cron="0 0 2 * * ?"),
             "properties.cron cannot be used with scheduler_type simple. Remove it, or change scheduler_type to cron",
@@ -63,6 +63,16 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
             "start_time must be a whole number of seconds since 1970, as date +%s prints them, not '2026-12-01 03:00'",
         ),
         (trigger(start_time=date(2026, 12, 24)), "as date +%s prints them, not 2026-12-24"),
+        (
+            trigger(start_time=1796083200000),
+            "start_time must be in seconds since 1970. 1796083200000 is in milliseconds: write 1796083200",
+        ),
+        (trigger(stop_time="1796083200000"), "properties.stop_time must be in seconds since 1970. 1796083200000 is in"),
+        (trigger(start_time=1796083200 * 10**6), "as date +%s prints them, not 1796083200000000"),
+        (
+            trigger(start_time=1796083200, stop_time=1796000000),
+            "properties.stop_time 1796000000 must not be before start_time 1796083200",
+        ),
         (trigger(scheduler_interval="1h"), "properties.scheduler_interval must be a whole number of seconds, not '1h'"),
         (trigger(scheduler_interval=True), "must be a whole number of seconds, not True"),
         (
@@ -126,6 +136,7 @@ def test_object_that_would_lack_a_property_is_not_created(
     [
         trigger(scheduler_type="simple", start_time=0, scheduler_interval=60),
         trigger(scheduler_type="simple", start_time="0", repeat_count=1),
+        trigger(scheduler_type="simple", start_time=1796083200, stop_time=1796083200, repeat_count=1),
         ip_range(**POOL),
         ip_range(**POOL, gateway="10.9.0.1"),
         ip_range(**POOL, gateway="10.1.0.1", ip_range_type="AddressPool"),
