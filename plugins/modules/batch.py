@@ -12,15 +12,13 @@ description:
     replaces a loop with O(wait=false) and a M(virtinfra.manager.job_wait).
   - "Start VMs without waiting - C(virtinfra.manager.batch: {module: vm, common: {state: running}, objects: [{name:
     vm-3}, {name: vm-4}], wait: false})"
-  - The options of all objects are validated before anything is sent. If they do not show whether two objects have the
-    same target, the targets are read before anything is changed.
+  - The options of all objects are validated before anything is sent, and targets read, if needed, to compare them.
   - The task fails if an object has failed. RV(results) contains the results of all objects in this case too. A task
     that is interrupted or reaches the keyword C(timeout) names the calls that may still be running.
 options:
   module:
     description:
-      - The name of the module, such as V(kvm_host) or V(virtinfra.manager.kvm_host). It can be any module of this
-        collection that changes or calls something.
+      - The name of a module of this collection that changes or calls something, such as V(kvm_host).
       - Defaults of this module and of the action group in C(module_defaults) apply to each object.
     type: str
     required: true
@@ -35,8 +33,8 @@ options:
       - The options of the module for each object. They take precedence over O(common). The filter
         P(virtinfra.manager.columns_to_rows#filter) makes them of lists of values.
       - The options of this module for the connection, for waiting and for tags apply to each object, too.
-      - Two objects with the same target, such as a host by its name and its uuid, are both invalid, because they would
-        change it at the same time. If the first one has to create the target, the second one fails when it finds it.
+      - Two objects with the same target, such as a host by its name and its uuid, are both invalid. If the first one
+        has to create the target, the second one fails when it finds it.
     type: list
     elements: dict
     required: true
