@@ -91,6 +91,9 @@ _RECORDS_ELSEWHERE = {
     "zone": "ZoneInventory",
 }
 
+# The prefix of the variables of inventories.
+_PREFIX = "virtinfra_"
+
 # What YAML reads as true and false, and services do not.
 _WORDS_OF_YAML = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
@@ -182,11 +185,12 @@ def parse_condition(text: str, record_type: str) -> Condition:
     positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not positions:
         raise InvalidOptions(
-            f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}{_translate(text)}"
+            f"query {text!r} is not a condition: it has none of the operators {', '.join(OPERATORS)}"
+            f"{_translate(text, record_type)}"
         )
     operator = min(positions)[2]
     field, dummy, value = text.partition(operator)
-    _check_operator(text, operator, value)
+    _check_operator(text, operator, value, record_type)
     further = _FURTHER.search(value)
     if further and (further[1] in RECORD_FIELDS.get(record_type, ()) or "." in further[1]):
         raise InvalidOptions(
@@ -213,17 +217,17 @@ def is_condition(text: str) -> bool:
     return _BEGINNING.match(text) is not None
 
 
-def _translate(text: str) -> str:
+def _translate(text: str, record_type: str) -> str:
     """Return the condition that a text with an operator of SQL stands for, with its introduction; empty for others."""
     if null := re.fullmatch(r"\s*(\S+)\s+(?i:(?:is\s+)?(not\s+)?null)\s*", text):
-        return f". Write {null[1]} {'not' if null[2] else 'is'} null."
+        return f". Write {_find_meant(null[1], record_type)} {'not' if null[2] else 'is'} null."
     words = re.fullmatch(r"\s*(\S+)\s+(?i:(not\s+)?(like|in))\s+['\"(\[]*(.*?)['\")\]]*\s*", text)
     if not words:
         return ""
     field, negated, word, value = words.groups()
     operator = ("!" if negated else "") + ("~=" if word.lower() == "like" else "?=")
     values = [value] if word.lower() == "like" else [each.strip(" '\"") for each in value.split(",")]
-    return f". Write {field}{operator}{','.join(values)}."
+    return f". Write {_find_meant(field, record_type)}{operator}{','.join(values)}."
 
 
 def _is_date(field: str) -> bool:
@@ -673,11 +677,12 @@ def _is_checkable(condition: Condition, record_type: str) -> bool:
     return condition.field in RECORD_FIELDS.get(record_type, ()) and not condition.field.endswith("Date")
 
 
-def _check_operator(text: str, operator: str, value: str) -> None:
+def _check_operator(text: str, operator: str, value: str, record_type: str) -> None:
     """Raise InvalidOptions for an operator of another language, whose first part is the operator of the condition."""
     for foreign in _FOREIGN_OPERATORS:
         if foreign.startswith(operator) and f"{operator}{value}".startswith(foreign):
-            field, expression = text.partition(operator)[0].strip(), f"{operator}{value}".removeprefix(foreign).strip()
+            field = _find_meant(text.partition(operator)[0].strip(), record_type)
+            expression = f"{operator}{value}".removeprefix(foreign).strip()
             remedy = _translate_operator(field, foreign, expression)
             raise InvalidOptions(f"query {text!r} has the operator {foreign}, which services do not know.{remedy}")
 
@@ -691,20 +696,30 @@ def _translate_operator(field: str, foreign: str, expression: str) -> str:
     return f" Write {field}{operator}{quoted[2]}." if quoted else f" Write {operator}."
 
 
+def _find_meant(field: str, record_type: str) -> str:
+    """Return the field that is meant by the name of a variable of inventories, the field itself if there is none."""
+    plain, fields = to_camel_case(field.removeprefix(_PREFIX)), RECORD_FIELDS.get(record_type, ())
+    meant = plain if plain in fields else _FIELDS_ELSEWHERE.get(plain, "")
+    owner = meant.partition(".")[0]
+    is_known = owner in (*fields, "__userTag__") or f"{owner}Uuid" in fields
+    return meant if field.startswith(_PREFIX) and is_known else field
+
+
 def _check_field(text: str, field: str, record_type: str) -> None:
     if field.split() != [field]:
         raise InvalidOptions(
-            f"query {text!r} is not a condition: {field!r} cannot be the name of a field{_translate(text)}"
+            f"query {text!r} is not a condition: {field!r} cannot be the name of a field{_translate(text, record_type)}"
         )
     record_type, field = _find_owner(field, record_type)
     fields = RECORD_FIELDS.get(record_type, ())
     if field in fields or "." in field or re.fullmatch("__.+__", field):
         return
+    plain = to_camel_case(field.removeprefix(_PREFIX))
     meant = _FIELDS_ELSEWHERE.get(field) or next(
-        (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields), None
+        (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields),
+        _find_meant(field, record_type),
     )
-    plain = to_camel_case(field.removeprefix("virtinfra_"))
-    hint = f" Did you mean {meant}?" if meant else suggest_name(plain, fields, is_misspelling=True)
+    hint = f" Did you mean {meant}?" if meant != field else suggest_name(plain, fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(
             f"query {text!r}: {name_records(record_type)} have no field {field}.{hint} If the service has a field"

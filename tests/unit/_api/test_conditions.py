@@ -291,6 +291,29 @@ def test_operators_of_other_languages_are_refused(text: str, meant: str) -> None
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
+        ("virtinfra_state == 'Running'", "state=Running"),
+        ("virtinfra_memory_size == 4", "="),
+        ("virtinfra_cluster_name == 'c'", "cluster.name=c"),
+        ("virtinfra_user_tags == 'web'", "__userTag__=web"),
+        ("virtinfra_state in ['Running']", "state?=Running"),
+        ("virtinfra_host_uuid null", "hostUuid is null"),
+        ("virtinfra_other == 'a'", "virtinfra_other=a"),
+    ],
+)
+def test_a_variable_of_an_inventory_is_answered_with_its_field(text: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions) as refused:
+        parse_condition(text, "VmInstanceInventory")
+    assert refused.value.message.endswith(f" Write {meant}.")
+
+
+def test_a_variable_of_an_inventory_with_the_name_of_another_object_is_refused() -> None:
+    with pytest.raises(InvalidOptions, match=r"have no field virtinfra_cluster_name\. Did you mean cluster\.name\?"):
+        parse_condition("virtinfra_cluster_name=c", "VmInstanceInventory")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
         ("state in Enabled,Disabled", "state?=Enabled,Disabled"),
         ("state IN ('Enabled', 'Disabled')", "state?=Enabled,Disabled"),
         ("state not in [Enabled]", "state!?=Enabled"),
