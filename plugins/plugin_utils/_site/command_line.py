@@ -94,6 +94,9 @@ def _describe(name: str, words: list[str], options: Mapping[str, Any]) -> str:
             f"-e {word}=... sets nothing, because {word} is no name of a variable. Write a condition into the value of"
             " the variable that it is for."
         )
+    if first.endswith(":"):
+        value = "[a, b]" if options.get(first[:-1], {}).get("type") == "list" else "..."
+        return f"-e {first} sets no variable: YAML needs braces in -e, such as -e '{{{first} {value}}}'"
     return f"-e {first} sets no variable: write -e @{first} to read a file, or -e name=value to set a variable"
 
 
