@@ -44,9 +44,13 @@ def check_values(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) 
 
     for place in list_places(plugin):
         own = fields.keys() - composed if place.sees_composed else fields.keys()
-        for reference in list_members(place.source):
-            if reference.name in own and (problem := describe_unknown_member(reference, read_variable(reference))):
-                plugin.warn(f"{place.label}: {problem}")
+        problems = [
+            describe_unknown_member(reference, read_variable(reference), is_optional)
+            for reference, is_optional in list_members(place.source).items()
+            if reference.name in own
+        ]
+        for each in filter(None, dict.fromkeys(problems)):
+            plugin.warn(f"{place.label}: {each}")
         for compared in list_compared(place.source):
             if compared.reference.name in own:
                 member = find_member(compared.reference, read_variable(compared.reference))

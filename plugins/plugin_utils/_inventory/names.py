@@ -163,8 +163,8 @@ class _NameSource:
                 raise InvalidOptions(f"hostnames: hosts have no variable {name}.{hint}")
             if reason := find_syntax_error(name, "template" if "{{" in name else "value"):
                 raise InvalidOptions(
-                    f"hostnames: {name!r} is neither a field nor a valid expression: {reason.rstrip('.')}. The fields"
-                    f" are {', '.join(hostvars.fields)}."
+                    f"hostnames: {name!r} is neither a field nor a valid expression: {reason.rstrip('.')}."
+                    f"{_suggest_template(name, hostvars)} The fields are {', '.join(hostvars.fields)}."
                 )
             # The text is not stripped: since 2.19 core only evaluates strings that it marked when it read the source
             # file.
@@ -186,6 +186,18 @@ class _NameSource:
         if self._field is not None:
             return entry.record.get(self._field)
         return self._batch.evaluate(entry.variables).results[0] if self._batch else None
+
+
+def _suggest_template(text: str, hostvars: HostVars) -> str:
+    """Return a sentence with the template that is meant by a text with fields in single braces; empty for others."""
+
+    def show(part: re.Match[str]) -> str:
+        name = part[1]
+        variable = hostvars.name_variable(hostvars.fields[name]) if name in hostvars.fields else name
+        return f"{{{{ {variable} }}}}" if variable and hostvars.is_generated_variable(variable) else part[0]
+
+    template = re.sub(r"(?<!\{)\{\s*(\w+)\s*\}(?!\})", show, text)
+    return f' Write "{template}".' if template != text else ""
 
 
 def deduplicate_names(

@@ -11,6 +11,10 @@ from ...module_utils._api.record_fields import NESTED
 from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
 from .._jinja.members import ELEMENT, Reference
 from .hostvars import Added
+from .unknown_names import OPTIONS_OF_MEMBERS
+
+# The filters that other languages write as members of a list.
+_FILTERS = ("first", "last", "length", "random")
 
 
 @dataclass(frozen=True)
@@ -59,27 +63,48 @@ def find_member(reference: Reference, variable: Member) -> Member:
     return variable
 
 
-def describe_unknown_member(reference: Reference, variable: Member) -> str | None:
-    """Return a clause about the first member that the records of no host have, None if there are all, or no records."""
+def describe_unknown_member(reference: Reference, variable: Member, is_optional: bool) -> str | None:
+    """Return a clause about the first member that the records of no host have, None if there are all, or no records.
+
+    A record may lack a member that is optional, but lists and texts never have one.
+    """
     owner, name = variable, reference.name
     for step in reference.steps:
         # The methods of lists and mappings are no members.
-        if step != ELEMENT and owner.content and not (hasattr(dict, step) or hasattr(list, step)):
-            if owner.is_list:
+        if step != ELEMENT and not (hasattr(dict, step) or hasattr(list, step)):
+            if owner.content and owner.is_list:
                 return (
                     f"{name} is a list. Write {name}[0].{step}, or {name} | map(attribute='{step}') for the values of"
                     " all elements"
                 )
+            if problem := _describe_texts(name, step, owner.values):
+                return problem
             known = {each for record in owner.mappings for each in record}
-            if known and step not in known:
-                return _describe_unknown(name, step, sorted(known))
+            if owner.content and known and step not in known and not is_optional:
+                return _describe_unknown(name, step, sorted(known), owner.content)
         owner, name = owner.follow(step), f"{name}{step}" if step == ELEMENT else f"{name}.{step}"
     return None
 
 
-def _describe_unknown(owner: str, name: str, known: Sequence[str]) -> str:
+def _describe_texts(owner: str, name: str, values: Sequence[Any]) -> str | None:
+    """Return that texts, or lists of them, have no members, None if a value is something else."""
+    if values and all(isinstance(value, str) and not hasattr(value, name) for value in values):
+        return f"{owner} is a text, and has no member {name}. Use the text itself, such as {name!r} in {owner}"
+    texts = [text for value in values if isinstance(value, list) for text in value]
+    if not (
+        texts and all(isinstance(value, list) for value in values) and all(isinstance(text, str) for text in texts)
+    ):
+        return None
+    example = str(next((text for text in texts if name in text), texts[0]))
+    remedy = f"{owner} | {name}" if name in _FILTERS else f"{example!r} in {owner}"
+    return f"{owner} is a list of texts, and has no member {name}. Write {remedy}"
+
+
+def _describe_unknown(owner: str, name: str, known: Sequence[str], content: str) -> str:
     elements = owner.removesuffix(ELEMENT)
     has, their = ("has", "Its") if elements == owner else ("have", "Their")
     subject = owner if elements == owner else f"the elements of {elements}"
+    if option := OPTIONS_OF_MEMBERS.get((content, name)):
+        return f"{subject} {has} no {name}, which needs {option}"
     hint = suggest_name(name, known) or f" {their} members are {', '.join(known)}."
     return f"{subject} {has} no {name}.{hint}"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._api.errors import InvalidOptions, suggest_name
 from ...module_utils._api.field_values import FIELD_VALUES
+from ...module_utils._api.record_fields import NESTED
 from .._jinja.compose import MAGIC
 from .._jinja.references import find_required_names, joins_name
 from .hostvars import HostEntry, HostVars, is_variable_name
@@ -27,6 +28,12 @@ OPTIONS_OF_VALUES = {
     "networkFactsError": "network_facts",
     "primaryStorages": "primary_storages",
     **{field: names.option for field, names in VM_NAMES.items()},
+}
+
+# What adds a member to the records of a type, by the type and the name of the member in variables.
+OPTIONS_OF_MEMBERS = {
+    (record, "l3_network_name"): "networks with the name of a network, such as networks: [l3-1]"
+    for record in (NESTED["vmNics"], NESTED["usedIps"])
 }
 
 # The members of an entry of keyed_groups, of which core ignores others.
@@ -94,6 +101,7 @@ def check_names(plugin: Any, entries: Sequence[HostEntry], hostvars: HostVars) -
         if str(place.source).strip() not in known:
             _check_condition(place, entries)
             _check_key(place, entries)
+            _check_host_name(place, entries)
         for name in sorted(find_required_names(place.source) - known):
             if name in fields:
                 _check_option(plugin, place, name, fields[name])
@@ -126,6 +134,18 @@ def _check_key(place: Place, entries: Sequence[HostEntry]) -> None:
                 f"keyed_groups: {name} is a list of mappings, whose members name no groups as a whole. Write"
                 f" {name} | map(attribute='{member}')."
             )
+
+
+def _check_host_name(place: Place, entries: Sequence[HostEntry]) -> None:
+    """Raise InvalidOptions for a variable with a text, and a domain behind it, which Jinja reads as its member."""
+    parts = re.fullmatch(r"(\w+)(\.([^\W\d][\w-]*)[\w.-]*)", str(place.source).strip())
+    if place.label != "hostnames" or not parts or hasattr(str, parts[3]):
+        return
+    if any(isinstance(entry.variables.get(parts[1]), str) for entry in entries):
+        raise InvalidOptions(
+            f"hostnames: {parts[1]} is a text, and has no member {parts[3]}. To join it to a text, write"
+            f' "{{{{ {parts[1]} }}}}{parts[2]}".'
+        )
 
 
 def list_places(plugin: Any) -> Iterator[Place]:

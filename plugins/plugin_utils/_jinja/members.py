@@ -32,17 +32,17 @@ class Reference(NamedTuple):
     is_each: bool = False
 
 
-def list_members(source: Any) -> list[Reference]:
-    """Return the members to which an expression refers, without those that it expects to be missing."""
+def list_members(source: Any) -> dict[Reference, bool]:
+    """Return the members to which an expression refers, and whether it expects that they may be missing."""
     tree = parse_expression(source)
     if not tree:
-        return []
+        return {}
     selecting = [node for node in tree.find_all(nodes.Filter) if _selects_existing(node)]
     optional = {word for guard in (*find_guards(tree), *selecting) for word in _list_words(guard)}
     # An expression may ask whether a record has a member: 'name' in record.
     optional |= {each.expr.value for each in tree.find_all(nodes.Compare) if isinstance(each.expr, nodes.Const)}
     found = [reference for node in tree.find_all(nodes.Expr) for reference in _list_references(node)]
-    return [each for each in dict.fromkeys(found) if each.steps and optional.isdisjoint(each.steps)]
+    return {each: not optional.isdisjoint(each.steps) for each in found if each.steps}
 
 
 def _selects_existing(node: nodes.Filter) -> bool:

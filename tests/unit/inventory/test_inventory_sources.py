@@ -364,6 +364,16 @@ def test_another_query_is_not_answered_from_the_cache(sim: Simulator, tmp_path: 
         ({"filters": "x", "query": "state=Enabled"}, "query needs source: query, filters need source: cursor"),
         ({"filters": "x", "source": "query"}, "filters need source: cursor"),
         ({"hostnames": "nmae"}, "hostnames: hosts have no variable nmae. Did you mean name?"),
+        ({"hostnames": "{name}.example.com"}, """. Write "{{ virtinfra_name }}.example.com". The fields are uuid, """),
+        ({"hostnames": "{virtinfra_name}-{rack}"}, """. Write "{{ virtinfra_name }}-{rack}". The fields are uuid, """),
+        (
+            {"hostnames": ["virtinfra_name.example.com"]},
+            """no member example. To join it to a text, write "{{ virtinfra_name }}.example.com".""",
+        ),
+        (
+            {"hostnames": ["virtinfra_name.my-site.com"]},
+            """write "{{ virtinfra_name }}.my-site.com".""",
+        ),
         ({"hostnames": "fqdn"}, "hostnames: hosts have no variable fqdn. The fields are "),
         ({"exclude": ["rack-1"]}, "To select the host rack-1, write virtinfra_name == 'rack-1'."),
         ({"exclude": ["virtinfra_name == rack-1"]}, "To give the text rack-1, write it in quotes: 'rack-1'."),

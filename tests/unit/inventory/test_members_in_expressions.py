@@ -144,6 +144,37 @@ def test_values_that_no_element_of_a_list_has(fill: Fill, expression: str) -> No
         ("vms", "virtinfra_host.stat == 'Enabled'", "virtinfra_host has no stat. Did you mean state?"),
         (
             "vms",
+            "'l3-1' in (virtinfra_vm_nics | map(attribute='l3_network_name') | list)",
+            (
+                "the elements of virtinfra_vm_nics have no l3_network_name, which needs networks with the name of a"
+                " network, such as networks: [l3-1]"
+            ),
+        ),
+        (
+            "vms",
+            "virtinfra_description.owner | default('nobody') == 'ann'",
+            (
+                "virtinfra_description is a text, and has no member owner. Use the text itself, such as 'owner' in"
+                " virtinfra_description"
+            ),
+        ),
+        (
+            "vms",
+            "virtinfra_addresses.first | default('none') == '10.0.0.1'",
+            "virtinfra_addresses is a list of texts, and has no member first. Write virtinfra_addresses | first",
+        ),
+        (
+            "vms",
+            "virtinfra_addresses | map(attribute='ip') | list",
+            "virtinfra_addresses[0] is a text, and has no member ip. Use the text itself, such as",
+        ),
+        (
+            "vms",
+            "virtinfra_vm_nics.state | default('') == 'enable'",
+            "virtinfra_vm_nics is a list. Write virtinfra_vm_nics[0].state, or virtinfra_vm_nics | map(attribute=",
+        ),
+        (
+            "vms",
             "virtinfra_vm_nics.state == 'enable'",
             "virtinfra_vm_nics is a list. Write virtinfra_vm_nics[0].state, or virtinfra_vm_nics | map(attribute=",
         ),
@@ -226,6 +257,10 @@ def test_a_number_of_an_element_that_is_compared_with_a_string_is_refused(fill: 
         ("vms", "'10.0.0.1' is in(virtinfra_addresses)"),
         ("vms", "virtinfra_state | first == 'R' or virtinfra_state[0] == 'P' or virtinfra_platform[0] == 'L'"),
         ("vms", "virtinfra_platform.upper() == 'LINUX'"),
+        ("vms", "virtinfra_name.split('-')[0] == 'vm' and virtinfra_name['startswith']('vm')"),
+        ("vms", "virtinfra_addresses.index('10.0.0.1') == 0 and virtinfra_addresses.0 == '10.0.0.1'"),
+        ("vms", "(virtinfra_description | from_json).owner | default('') == 'ann'"),
+        ("vms", "virtinfra_memory_size.gb | default(0) == 1"),
         ("vms", "virtinfra_state is match('Run') or virtinfra_state is search('top')"),
         ("vms", "virtinfra_state is match('run', ignorecase=true) or virtinfra_state is match(virtinfra_name)"),
         ("vms", "virtinfra_name is match('web')"),
@@ -255,3 +290,40 @@ def test_without_elements_no_name_is_checked(sim: Simulator, fill: Fill) -> None
     for vm in sim.records("vm"):
         sim.change("vm", vm["uuid"], vmNics=[])
     assert fill("vms", "virtinfra_vm_nics | selectattr('uplink', 'eq', 'a') | list") == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "virtinfra_user_tags['tier'] | default('none')",
+        "virtinfra_user_tags.tier",
+        "virtinfra_user_tags.tier is defined",
+    ],
+)
+def test_a_member_of_user_tags_is_answered_with_a_tag(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str
+) -> None:
+    warnings = collect_warnings(monkeypatch)
+    sim.reset(user_tags=2)
+    for record, tag in zip(sim.records("usertag"), ("a", "tier::web"), strict=True):
+        vm = {"resourceUuid": sim.records("vm")[0]["uuid"], "resourceType": "VmInstanceVO"}
+        sim.change("usertag", record["uuid"], **vm, tag=tag)
+    options = {"base_url": sim.url, "session_id": sim.session, "user_tags": True}
+    Source(tmp_path, "vms", **options, compose={"tier": expression}).fill()
+    assert warnings[0] == (
+        "compose: tier: virtinfra_user_tags is a list of texts, and has no member tier. Write 'tier::web' in"
+        " virtinfra_user_tags"
+    )
+
+
+def test_a_composed_variable_is_not_checked_as_that_of_the_record(
+    sim: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings = collect_warnings(monkeypatch)
+    options = {"base_url": sim.url, "session_id": sim.session}
+    compose = {"virtinfra_description": "{'owner': virtinfra_name}"}
+    inventory = Source(
+        tmp_path, "vms", **options, compose=compose, groups={"a": "virtinfra_description.owner == 'vm-1'"}
+    ).fill()
+    assert warnings == []
+    assert [host.name for host in inventory.groups["a"].hosts] == ["vm-1"]
