@@ -30,8 +30,8 @@ options:
     type: dict
   objects:
     description:
-      - The options of the module for each object. They take precedence over O(common). The filter
-        P(virtinfra.manager.columns_to_rows#filter) makes them of lists of values.
+      - The options of the module for each object, which replace O(common). The filter
+        P(virtinfra.manager.columns_to_rows#filter) makes them of lists.
       - The options of this module for the connection, for waiting and for tags apply to each object, too.
       - Two objects with the same target, such as a host by its name and its uuid, are both invalid. If the first one
         has to create the target, the second one fails when it finds it.
@@ -52,8 +52,8 @@ options:
     default: continue
   on_invalid:
     description:
-      - What to do when the options of an object are invalid. With V(fail), nothing is changed at all. With
-        V(continue), nothing is changed for this object, and O(on_failure) decides about the others.
+      - What to do when an object is invalid. With V(fail), nothing is changed at all. With V(continue), nothing is
+        changed for this one, and O(on_failure) decides about the others.
     type: str
     choices:
       - continue
