@@ -160,7 +160,7 @@ from ..module_utils._resources.finders import find_by_query
 from ..module_utils._resources.notifications import (
     build_transitions,
     find_platform_refusal,
-    is_snmp_platform,
+    is_snmp,
     plan_platform,
 )
 from ..module_utils._resources.subscriptions import PLATFORM_GUARD
@@ -171,7 +171,7 @@ PLATFORM = ResourceSpec(
     tagged_type="SNSApplicationPlatformVO",
     find=combine_finders(
         find_by_query("QuerySNSSnmpPlatform", "uuid", "name"),
-        find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp_platform),
+        find_by_query("QuerySNSApplicationPlatform", "uuid", "name", among=is_snmp),
     ),
     create="CreateSNSSnmpPlatform",
     update="UpdateSNSSnmpPlatform",

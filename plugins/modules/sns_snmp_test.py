@@ -92,6 +92,7 @@ from ..module_utils._client.client import Client
 from ..module_utils._engine.refusals import require_known_references
 from ..module_utils._modules.act import action_module
 from ..module_utils._modules.options import reference
+from ..module_utils._resources.notifications import find_receiver_refusal
 
 TEST = "SNSSnmpTestConnection"
 
@@ -106,8 +107,8 @@ def find_connection_error(result: Record) -> "str | None":
 
 
 def require_receiver(client: Client, params: Record) -> None:
-    """Raise NotFound if the platform or the endpoint does not exist."""
-    require_known_references(client, TEST, params)
+    """Raise NotFound if the platform or the endpoint does not exist, InvalidOptions if it is of another type."""
+    require_known_references(client, TEST, params, find_receiver_refusal)
 
 
 MODULE = action_module(
@@ -120,6 +121,7 @@ MODULE = action_module(
     changes=False,
     find_error=find_connection_error,
     require=require_receiver,
+    can_harm=True,
     required_one_of=[("platform", "endpoint")],
 )
 

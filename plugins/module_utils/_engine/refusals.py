@@ -19,6 +19,9 @@ from .._client.known_names import FRESH_SECONDS
 from .._client.lists import get_by_uuid
 from .spec import PlannedCall, ResourceSpec
 
+# A function that returns the failure of a call for the record of its object, None if it finds none.
+Examine = Callable[[Any, PlannedCall, Record | None], VirtinfraError | None]
+
 
 def require_acceptance(
     resource: ResourceSpec, client: Client, calls: Sequence[PlannedCall], record: Record | None
@@ -35,11 +38,17 @@ def require_acceptance(
         record = call.expected
 
 
-def require_known_references(client: Client, operation: str, params: Record) -> None:
-    """Raise NotFound for a uuid among the parameters of a call that no object has, as far as it can be read."""
+def require_known_references(
+    client: Client, operation: str, params: Record, find_refusal: Examine | None = None
+) -> None:
+    """Raise NotFound for a uuid among the parameters of a call that no object has, as far as it can be read.
+
+    Then raise the failure that ``find_refusal`` returns.
+    """
     call = PlannedCall(operation, drop_null_references(params), None)
-    if refusal := _examine(find_unknown_reference, client, call, None):
-        raise refusal
+    for examine in filter(None, (find_unknown_reference, find_refusal)):
+        if refusal := _examine(examine, client, call, None):
+            raise refusal
 
 
 def explain_refusal(
@@ -68,7 +77,7 @@ def explain_error(error: VirtinfraError, require: Callable[[], None]) -> Virtinf
 
 
 def _examine(
-    examine: Callable[[Any, PlannedCall, Record | None], VirtinfraError | None],
+    examine: Examine,
     client: Client,
     call: PlannedCall,
     record: Record | None,

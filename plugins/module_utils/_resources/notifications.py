@@ -12,6 +12,7 @@ from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.records import NullReference, Record, drop_null_references, is_same_value
 from .._api.resource_types import RESOURCE_TYPES
 from .._client.client import Client
+from .._client.known_names import FRESH_SECONDS
 from .._client.lists import combine_finders, find_by_attribute, get_by_uuid, query, require_unique
 from .._engine.current import Current, Unreadable
 from .._engine.differences import build_unchangeable
@@ -157,9 +158,9 @@ def find_at_signs(dummy: Mapping[str, Any], desired: Record) -> Iterator[str]:
         yield f"user_id {user!r} is sent with its @. If it is no part of the user ID, write {user.lstrip('@')}."
 
 
-def is_snmp_platform(platform: Record) -> bool:
-    """Return whether a platform is of the type SNMP. Its spelling is not documented."""
-    return "snmp" in (platform.get("type") or "snmp").lower()
+def is_snmp(record: Record) -> bool:
+    """Return whether a platform or an endpoint is of the type SNMP. Its spelling is not documented."""
+    return "snmp" in (record.get("type") or "snmp").lower()
 
 
 def find_endpoint_refusal(client: Client, call: PlannedCall, record: Record | None) -> Unchangeable | None:
@@ -176,6 +177,19 @@ def find_endpoint_refusal(client: Client, call: PlannedCall, record: Record | No
                 f"the platform {found.get('name')!r} ({platform}) is of the type {found['type']}, and the endpoint"
                 f" of the type {kind}. Give a platform of this type."
             )
+    return None
+
+
+def find_receiver_refusal(client: Client, call: PlannedCall, dummy: Record | None) -> InvalidOptions | None:
+    """Return the failure that a platform or an endpoint to test is not of the type SNMP."""
+    for name in ("platform", "endpoint"):
+        uuid = call.params.get(f"{name}Uuid")
+        for found in get_by_uuid(client, RESOURCE_TYPES[name].query, uuid, FRESH_SECONDS) if uuid else ():
+            if not is_snmp(found):
+                return InvalidOptions(
+                    f"the {name} {found.get('name')!r} is of the type {found['type']}, and only SNMP ones can be"
+                    f" tested. Give another {name}."
+                )
     return None
 
 

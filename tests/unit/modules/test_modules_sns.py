@@ -509,6 +509,17 @@ def test_connection_is_tested_by_one_trap(run: ModuleRunner, sim: Simulator, pla
     assert len(sim.state()["traps"]) == 1
 
 
+@pytest.mark.parametrize("way", ["platform", "endpoint"])
+@pytest.mark.parametrize("check", [True, False])
+def test_only_snmp_is_tested(run: ModuleRunner, sim: Simulator, way: str, check: bool) -> None:
+    other = next(record for record in sim.records(way) if record["type"] == "TeamChat")
+    ran = run("sns_snmp_test", {way: other["name"]}, check=check)
+    assert ran.message.endswith(
+        f"the {way} {other['name']!r} is of the type TeamChat, and only SNMP ones can be tested. Give another {way}."
+    )
+    assert ran.calls == []
+
+
 def test_check_mode_sends_no_trap(run: ModuleRunner, sim: Simulator, platform: str) -> None:
     ran = run("sns_snmp_test", {"platform": platform}, check=True)
     assert ran.result == {"changed": False, "check_mode": True, "connected": None, "webhook_resp": None}
