@@ -12,13 +12,15 @@ Entry = Mapping[str, Any]
 # The key of an object in the comparison, with its name and the options of its module.
 Described = dict[Any, tuple[str, dict[str, Any]]]
 
+NOT_DESCRIBED = "it is not described"
 NO_ADDRESS = "it has no host_onboarding_management_ip, which identifies a host, so it was not compared"
 
 
-def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[Entry]:
+def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any], no_host: str = NOT_DESCRIBED) -> list[Entry]:
     """Return an entry for each object that the service has or that is described.
 
-    Kinds that were not read have none, except for hosts that are described without their address.
+    Kinds that were not read have none, except for hosts that are described without their address. ``no_host`` says why
+    a host is not described.
     """
     given = described.get("hosts") or ()
     hosts = [host for host in given if host.get("management_ip")]
@@ -38,14 +40,21 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any]) -> list[En
         entry
         for kind, entries in expected.items()
         if site.get(kind) is not None
-        for entry in _compare(kind, entries, site[kind], known, expected["host"].keys())
+        for entry in _compare(
+            kind, entries, site[kind], known, expected["host"].keys(), no_host if kind == "host" else NOT_DESCRIBED
+        )
     ]
     unclear = [str(host["name"]) for host in given if not host.get("management_ip")]
     return [*(_build("host", None, name, "skipped", NO_ADDRESS, {}) for name in unclear), *compared]
 
 
 def _compare(
-    kind: str, expected: Described, objects: Iterable[Object], known: Mapping[str, set[Any]], hosts: Container[Any]
+    kind: str,
+    expected: Described,
+    objects: Iterable[Object],
+    known: Mapping[str, set[Any]],
+    hosts: Container[Any],
+    lack: str,
 ) -> list[Entry]:
     """Return an entry for each object of a kind."""
     actual = {to_key(item): item for item in objects}
@@ -60,7 +69,7 @@ def _compare(
         # The service types of a host that is not described are not listed one by one.
         if key not in expected and (kind != "service" or key[0] in hosts):
             outcome = "skipped" if item["problem"] else "not described"
-            reason = item["problem"] or "the service has it, but it is not described"
+            reason = item["problem"] or f"the service has it, but {lack}"
             entries.append(_build(kind, key, item["name"], outcome, reason, {}))
     return entries
 

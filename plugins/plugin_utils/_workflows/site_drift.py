@@ -10,7 +10,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from .._pages.drift_page import build_drift_page
 from .._pages.page import check_page, complete_path, plan_file
-from .._site.drift import build_rows, plan_drift
+from .._site.drift import NOT_DESCRIBED, build_rows, plan_drift
 from .._site.drift_repair import UNEXPLAINED, Repair
 from .._site.report import Entry, Outcome, Report
 from .._site.settings import SiteDriftSettings
@@ -31,6 +31,8 @@ MODULES = {
     "person": "sns_teamchat_person",
 }
 
+NO_HOSTS = "the group {} (site_drift_group) has no hosts"
+
 # How many objects of a kind are checked at the same time.
 CONCURRENCY = 500
 
@@ -45,7 +47,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
         check_page(ROLE, settings.path, settings.file_mode)
     described = read_description(site, settings.group)
     objects = read_objects(site)
-    plan = plan_drift(objects, described)
+    plan = plan_drift(objects, described, NOT_DESCRIBED if described["hosts"] else NO_HOSTS.format(settings.group))
     results = {}
     for kind, module in MODULES.items():
         checked = [entry["options"] for entry in plan if entry["kind"] == kind and entry["outcome"] is None]
@@ -83,8 +85,8 @@ def read_description(site: Site, group: str) -> Record:
     }
     if not any(described.values()):
         raise InvalidOptions(
-            f"Nothing is described: the group {group} (site_drift_group) has no hosts, and the lists of the role"
-            " notifications are empty. Give the files of the description, for example with -i site/hosts.yml."
+            f"Nothing is described: {NO_HOSTS.format(group)}, and the lists of the role notifications are empty. Give"
+            " the files of the description, for example with -i site/hosts.yml."
         )
     return described
 

@@ -111,6 +111,13 @@ def test_a_host_without_its_address_is_not_compared_silently(sim: Simulator, wor
     assert [each["outcome"] for each in ran.report if each["name"] == "host-1"] == ["skipped", "not described"]
 
 
+def test_a_group_without_hosts_is_named_beside_described_notifications(sim: Simulator, work: WorkflowRunner) -> None:
+    ran = compare(sim, work, site_drift_group="none", notifications_topics=[{"name": "topic-1"}])
+    errors = {entry["error"] for entry in ran.report if entry["kind"] == "host"}
+    assert errors == {"the service has it, but the group none (site_drift_group) has no hosts"}
+    assert "the group none (site_drift_group) has no hosts" in ran.message
+
+
 def test_summary_of_differences_and_failures() -> None:
     rows = [{"outcome": outcome, "error": "x"} for outcome in ("same", "differs", "failed", "skipped")]
     assert summarize(rows, True) == "1 of 4 objects differ from their description, and 1 could not be checked"
