@@ -34,7 +34,7 @@ _value:
   type: str
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
@@ -45,6 +45,10 @@ from ..plugin_utils._jinja.filters import name_arguments
 
 def format_iso_8601(timestamp: Any) -> str:
     """Return a timestamp of the service in ISO 8601; raise AnsibleFilterError when it is invalid."""
+    if isinstance(timestamp, Iterable) and not isinstance(timestamp, (str, Mapping)):
+        raise AnsibleFilterError(
+            "to_datetime: takes one timestamp, not a list; write map('virtinfra.manager.to_datetime')"
+        )
     try:
         return to_datetime(str(timestamp)).isoformat()
     except ValueError as error:

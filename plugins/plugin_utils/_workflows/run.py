@@ -66,6 +66,13 @@ def _read(role: str, variables: Mapping[str, Any], template: Callable[[Any], Any
     return {} if getattr(_import(role), "READS_HOSTS", False) else read_variables(role, variables, template, masker)
 
 
+def _refuse_variables(role: str, given: Record) -> None:
+    """Raise InvalidOptions for variables of the role among what a step gets of others, where they mean nothing."""
+    has_steps = hasattr(_import(role), "STEPS")
+    if wrong := [name for name in given if name.startswith(f"{role}_") or not has_steps]:
+        raise InvalidOptions(f"given has no {', '.join(wrong)}: write the variables of the role under vars of the task")
+
+
 def run_workflow(
     variables: Mapping[str, Any],
     template: Callable[[Any], Any],
@@ -89,6 +96,7 @@ def run_workflow(
     role, given = context.params["role"], context.params["given"] or {}
     if lost := describe_lost_words(load_role_options(role)):
         raise InvalidOptions(lost)
+    _refuse_variables(role, given)
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.
     values = given.get("variables") or _read(role, variables, template, masker)

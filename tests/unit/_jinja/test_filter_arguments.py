@@ -24,6 +24,7 @@ ENTRY = {"outcome": "changed", "vm": "vm-1"}
     ("name", "arguments", "named", "message"),
     [
         ("to_datetime", ["Jan 6, 2017 3:51:16 AM", "%Y"], {}, "too many positional arguments. It takes none."),
+        ("to_datetime", [["Jan 6, 2017 3:51:16 AM"]], {}, "takes one timestamp, not a list; write map("),
         ("serial_refusal", [1], {}, "missing a required argument: 'variable'. Its arguments are variable."),
         (
             "report_table",

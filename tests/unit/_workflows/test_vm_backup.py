@@ -1328,6 +1328,21 @@ def test_invalid_variables(service: Simulator, work: WorkflowRunner, back_up: Ba
     assert "the role vm_snapshots has no step 'plan'" in other.message
 
 
+@pytest.mark.parametrize(
+    ("role", "step", "name"),
+    [
+        ("vm_snapshots", None, "vm_snapshots_vms"),
+        ("vm_snapshots", None, "vms"),
+        ("vm_backup", "select", "vm_backup_vms"),
+    ],
+)
+def test_variables_among_what_a_step_gets(
+    service: Simulator, work: WorkflowRunner, role: str, step: str | None, name: str
+) -> None:
+    ran = work(role, {}, step=step, given={name: ["vm-1"]})
+    assert ran.message == f"given has no {name}: write the variables of the role under vars of the task"
+
+
 def test_names_that_fit_nothing(service: Simulator, back_up: BackupRunner) -> None:
     """What they were meant for would be copied, or copied from another address, without a word."""
     host, vm = service.records("host")[0], service.records("vm")[0]
