@@ -98,7 +98,7 @@ def cases(places: Places) -> dict[str, tuple[dict[str, Any], str]]:
         ),
         "two of one name": (
             kvm_host(name="twin", state="disabled"),
-            rf"host twin: 2 objects have the name 'twin': {HOST}, {OTHER_HOST}\. Select one by uuid\.",
+            rf"host twin: 2 objects have the name 'twin'\. Select one by uuid\. Their uuids: {HOST}, {OTHER_HOST}",
         ),
         "not there, and not enough to make one": (
             kvm_host(name="host-7", state="disabled"),

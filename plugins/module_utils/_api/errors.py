@@ -179,6 +179,10 @@ class IncompleteList(VirtinfraError):
     is_outage = True
 
 
+# How many uuids a message lists.
+_LISTED = 5
+
+
 class AmbiguousMatch(VirtinfraError):
     """Several records have an attribute, such as ``the name 'web'``, that should select one."""
 
@@ -186,7 +190,9 @@ class AmbiguousMatch(VirtinfraError):
     description = "Several objects match."
 
     def __init__(self, attribute: str, uuids: list[str], remedy: str) -> None:
-        super().__init__(f"{len(uuids)} objects have {attribute}: {', '.join(sorted(uuids))}. {remedy}", uuids=uuids)
+        listed, others = ", ".join(sorted(uuids)[:_LISTED]), len(uuids) - _LISTED
+        more = f" and {others} more" if others > 0 else ""
+        super().__init__(f"{len(uuids)} objects have {attribute}. {remedy} Their uuids: {listed}{more}", uuids=uuids)
 
 
 class Unchangeable(VirtinfraError):

@@ -643,10 +643,16 @@ def test_two_with_the_same_name(sim: Simulator, client: Client, companions: str)
     sim.change("host", other, name="host-1")
     sim.configure(companions=companions)
     read = find_by_type("host", "uuid", "name")
-    with pytest.raises(AmbiguousMatch, match=f"2 objects have the name 'host-1': {HOST}, {other}") as caught:
+    with pytest.raises(AmbiguousMatch, match=f"Their uuids: {HOST}, {other}") as caught:
         read(client, {"name": "host-1"})
     assert sorted(caught.value.result["uuids"]) == [HOST, other]
     assert (read(client, {"name": "host-1", "uuid": other}) or {})["uuid"] == other
+
+
+def test_a_message_lists_few_of_many_uuids() -> None:
+    many = AmbiguousMatch("the name 'eth1'", list("abcdefg"), "Give host.")
+    assert str(many) == "7 objects have the name 'eth1'. Give host. Their uuids: a, b, c, d, e and 2 more"
+    assert many.result["uuids"] == list("abcdefg")
 
 
 @pytest.mark.parametrize("companions", ["present", "404"])

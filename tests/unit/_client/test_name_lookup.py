@@ -323,7 +323,9 @@ def test_ambiguous_name_fails_with_the_uuids(sim: Simulator, run: ModuleRunner, 
     sim.change("cluster", clusters[1], name="cluster-1")
     new = {"name": "n", "management_ip": "10.9.9.9", "username": "root", "password": "secret-1"}
     ran = run("kvm_host", {**new, "cluster": "cluster-1"}, check=check)
-    assert ran.message == (f"cluster: 2 objects have the name 'cluster-1': {', '.join(clusters)}. Select one by uuid.")
+    assert ran.message == (
+        f"cluster: 2 objects have the name 'cluster-1'. Select one by uuid. Their uuids: {', '.join(clusters)}"
+    )
     assert (ran["error"]["code"], ran["uuids"], ran.changed, ran.calls) == ("AMBIGUOUS", clusters, False, [])
     assert run("kvm_host", {**new, "cluster": clusters[1]}).changed
 
@@ -461,7 +463,8 @@ def test_kind_without_a_query_is_looked_up_by_cursor_only(run: ModuleRunner) -> 
 
 def test_name_of_objects_with_different_owners_asks_for_the_owner(run: ModuleRunner) -> None:
     ran = run("host_nic_service", {"interfaces": ["eth1"], "service_types": []})
-    assert re.fullmatch(r"interfaces: 3 objects have the name 'eth1': \w+, \w+, \w+\. Give host\.", ran.message)
+    expected = r"interfaces: 3 objects have the name 'eth1'\. Give host\. Their uuids: \w+, \w+, \w+"
+    assert re.fullmatch(expected, ran.message)
     assert ran["error"]["code"] == "AMBIGUOUS"
 
 

@@ -148,7 +148,8 @@ def test_namesake_that_was_destroyed_earlier_is_not_expunged(run: ModuleRunner, 
     """After the first run the name would select the VM that was destroyed earlier."""
     sim.change("vm", STOPPED_VM, name="vm-1", state="Destroyed")
     options = {"name": "vm-1", "state": "absent", "expunge": True}
-    assert f"2 objects have the name 'vm-1': {VM}, {STOPPED_VM}. Select one by uuid." in run.refused("vm", options)
+    message = run.refused("vm", options)
+    assert f"2 objects have the name 'vm-1'. Select one by uuid. Their uuids: {VM}, {STOPPED_VM}" in message
     run.twice("vm", {"uuid": VM, "state": "absent", "expunge": True})
     assert [vm["state"] for vm in sim.records("vm") if vm["name"] == "vm-1"] == ["Destroyed"]
 

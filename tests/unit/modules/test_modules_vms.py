@@ -70,7 +70,7 @@ def test_vms_with_the_same_name_are_ambiguous(run: ModuleRunner, sim: Simulator,
     sim.change("vm", second, name=sim.records("vm")[0]["name"])
     name = sim.records("vm")[0]["name"]
     message = run.refused("vm_from_snapshot_group", {"name": name})
-    assert message == f"vm {name}: 2 objects have the name '{name}': {first}, {second}. Select one by uuid."
+    assert message == f"vm {name}: 2 objects have the name '{name}'. Select one by uuid. Their uuids: {first}, {second}"
     run.idle("vm_from_snapshot_group", {"name": name, "uuid": second})
 
 
