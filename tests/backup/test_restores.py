@@ -135,6 +135,7 @@ def test_the_guards_before_a_connection(new_site: SiteFactory) -> None:
         (infos * 2, {}, "several entries with the volume"),
         ([], {}, "volumes is empty"),
         (infos, {"point": "20200101T000000Z"}, "has no point 20200101T000000Z. Points there: "),
+        (infos, {"point": "latest"}, "Omit point for the newest one"),
         (infos, {"point": "../.."}, "has no point"),
     ]
     for targets, options, message in cases:

@@ -140,7 +140,8 @@ def _choose_point(folder: VmFolder, points: Sequence[Point], stamp: str | None) 
         return points[-1]
     known = ", ".join(point.stamp for point in points) or "none"
     what = "no point" if stamp is None else f"no point {stamp}"
-    raise BackupFailure(f"{folder.path} has {what}. Points there: {known}")
+    hint = ". Omit point for the newest one" if points else ""
+    raise BackupFailure(f"{folder.path} has {what}. Points there: {known}{hint}")
 
 
 def _choose_copies(point: Point, task: RestoreTask) -> list[VolumeCopy]:

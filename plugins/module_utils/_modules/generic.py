@@ -172,6 +172,8 @@ _NOUNS = {
 
 def suggest_operation(name: str, known: Iterable[str]) -> str:
     """Return a sentence, and a space before it, with the operation that a name means: QueryVmInstance for ListVms."""
+    # The logs of the service have APIQueryHostMsg.
+    name = re.sub("^API(.+)Msg$", r"\1", name)
     names = {each.casefold(): each for each in known}
     if name.casefold() not in names and (split := re.match("(?i:power_?o(?:n|ff))|[A-Za-z][a-z]*", name)):
         verb, noun = split[0].casefold(), name[split.end() :].casefold().replace("_", "").removesuffix("s")

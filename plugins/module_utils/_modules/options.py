@@ -246,11 +246,10 @@ class TaskOptions:
         is_absent = params.get("state", default) == ABSENT
         for name in self.never_absent if is_absent else self.only_absent:
             if params.get(name) and params[name] != self.options[name].get("default"):
-                rule, other = ("cannot", "present") if is_absent else ("can only", ABSENT)
+                # No hint leads to the removal of an object.
+                rule, other = ("cannot", ", or set state: present") if is_absent else ("can only", "")
                 is_default = ", which is the default" if is_absent and default == ABSENT else ""
-                raise InvalidOptions(
-                    f"{name} {rule} be used with state {ABSENT}{is_default}. Remove {name}, or set state: {other}"
-                )
+                raise InvalidOptions(f"{name} {rule} be used with state {ABSENT}{is_default}. Remove {name}{other}")
 
     def _refuse_without_key(self, params: Mapping[str, Any]) -> None:
         """Raise InvalidOptions if all options of a group are null, one of which is required: null is not given.

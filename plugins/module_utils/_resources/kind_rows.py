@@ -215,7 +215,7 @@ _WORDS_OF_RULES = {
     "proto": "protocol",
     "policy": "action",
     "ether_type": "ipVersion",
-    **dict.fromkeys(("cidr", "remote_ip_prefix", "source", "source_ip", "src"), "srcIpRange"),
+    **dict.fromkeys(("cidr", "cidr_ip", "remote_ip_prefix", "source", "source_ip", "src"), "srcIpRange"),
     **dict.fromkeys(("destination", "dest", "dst"), "dstIpRange"),
     **dict.fromkeys(("port", "ports", "port_range", "port_range_min", "port_range_max", "to_port"), "dstPortRange"),
     **dict.fromkeys(("remote_group", "security_group"), "remoteSecurityGroupUuid"),

@@ -117,6 +117,7 @@ def test_few_names_need_trust() -> None:
         ("CreaetEip", "CreateEip"),
         ("QuerEyip", "QueryEip"),
         ("ListVpc", "QueryVpcRouter"),
+        ("APIQueryHostMsg", "QueryHost"),
     ],
 )
 def test_one_slip_is_closer_than_the_beginning_of_another_name(word: str, name: str) -> None:

@@ -227,7 +227,7 @@ def test_name_counts_within_its_parent(run: ModuleRunner) -> None:
     assert len(uuids) == 2
     ran = run("resource", {"kind": "ip_range", "name": "low"})
     assert ran["error"]["code"] == "AMBIGUOUS"
-    assert ran.message.endswith(". Give parent, or select one by uuid.")
+    assert ". Give parent, or select one by uuid. Their uuids: " in ran.message
     assert set(ran["uuids"]) == uuids
 
 
@@ -468,7 +468,7 @@ def test_image_in_use_is_not_removed_for_good(run: ModuleRunner) -> None:
         ({**OFFERING, "recover": True}, "recover cannot be used with kind disk_offering"),
         ({**OFFERING, "state": "absent", "expunge": True}, "expunge cannot be used with kind disk_offering"),
         ({"kind": "vm_ha", "vm": "vm-1", "state": "absent", "expunge": True}, "expunge cannot be used with kind vm_ha"),
-        ({"kind": "image", "name": "a", "expunge": True}, "state absent. Remove expunge, or set state: absent"),
+        ({"kind": "image", "name": "a", "expunge": True}, "can only be used with state absent. Remove expunge"),
         ({"kind": "image", "name": "a", "state": "absent", "recover": True}, "recover cannot be used with state abs"),
     ],
 )
