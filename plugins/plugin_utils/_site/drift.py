@@ -40,9 +40,7 @@ def plan_drift(site: Mapping[str, Any], described: Mapping[str, Any], no_host: s
         entry
         for kind, entries in expected.items()
         if site.get(kind) is not None
-        for entry in _compare(
-            kind, entries, site[kind], known, expected["host"].keys(), no_host if kind == "host" else NOT_DESCRIBED
-        )
+        for entry in _compare(kind, entries, site[kind], known, expected["host"].keys(), no_host)
     ]
     unclear = [str(host["name"]) for host in given if not host.get("management_ip")]
     return [*(_build("host", None, name, "skipped", NO_ADDRESS, {}) for name in unclear), *compared]
@@ -54,7 +52,7 @@ def _compare(
     objects: Iterable[Object],
     known: Mapping[str, set[Any]],
     hosts: Container[Any],
-    lack: str,
+    no_host: str,
 ) -> list[Entry]:
     """Return an entry for each object of a kind."""
     actual = {to_key(item): item for item in objects}
@@ -69,7 +67,7 @@ def _compare(
         # The service types of a host that is not described are not listed one by one.
         if key not in expected and (kind != "service" or key[0] in hosts):
             outcome = "skipped" if item["problem"] else "not described"
-            reason = item["problem"] or f"the service has it, but {lack}"
+            reason = item["problem"] or f"the service has it, but {no_host if kind == 'host' else NOT_DESCRIBED}"
             entries.append(_build(kind, key, item["name"], outcome, reason, {}))
     return entries
 
