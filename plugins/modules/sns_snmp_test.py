@@ -121,7 +121,6 @@ MODULE = action_module(
     changes=False,
     find_error=find_connection_error,
     require=require_receiver,
-    can_harm=True,
     required_one_of=[("platform", "endpoint")],
 )
 

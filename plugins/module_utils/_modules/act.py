@@ -51,8 +51,7 @@ def action_module(
     objects that do not exist are no error. ``changes`` is False if the call changes nothing. ``find_error`` returns the
     error in the combination of options and reply, or None. ``require`` raises the error for parameters that the service
     would refuse, as far as it can be read: in check mode, and to explain a refusal. With ``can_harm``, it is asked
-    before the call, because the service accepts parameters that do harm, or may mislead about them. It does not apply
-    to the state absent.
+    before the call, because the service accepts parameters that do harm. It does not apply to the state absent.
     """
     operations = {"": operation} if isinstance(operation, str) else operation
     return ModuleSpec(_Action(operations, changes, find_error, require, can_harm).run, options, (WAIT, TAGS), rules)

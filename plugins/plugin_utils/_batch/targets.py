@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
+from ...module_utils._api.records import NullReference
 from ...module_utils._api.references import is_name
 from ...module_utils._api.resource_types import REFERS_TO
 from ...module_utils._http.connection import ConnectionOptions
@@ -29,9 +30,10 @@ class Targets:
     def add(self, task: Task, number: int) -> None:
         """Add the target of an object by its options."""
         spec, params = task.spec, task.params
-        if not spec.has_target:
+        uuid = params.get("uuid")
+        if not spec.has_target or isinstance(uuid, NullReference):
             return
-        if uuid := params.get("uuid"):
+        if uuid:
             self._has_uuids = True
             self._claim(task, number, f"uuid {uuid}")
             return

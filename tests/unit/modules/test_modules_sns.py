@@ -517,7 +517,7 @@ def test_only_snmp_is_tested(run: ModuleRunner, sim: Simulator, way: str, check:
     assert ran.message.endswith(
         f"the {way} {other['name']!r} is of the type TeamChat, and only SNMP ones can be tested. Give another {way}."
     )
-    assert ran.calls == []
+    assert ran.calls == ([] if check else ["SNSSnmpTestConnection"])
 
 
 def test_check_mode_sends_no_trap(run: ModuleRunner, sim: Simulator, platform: str) -> None:
