@@ -15,6 +15,8 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import split_args
 from ansible.utils.vars import load_extra_vars
 
+from ...module_utils._modules.wrong_forms import is_conditions
+
 # A word that sets a variable which can be read.
 _SETTING = re.compile(r"([^\W\d]\w*)=")
 
@@ -61,12 +63,12 @@ def _list_lost_words() -> Iterator[tuple[str, list[str]]]:
 
     The name is empty if there is none before them.
     """
-    # The first character tells files and JSON, which Ansible does not split.
+    # Ansible does not split the name of a file, nor YAML and JSON, which begin with these characters.
     for text in filter(None, context.CLIARGS.get("extra_vars") or ()):
         name, words = "", [""]
         for word in split_args(text) if text[0] not in "@[{" else ():
             setting = _SETTING.match(word)
-            if setting and not (name.endswith("_query") and _is_field(setting[1])):
+            if setting and not (is_conditions(name) and _is_field(setting[1])):
                 if words[1:]:
                     yield name, words
                 name, words = setting[1], [word.strip()]
@@ -110,7 +112,7 @@ def _show_value(name: str, rules: Mapping[str, Any], words: list[str]) -> str:
         return f"Write all of it as JSON: {show_argument(name)}"
     if kind == "list" and elements == "str":
         items = [item.strip(",") for item in (words[0].partition("=")[2], *words[1:]) if item not in (",", "and")]
-        is_query = name.endswith("_query") and all(map(_CONDITION.fullmatch, items))
+        is_query = is_conditions(name) and all(map(_CONDITION.fullmatch, items))
         items = items if is_query else ["a", "b"]
         shown = json.dumps({name: items})
         return (

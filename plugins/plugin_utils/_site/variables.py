@@ -25,6 +25,7 @@ from ...module_utils._modules.forms import check_forms
 from ...module_utils._modules.options import Options, drop_empty
 from ...module_utils._modules.sizes import unify_values
 from ...module_utils._modules.words import VARIABLES, show_text
+from ...module_utils._modules.wrong_forms import is_conditions
 from .._run.encrypted import decrypt_values
 from .playbooks import PLAYBOOKS
 from .written_file import spell_mode
@@ -34,9 +35,6 @@ _READ: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "dict": (check_type_dict, "a mapping"),
     "list": (json.loads, "a list"),
 }
-
-# How the names of variables with conditions end.
-_OF_CONDITIONS = "_query"
 
 ROLES = Path(__file__).parents[3] / "roles"
 
@@ -377,7 +375,7 @@ def _read_text(name: str, rules: Mapping[str, Any], value: Any) -> Any:
         return value
     separator = r"\n" if "\n" in value else ","
     items = [item.strip() for item in re.split(separator, value) if item.strip()]
-    if name.endswith(_OF_CONDITIONS) and (split := find_split(items)):
+    if is_conditions(name) and (split := find_split(items)):
         raise InvalidOptions(
             f"{name}: {split[0]!r} is not a condition. A string is split at commas, so write a list:"
             f" {name}: {split[1]}, or -e '{json.dumps({name: split[1]})}'"
@@ -389,7 +387,7 @@ def _show_list(name: str) -> str:
     """Return how a text gives a variable that is a mapping or a list."""
     if name in VARIABLES:
         return show_text(name)
-    if name.endswith(_OF_CONDITIONS):
+    if is_conditions(name):
         # A condition may have commas.
         return f"-e '{json.dumps({name: ['name=web-1', 'state=Running']})}'"
     return f"""-e '{{"{name}": ["a", "b"]}}', or without brackets -e {name}=a,b"""
