@@ -316,6 +316,11 @@ MODULE = resource_module(
     required_if=[("update_password", "always", ["username", "password", "ssh_port", "ipmi_password"], True)],
     only_absent=("evacuate", "destroy_local_storage"),
     never_absent=("power", "update_password"),
+    acts_with={
+        "stop_type": {"power": ("off",)},
+        "running_vms": {"state": ("maintenance",), "evacuate": (True,)},
+        "force": {"power": ("off", "reset"), "state": ("absent",)},
+    },
 )
 
 

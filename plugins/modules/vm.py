@@ -255,6 +255,7 @@ MODULE = resource_module(
     mutually_exclusive=VM_SOURCES,
     only_absent=("data_volumes", "expunge"),
     never_absent=("recover",),
+    acts_with={"stop_type": {"state": ("stopped",)}},
 )
 
 

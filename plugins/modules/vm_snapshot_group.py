@@ -212,6 +212,7 @@ MODULE = resource_module(
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "name"), ("uuid", "vm")],
+    acts_with={"scope": {"state": ("absent",)}, "direction": {"state": ("absent",)}},
 )
 
 

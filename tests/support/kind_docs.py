@@ -200,7 +200,7 @@ def _describe_use(kind: Kind, each: Property) -> str:
     if not each.can_change:
         remarks.append("cannot be changed")
     if not each.is_shown:
-        remarks.append("not shown, so not compared")
+        remarks.append("not compared")
     if unit := kind.units.get(each.parameter.name):
         remarks.append(f"a number of {unit}")
     if each.parameter.name in kind.change:

@@ -379,7 +379,7 @@ def lines_of(node: ast.AST) -> set[int]:
 
 def lines_of_description(node: ast.AST) -> set[int]:
     """Return the lines of an option spec, of the states of options, or of a docstring, if that is what the node is."""
-    names = ("options", "equality_options", "only_absent", "never_absent")
+    names = ("options", "equality_options", "only_absent", "never_absent", "acts_with")
     is_spec = isinstance(node, ast.keyword) and node.arg in names
     is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return lines_of(node) if is_spec or is_text else set()

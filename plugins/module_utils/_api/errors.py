@@ -190,9 +190,8 @@ class AmbiguousMatch(VirtinfraError):
     description = "Several objects match."
 
     def __init__(self, attribute: str, uuids: list[str], remedy: str) -> None:
-        listed, others = ", ".join(sorted(uuids)[:_LISTED]), len(uuids) - _LISTED
-        more = f" and {others} more" if others > 0 else ""
-        super().__init__(f"{len(uuids)} objects have {attribute}. {remedy} Their uuids: {listed}{more}", uuids=uuids)
+        listed = join_first(sorted(uuids), _LISTED)
+        super().__init__(f"{len(uuids)} objects have {attribute}. {remedy} Their uuids: {listed}", uuids=uuids)
 
 
 class Unchangeable(VirtinfraError):
@@ -441,6 +440,13 @@ class WaitTimeout(VirtinfraError):
 
 # How many unknown names a message explains.
 _EXPLAINED = 5
+
+
+def join_first(texts: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return at most so many of the first texts, and how many others there are."""
+    others = len(texts) - most
+    more = f"{separator.rstrip(', ')} and {others} more" if others > 0 else ""
+    return separator.join(texts[:most]) + more
 
 
 def describe_unknown_names(beginning: str, names: Sequence[str], suggest: Callable[[str], str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .._api.errors import InUse, Unsupported
+from .._api.errors import InUse, Unsupported, join_first
 from .._api.records import Record
 from .._api.resource_types import RESOURCE_TYPES
 
@@ -100,17 +100,16 @@ class Guard(NamedTuple):
         """
         if not self.option or choice in self.permitted_by:
             return
-        setting = f"{self.option}: {_format_value(self.permitted_by[0])}"
+        setting = f"{self.option}: {format_yaml_value(self.permitted_by[0])}"
         if found.unknown:
             raise Unsupported(f"{operation} was not called: {found.unknown}", f"Set {setting} to call it nevertheless.")
         harmed = self._select(found.objects, self.harmful)
         if not harmed:
             return
-        lines = (f"{item}: {item.reason}" if item.reason else str(item) for item in harmed[:MAX_LISTED])
-        more = f"; and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
+        lines = [f"{item}: {item.reason}" if item.reason else str(item) for item in harmed]
         raise InUse(
             f"{operation} was not called, because {format_count(harmed)} would be {self._format_effects(harmed)}:"
-            f" {'; '.join(lines)}{more}.{self.remedy} If this is acceptable, set {setting}.",
+            f" {join_first(lines, MAX_LISTED, '; ')}.{self.remedy} If this is acceptable, set {setting}.",
             in_use_by=[{**item.result, "reason": item.reason} for item in harmed],
         )
 
@@ -119,10 +118,9 @@ class Guard(NamedTuple):
         harmed = self._select(dependents, (*self.harmful, *self.unwanted))
         if not harmed:
             return ""
-        names = ", ".join(map(str, harmed[:MAX_LISTED]))
-        more = f" and {len(harmed) - MAX_LISTED} more" if len(harmed) > MAX_LISTED else ""
+        names = join_first([str(item) for item in harmed], MAX_LISTED)
         verb = "would be" if is_prediction else "was" if len(harmed) == 1 else "were"
-        return f"{format_count(harmed)} {verb} {self._format_effects(harmed)}: {names}{more}"
+        return f"{format_count(harmed)} {verb} {self._format_effects(harmed)}: {names}"
 
     def format_result(self, dependents: Sequence[Dependent]) -> Record:
         """Return the members of the result: the dependents by their effects, each list sorted by name."""
@@ -168,7 +166,7 @@ def format_count(dependents: Sequence[Dependent]) -> str:
     return " and ".join(f"{count} {nouns[name]}{'' if count == 1 else 's'}" for name, count in counts.items())
 
 
-def _format_value(value: Any) -> str:
+def format_yaml_value(value: Any) -> str:
     """Return the value of an option as YAML spells it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from .._api.errors import join_first
 from .._api.operation import ABSENT
 from .._api.operations import get_operation
 from .._api.records import (
@@ -49,7 +50,7 @@ def _abbreviate(value: Any) -> str:
     """Return a value, or the first of several and the number of others."""
     if not isinstance(value, list):
         return str(value)
-    return f"{value[0]} and {len(value) - 1} more" if len(value) > 1 else str(value[0])
+    return join_first([str(item) for item in value], 1)
 
 
 def extract_extras(resource: ResourceSpec, operation: str, reply: Record) -> Record:

@@ -129,7 +129,10 @@ class ConnectionOptions:
 
     def create_masker(self) -> Masker:
         """Return a masker of the credentials."""
-        secrets = (self.session_id, self.access_key_secret, self.api_token, self.account_password)
+        # Services repeat an unknown id. With id and secret exchanged, it is the secret, which is longer than an id.
+        key_id, key_secret = self.access_key_id or "", self.access_key_secret or ""
+        exchanged = key_id if len(key_id) > len(key_secret) else ""
+        secrets = (self.session_id, key_secret, exchanged, self.api_token, self.account_password)
         return Masker([*filter(None, secrets), *list_url_secrets(self.proxy_url or "")])
 
     @property

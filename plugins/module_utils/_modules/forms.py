@@ -265,6 +265,8 @@ def _show_example(name: str, spec: Mapping[str, Any], value: Any = None) -> str:
 
 def quote_value(value: Any) -> str:
     """Return a value as messages show it: a date, which YAML makes of a text without quotes, as the user wrote it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(quote_value, value))}]"
     return str(value) if isinstance(value, datetime.date) else repr(value)
 
 

@@ -320,7 +320,10 @@ def _suggest_member(parts: Parts, name: str, item: Mapping[str, Any]) -> str:
     having = [
         member for member, choices in parts.members.items() if str(value).casefold() in map(str.casefold, choices)
     ]
-    meant = parts.words.get(name) or (having[0] if len(having) == 1 else None)
+    given = {to_camel_case(str(other)): of for other, of in item.items()}
+    unfit = {fit.name for fit in parts.fits if fit.refuses(given)}
+    called = [member for member in parts.words.get(name, ()) if member not in unfit]
+    meant = called[0] if called else having[0] if len(having) == 1 else None
     names = list(map(name_property, parts.members))
     hint = f" Did you mean {name_property(meant)}?" if meant else suggest_name(name, names, is_misspelling=True)
     return hint or f" The members are {', '.join(names)}."

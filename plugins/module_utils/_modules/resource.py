@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +13,14 @@ from .._api.operations import get_operation
 from .._api.records import Record, to_camel_case
 from .._api.references import format_option_name
 from .._engine.context import ModuleContext
-from .._engine.guards import Guard
+from .._engine.guards import Guard, format_yaml_value
 from .._engine.reconciler import Reconciler
 from .._engine.spec import ResourceSpec
 from .options import OBJECT_TAGS, TAGS, WAIT, Options
 from .spec import ModuleSpec
+
+# For an option, other options with the values with which it acts: one of them is enough.
+ActsWith = Mapping[str, Mapping[str, tuple[Any, ...]]]
 
 # The parameters that all new objects have.
 _OF_NEW_OBJECTS = ("resourceUuid", "tagUuids")
@@ -32,6 +35,7 @@ def resource_module(
     selecting_options: tuple[str, ...] = (),
     only_absent: tuple[str, ...] = (),
     never_absent: tuple[str, ...] = (),
+    acts_with: ActsWith = MappingProxyType({}),
     find_mistakes: Callable[[Mapping[str, Any], Record], Iterable[str]] | None = None,
     list_parts: Callable[[Mapping[str, Any]], Iterable[str]] = lambda dummy: ("",),
     **rules: Any,
@@ -40,8 +44,9 @@ def resource_module(
 
     If there are several types of it, ``by`` names the option that selects the type, and ``planned`` are the options
     (API names) of a type that only its plan uses. ``choose`` returns the resource spec for a task, if it depends on
-    what exists. ``find_mistakes`` returns warnings of options that were probably given in place of others; it gets the
-    options of the task, and those of the module by their API names. It may also raise InvalidOptions.
+    what exists. The task warns of an option of ``acts_with`` that does nothing. ``find_mistakes`` returns warnings of
+    options that were probably given in place of others; it gets the options of the task, and those of the module by
+    their API names. It may also raise InvalidOptions.
 
     ``selecting_options``, ``only_absent``, ``never_absent`` and ``list_parts`` are those of `ModuleSpec`.
     """
@@ -51,6 +56,7 @@ def resource_module(
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = dict(context.desired)
         context.warnings += find_mistakes(context.params, desired) if find_mistakes else ()
+        context.warnings += _warn_of_idle_options(options, acts_with, context.params)
         if isinstance(resource, ResourceSpec):
             return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))
@@ -84,6 +90,15 @@ def resource_module(
         has_target=True,
         list_parts=list_parts,
     )
+
+
+def _warn_of_idle_options(options: Options, acts_with: ActsWith, params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a warning for each given option that does nothing with the other options."""
+    for name, others in acts_with.items():
+        is_given = params.get(name) is not None and params[name] != options[name].get("default")
+        if is_given and not any(params.get(other) in values for other, values in others.items()):
+            conditions = [f"{other}: {' or '.join(map(format_yaml_value, values))}" for other, values in others.items()]
+            yield f"{name} acts only with {', or with '.join(conditions)}, so it is ignored"
 
 
 def _name_other_type(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from .._api.errors import ApiError, Unsupported
+from .._api.errors import ApiError, Unsupported, join_first
 from .._api.operation import ABSENT
 from .._api.records import Record
 from .._api.resource_types import CBT_TASK, VM, VOLUME
@@ -300,9 +300,8 @@ def _warn_of_unplaced_objects(client: Client, vms: list[Record], storages: set[s
         warnings.append(f"cannot check which unattached data volumes are on the host: {explain_unreadable(failure)}")
     names = sorted(str(vm.get("name")) for vm in vms if is_on(vm, None) and find_root_storage(vm) in storages)
     if names:
-        more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
         warnings.append(
-            f"no record shows the hosts of the VMs {', '.join(names[:MAX_LISTED])}{more}, whose root volumes lie on"
+            f"no record shows the hosts of the VMs {join_first(names, MAX_LISTED)}, whose root volumes lie on"
             " local storage; those on the host are lost"
         )
     return warnings

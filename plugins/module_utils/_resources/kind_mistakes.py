@@ -16,14 +16,14 @@ from .kind_rows import Fit, Kind
 
 def refuse_unfit(fits: Sequence[Fit], place: str, values: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for a value that services accept only with others; ``place`` precedes the names."""
-    for name, other, accepted, remedy in fits:
-        given = values.get(other)
-        if name in values and given is not None and given not in accepted:
+    for fit in fits:
+        name, other, accepted, remedy = fit
+        if name in values and fit.refuses(values):
             label, condition = f"{place}{name_property(name)}", name_property(other)
             if not accepted:
                 raise InvalidOptions(f"{label} cannot be used with {condition}. Remove one of them")
             remedy = remedy or f"Remove it, or change {condition} to {' or '.join(accepted)}"
-            raise InvalidOptions(f"{label} cannot be used with {condition} {given}. {remedy}")
+            raise InvalidOptions(f"{label} cannot be used with {condition} {values[other]}. {remedy}")
 
 
 def check_times(place: str, values: Mapping[str, Any]) -> None:

@@ -46,6 +46,11 @@ class Fit(NamedTuple):
     values: tuple[str, ...] = ()
     remedy: str = ""
 
+    def refuses(self, values: Mapping[str, Any]) -> bool:
+        """Return whether services refuse this parameter or member with these values of others."""
+        given = values.get(self.other)
+        return given is not None and given not in self.values
+
 
 class Need(NamedTuple):
     """Parameters, one of which the creation of an object needs, always or if another parameter has a value."""
@@ -73,12 +78,13 @@ class Parts:
 
     ``name`` is the property and the field of the record. ``owner`` is the parameter of ``add`` with the uuid of the
     object, ``added`` that with the new items, and ``removed`` the parameter of ``remove`` with the uuids of items.
-    ``members`` are the members of an item with their choices, ``words`` what users call them, and ``defaults`` the
-    values of those that an item does not give: a rule without a range of addresses is for all addresses. ``change``
-    changes ``changeable`` members of an item; the other ones tell it from the others. No two items share the members in
-    ``unique``, by default all that tell them apart. An item of a record in which all of ``kept`` have these values is
-    the service's own, and remains. ``fits`` are the members that some values of others exclude. The first member of
-    ``grouped`` is the object that offers those in the second, and its record lists them in ``offered``.
+    ``members`` are the members of an item with their choices, ``words`` what users call them, of which the first is
+    meant that fits the others, and ``defaults`` the values of those that an item does not give: a rule without a range
+    of addresses is for all addresses. ``change`` changes ``changeable`` members of an item; the other ones tell it from
+    the others. No two items share the members in ``unique``, by default all that tell them apart. An item of a record
+    in which all of ``kept`` have these values is the service's own, and remains. ``fits`` are the members that some
+    values of others exclude. The first member of ``grouped`` is the object that offers those in the second, and its
+    record lists them in ``offered``.
     """
 
     name: str
@@ -91,7 +97,7 @@ class Parts:
     kept: Mapping[str, Any] = field(default_factory=dict)
     grouped: tuple[str, ...] = ()
     offered: str = ""
-    words: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     change: str = ""
     changeable: tuple[str, ...] = ()
@@ -211,14 +217,15 @@ _FITS_OF_RULES = (
 )
 
 _WORDS_OF_RULES = {
-    "direction": "type",
-    "proto": "protocol",
-    "policy": "action",
-    "ether_type": "ipVersion",
-    **dict.fromkeys(("cidr", "cidr_ip", "remote_ip_prefix", "source", "source_ip", "src"), "srcIpRange"),
-    **dict.fromkeys(("destination", "dest", "dst"), "dstIpRange"),
-    **dict.fromkeys(("port", "ports", "port_range", "port_range_min", "port_range_max", "to_port"), "dstPortRange"),
-    **dict.fromkeys(("remote_group", "security_group"), "remoteSecurityGroupUuid"),
+    "direction": ("type",),
+    "proto": ("protocol",),
+    "policy": ("action",),
+    "ether_type": ("ipVersion",),
+    **dict.fromkeys(("cidr", "cidr_ip", "remote_ip_prefix"), ("srcIpRange", "dstIpRange")),
+    **dict.fromkeys(("source", "source_ip", "src"), ("srcIpRange",)),
+    **dict.fromkeys(("destination", "dest", "dst"), ("dstIpRange",)),
+    **dict.fromkeys(("port", "ports", "port_range", "port_range_min", "port_range_max", "to_port"), ("dstPortRange",)),
+    **dict.fromkeys(("remote_group", "security_group"), ("remoteSecurityGroupUuid",)),
 }
 
 _HIDDEN_OF_LISTENER = (

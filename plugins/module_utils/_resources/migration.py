@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._api.errors import ApiError, Unchangeable, Unsupported
+from .._api.errors import ApiError, Unchangeable, Unsupported, join_first
 from .._api.records import NullReference, Record
 from .._client.client import Client
 from .._client.lists import extract_records
@@ -46,8 +46,7 @@ def require_migration_target(client: Client, vm: Record, host: str | NullReferen
 def _describe_targets(targets: list[Record]) -> str:
     """Return the sentence that names the hosts to which a VM can migrate."""
     names = sorted(f"{target.get('name')} ({target.get('uuid')})" for target in targets)
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return f"It can migrate to {', '.join(names[:MAX_LISTED])}{more}." if names else "No other host can take it."
+    return f"It can migrate to {join_first(names, MAX_LISTED)}." if names else "No other host can take it."
 
 
 # Servers list the targets without regard to where the root volume lies, and refuse the migration only in its job.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError
+from .._api.errors import InvalidOptions, NotFound, Unsupported, VirtinfraError, join_first
 from .._api.records import NullReference, PredictedReference, Record, parse_timestamp
 from .._api.references import is_name
 from .._api.resource_types import VM
@@ -84,14 +84,13 @@ def find_failed_snapshots(reply: Record) -> str | None:
     failed = [result for result in results if result.get("error")]
     if not failed:
         return None
-    texts = (
+    texts = [
         f"snapshot {result.get('snapshotUuid')} of volume {result.get('volumeUuid')}: {_describe(result['error'])}"
-        for result in failed[:MAX_LISTED]
-    )
-    more = f"; and {len(failed) - MAX_LISTED} more" if len(failed) > MAX_LISTED else ""
+        for result in failed
+    ]
     return (
-        f"{len(failed)} of {len(results)} snapshots failed: {'; '.join(texts)}{more}. Correct the cause, and run the"
-        " task again."
+        f"{len(failed)} of {len(results)} snapshots failed: {join_first(texts, MAX_LISTED, '; ')}. Correct the cause,"
+        " and run the task again."
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.errors import AnsibleError
 
-from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.errors import InvalidOptions, join_first
 from ...module_utils._api.records import Record
 from ...module_utils._modules.options import CONNECTION
 
@@ -53,7 +53,7 @@ def require_one_service(task: Any, groups: Iterable[str], templar: Any, task_var
     for host in hosts:
         services.setdefault(_describe(sources, _create_templar(task, templar, task_vars, host)), []).append(host)
     if len(services) > 1:
-        found = ", ".join(f"{service} ({_name_hosts(names)})" for service, names in services.items())
+        found = ", ".join(f"{service} ({join_first(names, 1)})" for service, names in services.items())
         raise InvalidOptions(
             f"the task runs once, with the connection of the first host, but the hosts have different connections:"
             f" {found}. Run the play for the hosts of one service at a time, for example with --limit"
@@ -117,8 +117,3 @@ def _describe(sources: Iterable[Any], templar: Any) -> str:
     return ", ".join(
         f"{name}: {value}" for name, value in given.items() if value and value != CONNECTION[name].get("default")
     )
-
-
-def _name_hosts(names: list[str]) -> str:
-    """Return the first host, and how many others have the same connection."""
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"

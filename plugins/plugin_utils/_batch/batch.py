@@ -15,7 +15,7 @@ from typing import Any
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
-from ...module_utils._api.errors import InvalidOptions, SeveralFailed
+from ...module_utils._api.errors import InvalidOptions, SeveralFailed, join_first
 from ...module_utils._api.operations import get_operation
 from ...module_utils._api.references import list_names
 from ...module_utils._api.resource_types import REFERS_TO
@@ -357,8 +357,7 @@ def name_object(given: Mapping[str, Any], diff: Mapping[str, Any]) -> str:
 
 def _format_first(texts: list[str]) -> str:
     """Return the first texts, and the number of others."""
-    others = len(texts) - MAX_NAMED
-    return "; ".join([*texts[:MAX_NAMED], *([f"and {others} more"] if others > 0 else [])])
+    return join_first(texts, MAX_NAMED, "; ")
 
 
 def _end_sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.errors import AnsibleParserError
 
-from ...module_utils._api.errors import InvalidOptions, VirtinfraError, suggest_name
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError, join_first, suggest_name
 from ...module_utils._api.records import is_ipv6, is_localhost
 from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch, create_evaluator
 from .._jinja.references import find_names, list_texts
@@ -247,5 +247,4 @@ def _count_duplicates(names: Sequence[str]) -> dict[str, int]:
 
 def _format_counts(counts: Mapping[str, int]) -> str:
     """Return the first few names and how often each occurs."""
-    names = [f"{name} ({count} times)" for name, count in list(counts.items())[:5]]
-    return ", ".join([*names, *([f"and {len(counts) - 5} more"] if len(counts) > 5 else [])])
+    return join_first([f"{name} ({count} times)" for name, count in counts.items()], 5)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...module_utils._api.errors import join_first
 from ...module_utils._api.records import Record
 from ...module_utils._masking.terminal import escape_controls
 
@@ -19,8 +20,7 @@ MAX_REASONS = 3
 
 def name_some(names: Sequence[str]) -> str:
     """Return the first names, and how many others there are."""
-    others = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {others} more" if others > 0 else "")
+    return join_first(names, MAX_NAMED)
 
 
 @dataclass(kw_only=True)

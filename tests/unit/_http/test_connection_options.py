@@ -153,6 +153,14 @@ def test_each_secret_is_masked() -> None:
     assert masker.mask_text("key-id admin proxy") == "key-id admin proxy"
 
 
+def test_the_secret_of_an_access_key_is_masked_in_the_option_of_the_id() -> None:
+    exchanged: dict[str, Any] = {"access_key_id": "the-key-secret", "access_key_secret": "key-id"}
+    masker = ConnectionOptions(URL, **exchanged).create_masker()
+    assert (
+        masker.mask_text("access key id: the-key-secret does not existed") == "access key id: ******** does not existed"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -74,6 +74,24 @@ def test_login_of_a_host_that_its_record_contradicts_is_warned_of(run: ModuleRun
 
 
 @pytest.mark.parametrize(
+    ("options", "idle"),
+    [
+        ({"stop_type": "cold"}, "stop_type acts only with power: off"),
+        (
+            {"state": "enabled", "running_vms": "stop"},
+            "running_vms acts only with state: maintenance, or with evacuate",
+        ),
+        ({"state": "disabled", "force": True}, "force acts only with power: off or reset, or with state: absent"),
+        ({"running_vms": "migrate", "force": False}, None),
+        ({"state": "absent", "force": True, "evacuate": True, "running_vms": "stop"}, None),
+    ],
+)
+def test_option_that_does_nothing_is_warned_of(run: ModuleRunner, options: dict[str, Any], idle: str | None) -> None:
+    warnings = [each for each in run("kvm_host", {"uuid": HOST, **options}, check=True).warnings if "ignored" in each]
+    assert [warning.startswith(idle or "") for warning in warnings] == ([True] if idle else [])
+
+
+@pytest.mark.parametrize(
     "options", [{"uuid": HOST}, {"name": "host-1"}, {"name": "host-1", **LOGIN, "update_password": "on_create"}]
 )
 def test_new_address_is_set_and_the_host_is_connected_again(run: ModuleRunner, options: dict[str, Any]) -> None:

@@ -51,6 +51,8 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
             "[0].dst_port_range cannot be used with protocol ICMP. Only TCP and UDP have ports: give one of them as",
         ),
         (rule(cidr_ip="10.0.0.0/8"), "there is no member cidr_ip. Did you mean src_ip_range?"),
+        (rule(type="Egress", cidr="10.0.0.0/8"), "there is no member cidr. Did you mean dst_ip_range?"),
+        (rule(type="Egress", source="10.0.0.0/8"), "there is no member source. The members are type, protocol,"),
         (rule(type="Ingress", protocol="ALL", dst_port_range="22"), "with protocol ALL. Only TCP and UDP"),
         (rule(type="Egress", src_ip_range="10.0.0.0/8"), "with type Egress. Did you mean dst_ip_range?"),
         (rule(type="Ingress", dst_ip_range="10.0.0.0/8"), "with type Ingress. Did you mean src_ip_range?"),

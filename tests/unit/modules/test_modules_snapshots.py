@@ -135,6 +135,8 @@ REVERTED = {**FIRST, "state": "reverted"}
 @pytest.mark.parametrize("missing", [[], ["CheckVolumeSnapshotGroupAvailability"]])
 def test_vm_is_reverted_each_time(stopped: ModuleRunner, sim: Simulator, missing: list[str]) -> None:
     sim.configure(missing_operations=missing)
+    idle = stopped(MODULE, {**REVERTED, "force": True, "scope": "chain"}, check=True)
+    assert "scope acts only with state: absent, so it is ignored" in idle.warnings
     predicted = stopped(MODULE, {**REVERTED, "force": True}, check=True)
     for ran in (stopped(MODULE, {**REVERTED, "force": True}) for dummy in range(2)):
         assert ran.calls == ["RevertVmFromSnapshotGroup"]

@@ -63,6 +63,8 @@ def test_stop_type_and_host_are_sent(run: ModuleRunner, sim: Simulator) -> None:
     host = next(vm["lastHostUuid"] for vm in sim.records("vm") if vm["uuid"] == VM)
     started = run.twice("vm", {"name": "vm-1", "state": "running", "host": host})
     assert started.sent("StartVmInstance") == {"hostUuid": host}
+    (warning,) = run("vm", {"name": "vm-1", "state": "running", "stop_type": "cold"}).warnings
+    assert warning == "stop_type acts only with state: stopped, so it is ignored"
 
 
 @pytest.mark.parametrize(
