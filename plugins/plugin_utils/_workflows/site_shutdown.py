@@ -319,7 +319,7 @@ def _choose_power_off(settings: Settings, left: float, check_mode: bool) -> Reco
         "power": "off",
         # In check mode the VMs still run on the hosts, so the prediction needs force.
         "force": check_mode,
-        **({"running_vms": "any"} if check_mode and settings.maintenance else {}),
+        "running_vms": "any" if check_mode and settings.maintenance else "migrate",
         "wait_timeout": min(max(left, settings.cold_timeout), settings.host_time),
     }
     if settings.cold and left <= 0:
