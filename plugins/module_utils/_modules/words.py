@@ -327,6 +327,18 @@ _KEYWORDS = (
 # The keywords of tasks that users indent too far.
 KEYWORDS = frozenset(_KEYWORDS.split())
 
+# Words for states that no role has.
+_RESTARTS = "reboot rebooted reset restart restarted"
+_REVERTS = "revert reverted rollback rolledback"
+
+_REVERTED = "virtinfra.manager.vm_snapshot_group with state: reverted sets a VM back to a snapshot group."
+
+
+def _remark(role: str, words: str, remark: str) -> dict[str, str]:
+    """Return a remark by each of some words, separated by blanks, that are neither states nor variables of a role."""
+    return {f"{role}.{word}": remark for word in words.split()}
+
+
 # What to do about words that no option means, also by their nouns.
 REMARKS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -345,6 +357,52 @@ REMARKS: Mapping[str, str] = {
         "The data movers of the role are the hosts of the play. Of the playbook back_up_vms, they are those of"
         " back_up_vms_pattern.",
     ),
+    **{
+        f"{role}.{word}": f"The hosts of the role are those of the play. Of the playbook {playbook}, they are those of"
+        f" {playbook}_pattern."
+        for role, playbook in (
+            ("host_maintenance", "maintenance_walk"),
+            ("host_onboarding", "onboard_hosts"),
+            ("host_removal", "remove_hosts"),
+        )
+        for word in ("host", "hostnames", "hosts", "limit", "nodes", "targets")
+    },
+    **_remark(
+        "host_removal",
+        "drain evacuate maintenance migrate_vms move_vms",
+        "The role drains the host itself. host_removal_running_vms says what it may do to the VMs on it.",
+    ),
+    # The states of roles
+    **_remark(
+        "vm_power",
+        _RESTARTS,
+        "No state restarts VMs: run the role with vm_power_state: stopped, and then with restored. Or run"
+        " virtinfra.manager.vm with state: restarted, for many VMs in virtinfra.manager.batch.",
+    ),
+    **_remark(
+        "site_shutdown",
+        _RESTARTS,
+        "No state restarts a site: run the role with site_shutdown_state: stopped, and then with running.",
+    ),
+    **_remark("host_evacuation", _RESTARTS, "The role only migrates VMs. virtinfra.manager.vm restarts them."),
+    **_remark(
+        "host_maintenance",
+        "unmarked",
+        "No state only takes marks off. absent puts back what they say, and takes them off.",
+    ),
+    **_remark("host_onboarding", "absent deleted removed", "The role virtinfra.manager.host_removal removes hosts."),
+    **_remark(
+        "vm_backup",
+        "absent deleted removed",
+        "ended ends what earlier runs left open. virtinfra.manager.backup_point removes points.",
+    ),
+    **_remark(
+        "vm_backup",
+        "restored reverted",
+        "The role virtinfra.manager.vm_backup_restore writes points back.",
+    ),
+    **_remark("vm_snapshots", f"restored {_REVERTS}", _REVERTED),
+    **_remark("vm_restore", _REVERTS, _REVERTED),
     "auth": "The credentials are options of their own: account and account_password, for example.",
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
@@ -526,6 +584,21 @@ VALUES: Mapping[str, list[Meaning]] = _map(
     ("vm_nic.disconnected vm_nic.down", "disabled"),
     ("vm_snapshot_group.all vm_snapshot_group.children vm_snapshot_group.tree", "chain"),
     ("scheduler_job.snapshotvm scheduler_job.vmsnapshot scheduler_job.snapshot_vm", "volumeSnapshotGroup"),
+    # Roles that act and put back have several words for both.
+    ("host_evacuation.drained host_evacuation.maintenance host_evacuation.migrated", "evacuated"),
+    ("host_evacuation.present host_evacuation.stopped", "evacuated"),
+    ("host_evacuation.absent host_evacuation.returned host_evacuation.reverted", "restored"),
+    ("host_evacuation.running", "restored"),
+    ("host_maintenance.enabled host_maintenance.restored host_maintenance.running", "absent"),
+    ("host_maintenance.maintenance host_maintenance.stopped", "present"),
+    ("host_onboarding.created host_onboarding.present host_onboarding.running", "enabled"),
+    ("site_shutdown.restored site_shutdown.reverted", "running"),
+    ("vm_backup.stopped vm_backup.unmarked", "ended"),
+    ("vm_backup_restore.recovered vm_backup_restore.reverted", "restored"),
+    ("vm_backup_restore.restart vm_backup_restore.restarted", "vm_backup_restore_start: true"),
+    ("vm_backup_restore.running vm_backup_restore.started", "vm_backup_restore_start: true"),
+    ("vm_power.reverted", "restored"),
+    ("vm_restore.restored", "present"),
     ("management", "ManagementNetwork"),
     ("tenant vm_network", "TenantNetwork"),
     ("storage iscsi nfs vsan", "StorageNetwork"),
@@ -632,6 +705,9 @@ EXAMPLES: Mapping[str, str] = {
     "decisions": "{a0000004000040008000000000000001: true}",
     "disks": "[{size: 20G}]",
     "host_maintenance_tasks": "firmware.yml, a file with the tasks",
+    "site_shutdown_hosts": "true, with site_shutdown_host_query or site_shutdown_exclude_hosts to choose hosts",
+    "vm_backup_report_names": "true, with vm_backup_report_query to choose VMs",
+    "vm_backup_stopped": "true, with vm_backup_vms or vm_backup_query to choose VMs",
     **dict.fromkeys(("vm_backup_drill_mover", "vm_backup_restore_mover"), "mover-1"),
     "vm_backup_drill_count": "0, which chooses all",
     "vm_backup_rate_limit": "50, in MiB per second",

@@ -92,7 +92,7 @@ def _convert(
     given = unify_values(options, drop_empty(options, given))
     given = {name: spell_mode(name, value) if name.endswith("_file_mode") else value for name, value in given.items()}
     _refuse_common_states(role, options, given)
-    check_forms(options, given)
+    check_forms(options, given, module=role)
     validation = ArgumentSpecValidator(options).validate(given)
     if validation.error_messages:
         raise InvalidOptions("; ".join(validation.error_messages))

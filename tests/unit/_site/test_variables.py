@@ -159,6 +159,45 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             "no variable host_maintenance_serial. The playbook maintenance_walk has maintenance_walk_serial.",
         ),
         ("host_removal", {"pattern": "host-1"}, "The playbook remove_hosts has remove_hosts_pattern."),
+        ("host_removal", {"evacuate": True}, "drains the host itself. host_removal_running_vms says what it may do"),
+        *(
+            (role, {"hosts": "host-3"}, f"are those of the play. Of the playbook {playbook}, they are those of")
+            for role, playbook in (
+                ("host_removal", "remove_hosts"),
+                ("host_maintenance", "maintenance_walk"),
+                ("host_onboarding", "onboard_hosts"),
+            )
+        ),
+        # A list of objects for a variable that is true or false.
+        ("site_shutdown", {"hosts": ["a", "b"]}, "true or false, such as true, with site_shutdown_host_query or site"),
+        ("site_shutdown", {"hosts": "a,b"}, "true, with site_shutdown_host_query or site_shutdown_exclude_hosts to"),
+        ("vm_backup_report", {"names": ["a"]}, "such as true, with vm_backup_report_query to choose VMs, not ['a']"),
+        ("vm_backup", {"stopped": ["a"]}, "such as true, with vm_backup_vms or vm_backup_query to choose VMs"),
+        # States of other roles.
+        *(
+            ("vm_power", {"state": word}, f"got: {word}. No state restarts VMs: run the role with vm_power_state: stop")
+            for word in ("restarted", "restart", "reboot", "rebooted", "reset")
+        ),
+        ("vm_power", {"restart": True}, "no variable vm_power_restart. No state restarts VMs: run the role with"),
+        ("site_shutdown", {"state": "restarted"}, "run the role with site_shutdown_state: stopped, and then with run"),
+        ("site_shutdown", {"state": "restored"}, "got: restored. Did you mean running?"),
+        ("host_evacuation", {"state": "restarted"}, "The role only migrates VMs. virtinfra.manager.vm restarts them."),
+        ("host_evacuation", {"state": "absent"}, "Did you mean restored?"),
+        ("host_evacuation", {"state": "present"}, "Did you mean evacuated?"),
+        ("host_maintenance", {"state": "restored"}, "got: restored. Did you mean absent?"),
+        ("host_maintenance", {"state": "running"}, "Did you mean absent?"),
+        ("host_maintenance", {"state": "stopped"}, "Did you mean present?"),
+        ("host_maintenance", {"state": "unmarked"}, "No state only takes marks off. absent puts back what they say"),
+        ("host_onboarding", {"state": "present"}, "Did you mean enabled?"),
+        ("host_onboarding", {"state": "absent"}, "got: absent. The role virtinfra.manager.host_removal removes hosts."),
+        ("vm_backup", {"state": "absent"}, "ended ends what earlier runs left open. virtinfra.manager.backup_point"),
+        ("vm_backup", {"state": "restored"}, "The role virtinfra.manager.vm_backup_restore writes points back."),
+        ("vm_backup_restore", {"state": "restarted"}, "Did you mean vm_backup_restore_start: true?"),
+        ("vm_restore", {"state": "restored"}, "Did you mean present?"),
+        *(
+            (role, {"state": "reverted"}, "got: reverted. virtinfra.manager.vm_snapshot_group with state: reverted")
+            for role in ("vm_snapshots", "vm_restore")
+        ),
     ],
 )
 def test_wrong_variables_of_other_roles(role: str, given: dict[str, Any], message: str) -> None:
