@@ -64,11 +64,14 @@ def _check_form(path: str, is_listing: bool) -> str:
     relative = path.strip("/").removeprefix("v1/")
     if any(character.isspace() for character in path):
         raise InvalidOptions(f"path {path!r} must be a path such as v1/volumes/data")
-    prefix, separator, rest = path.strip("/").partition("v1/")
-    if prefix.endswith("/") and separator:
-        raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
     if placeholder := re.search(r"{(.*?)}|<(.*?)>", relative):
         raise InvalidOptions(f"path has the placeholder {placeholder[0]}. Write the value of the object in its place")
+    prefix, separator, rest = path.strip("/").partition("v1/")
+    if prefix.endswith("/") and separator:
+        if "?" in rest:
+            options = _convert_query_string(rest, is_listing)
+            raise InvalidOptions(f"path must be without path_prefix and query string. {options}")
+        raise InvalidOptions(f"path must be without path_prefix: v1/{rest}, not {path}")
     if "?" in relative:
         raise InvalidOptions(f"path must be without query string. {_convert_query_string(relative, is_listing)}")
     return relative

@@ -45,7 +45,21 @@ _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.I
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
 # Another condition within the value of a condition.
-_FURTHER = re.compile(r"(?:\s(?:or|and|&&|\|\|)\s|,)\s*([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
+_FURTHER = re.compile(r"(?:\s(?:or|and)\s|&&?|\|\|?|[,;])\s*([\w.]+)\s*[!~?<>]*[=<>]", re.IGNORECASE)
+
+# A condition whose negation precedes it, and the operators that negate each other.
+_NEGATED = re.compile(r"""\s*(?:not\b|!)[\s(]*([\w.]+)\s*([!~?=<>]*[=<>])\s*(['"]?)(.*?)\3[\s)]*""", re.IGNORECASE)
+_OPPOSITES = {"=": "!=", "~=": "!~=", "?=": "!?=", ">": "<=", ">=": "<"}
+_NEGATIONS = {**_OPPOSITES, **{negation: operator for operator, negation in _OPPOSITES.items()}}
+
+# Signs between values, where services need a comma.
+_SEPARATORS = re.compile(r"\s+or\s+|\s*[;|]+\s*", re.IGNORECASE)
+
+# Nobody has a VM or a storage with less, so a smaller number is meant in MiB or GiB.
+_LEAST_SIZE = 1 << 20
+
+# From which number on a size without a unit is probably meant in MiB, not in GiB.
+_LEAST_MEBIBYTES = 1024
 
 # The beginning of a condition.
 _BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
@@ -66,7 +80,11 @@ _FIELDS_ELSEWHERE = {
     "vm": "vmInstance.name",
     **dict.fromkeys(("datacenter", "data_center"), "zone.name"),
     **dict.fromkeys(("tag", "tags", "userTag", "userTags", "user_tag", "user_tags"), "__userTag__"),
+    **dict.fromkeys(("systemTag", "systemTags", "system_tag", "system_tags"), "__systemTag__"),
 }
+
+# The fields of tags, by their names without underscores and capital letters, in the singular.
+_TAG_FIELDS = {"tag": "__userTag__", "usertag": "__userTag__", "systemtag": "__systemTag__"}
 
 # Words for fields, and the fields that may have what they mean, the likeliest first.
 _FIELDS_MEANT = {
@@ -182,6 +200,10 @@ def parse_condition(text: str, record_type: str) -> Condition:
     for a misspelled documented field, for a date or a number that a database would read as another one, and when
     neither the service nor this collection could check the condition.
     """
+    if negated := _NEGATED.fullmatch(text):
+        operator = _FOREIGN_OPERATORS.get(negated[2], negated[2])
+        meant = f"{_find_meant(negated[1], record_type)}{_NEGATIONS.get(operator, '!=')}{negated[4]}"
+        raise InvalidOptions(f"query {text!r} is not a condition: the operator expresses the negation. Write {meant}.")
     positions = [(text.find(operator), -len(operator), operator) for operator in OPERATORS if operator in text]
     if not positions:
         raise InvalidOptions(
@@ -275,6 +297,13 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
 def is_size_field(field: str) -> bool:
     """Return whether a field, of those that are numbers, is a number of bytes."""
     return _SIZE_FIELD.fullmatch(field) is not None
+
+
+def find_unit(number: float) -> tuple[str, int] | None:
+    """Return the unit in which a number was probably given for one of bytes, and its size; None if it was in bytes."""
+    if not 0 < number < _LEAST_SIZE:
+        return None
+    return ("MiB", 1 << 20) if number >= _LEAST_MEBIBYTES else ("GiB", 1 << 30)
 
 
 def find_size(text: str) -> tuple[str, int] | None:
@@ -487,7 +516,9 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
         values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
         problem = describe_unknown_value(condition.field, values, record_type)
         # Several values behind = are described if they select nothing, those behind != below.
-        is_comparable = condition.operator.endswith("?=") or "," not in condition.value
+        is_comparable = not _SEPARATORS.search(condition.value) and (
+            condition.operator.endswith("?=") or "," not in condition.value
+        )
         if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
             warnings.append(f"the condition {text!r}: {problem}")
         if condition.value.strip().casefold() in _WORDS_OF_YAML and re.match("(?:is|has)[A-Z]", condition.field):
@@ -495,8 +526,20 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
             warnings.append(f"the condition {text!r}: write {condition.field}{condition.operator}{value}.")
         if "*" in condition.value and condition.operator == "~=":
             warnings.append(f"the condition {text!r}: * matches only itself. Write % for any characters.")
-        warnings += describe_exclusions([text])
+        if reason := _describe_unit(condition):
+            warnings.append(f"the condition {text!r}: {reason}")
+        warnings += describe_exclusions([text], record_type)
     return warnings
+
+
+def _describe_unit(condition: Condition) -> str | None:
+    """Return how to compare with a size if the number of a condition was meant in a unit; None for other conditions."""
+    name = condition.field.rpartition(".")[2]
+    number = _to_number(condition.value)
+    if number is None or name not in NUMBER_FIELDS or not is_size_field(name) or not (unit := find_unit(number)):
+        return None
+    meant = f"{condition.field}{condition.operator}{int(number * unit[1])}"
+    return f"{condition.field} is in bytes. Write {meant} for {condition.value} {unit[0]}."
 
 
 def describe_unknown_fields(texts: Iterable[str], record_type: str) -> str:
@@ -506,22 +549,22 @@ def describe_unknown_fields(texts: Iterable[str], record_type: str) -> str:
     """
     fields = RECORD_FIELDS.get(record_type, ())
     for condition in _parse_valid(texts, record_type).values():
-        if re.fullmatch(r"\w+", condition.field) and condition.field not in (*fields, "__userTag__", "__systemTag__"):
+        if re.fullmatch(r"(?!__)\w+", condition.field) and condition.field not in fields:
             example = f"__userTag__{condition.operator}{condition.field}::{condition.value}"
             return f" If {condition.field} is the key of a tag, write the tag itself, such as {example}."
     return ""
 
 
-def describe_exclusions(texts: Iterable[str]) -> list[str]:
+def describe_exclusions(texts: Iterable[str], record_type: str = "") -> list[str]:
     """Return why conditions that exclude a value may be meant otherwise: then they exclude nothing, without a sign."""
     return [
         f"the condition {text!r}: {oversight}"
         for text in texts
-        if _EXCLUSION.match(text) and (oversight := _describe_oversight(text))
+        if _EXCLUSION.match(text) and (oversight := _describe_oversight(text, record_type))
     ]
 
 
-def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
+def describe_oversights(texts: Iterable[str], record_type: str = "", name: str = "") -> list[str]:
     """Return why conditions and a name that select no record may be meant otherwise.
 
     Quotes, brackets, commas and asterisks are parts of values and names: they are no mistakes if records have them.
@@ -537,14 +580,15 @@ def describe_oversights(texts: Iterable[str], name: str = "") -> list[str]:
     return warnings + [
         f"the condition {text!r}: {oversight}"
         for text in texts
-        if not _EXCLUSION.match(text) and (oversight := _describe_oversight(text))
+        if not _EXCLUSION.match(text) and (oversight := _describe_oversight(text, record_type))
     ]
 
 
-def _describe_oversight(text: str) -> str | None:
+def _describe_oversight(text: str, record_type: str) -> str | None:
     """Return what a condition that selects no record, or excludes none, may be meant as; None for a plain one."""
     if foreign := _FOREIGN.fullmatch(text):
-        return f"services do not know the operator {foreign[2]}.{_translate_operator(*foreign.groups())}"
+        remedy = _translate_operator(_find_meant(foreign[1], record_type), foreign[2], foreign[3])
+        return f"services do not know the operator {foreign[2]}.{remedy}"
     if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
         return f"the quotes are part of the value. Write {quoted[1]}{quoted[3]}."
     if listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
@@ -585,19 +629,32 @@ def _describe_value(text: str) -> str | None:
         return f"{operator} compares with no patterns. Give each as an item of its own, such as {field}!~=a%."
     if kind == "~=":
         return _describe_pattern(field, operator, value)
-    if kind == "=" and re.search("[*%]", value):
+    return (
+        _describe_wildcards(field, operator, value)
+        or _describe_form(field, operator, value)
+        or _describe_name(field, operator, value)
+    )
+
+
+def _describe_wildcards(field: str, operator: str, value: str) -> str | None:
+    """Return how to compare with the patterns, or the several values, behind an operator that compares whole values."""
+    negation = "!" if operator.startswith("!") else ""
+    patterns = [f"{field}{negation}~={each.strip().replace('*', '%')}" for each in value.split(",")]
+    if operator.endswith("?="):
+        pattern = next((each for each in patterns if "%" in each), "")
+        several = " Each pattern needs a query of its own." if len(patterns) > 1 else ""
+        return f"{operator} compares with whole values. Write {pattern}.{several}" if pattern else None
+    if re.search("[*%]", value):
         return f"{operator} compares with the whole value. Write {field}{negation}~={value.replace('*', '%')}."
-    if kind == "=" and "," in value:
-        values = ",".join(map(str.strip, value.split(",")))
-        return f"{operator} compares with one value. Write {field}{negation}?={values}."
-    return _describe_form(field, operator, value) or _describe_name(field, operator, value)
+    values = ",".join(map(str.strip, _SEPARATORS.sub(",", value).split(",")))
+    return f"{operator} compares with one value. Write {field}{negation}?={values}." if "," in values else None
 
 
 def _describe_form(field: str, operator: str, value: str) -> str | None:
     """Return how to write several values, an address range or the address of a NIC, as services compare them."""
     kind = operator.removeprefix("!")
-    if kind == "?=" and re.search("[;|]", value):
-        return f"values are separated by commas. Write {field}{operator}{','.join(re.split(r' *[;|] *', value))}."
+    if kind == "?=" and _SEPARATORS.search(value):
+        return f"values are separated by commas. Write {field}{operator}{_SEPARATORS.sub(',', value)}."
     if kind != "~=" and re.search(r"(?i)ip$", field) and (network := re.fullmatch(r"([\d.]+|[\da-f:]+)/\d+", value)):
         pattern = f"{field}{operator.removesuffix(kind)}~={_widen(network[1])}"
         return f"it compares with one address, not with a range. Write {pattern}."
@@ -712,10 +769,13 @@ def _check_field(text: str, field: str, record_type: str) -> None:
         )
     record_type, field = _find_owner(field, record_type)
     fields = RECORD_FIELDS.get(record_type, ())
-    if field in fields or "." in field or re.fullmatch("__.+__", field):
+    if field in fields or "." in field or field in _TAG_FIELDS.values():
+        return
+    tag = _TAG_FIELDS.get(field.replace("_", "").casefold().removesuffix("s"), "")
+    if field.startswith("__") and not tag:
         return
     plain = to_camel_case(field.removeprefix(_PREFIX))
-    meant = _FIELDS_ELSEWHERE.get(field) or next(
+    meant = _FIELDS_ELSEWHERE.get(field, tag) or next(
         (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields),
         _find_meant(field, record_type),
     )

@@ -159,7 +159,7 @@ class Listing(NamedTuple):
         if not selection[0] and (conditions or name):
             from .._api.conditions import describe_oversights
 
-            context.warnings.extend(describe_oversights(conditions, name))
+            context.warnings.extend(describe_oversights(conditions, self.record_type, name))
         return self._format(context.desired, selection)
 
     def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ...module_utils._api.conditions import describe_unknown_value, find_size, is_size_field
+from ...module_utils._api.conditions import describe_unknown_value, find_size, find_unit, is_size_field
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.field_values import FIELD_VALUES
 from ...module_utils._api.record_fields import NUMBER_FIELDS
@@ -18,12 +18,6 @@ from .unknown_names import list_places
 
 # Variables with which Ansible connects to a host, each of which is a text.
 _CONNECTION_TEXTS = frozenset(("ansible_host", "ansible_user", "ansible_connection", "ansible_ssh_private_key_file"))
-
-# Nobody has a VM or a storage with less, so a smaller number is meant in MB or GB.
-_LEAST_SIZE = 1 << 20
-
-# From which number on a size without a unit is probably meant in MB, not in GB.
-_LEAST_MEBIBYTES = 1024
 
 # Wildcards of other languages, and what regular expressions are not compared with as it is.
 _WILDCARDS = re.compile(r"[*%]+")
@@ -185,12 +179,12 @@ def _describe_date(compared: Compared) -> str | None:
 
 def _describe_size(compared: Compared, present: Sequence[Any]) -> str | None:
     """Return how to compare with a size if all hosts have far more than the number of an expression."""
-    numbers = [value for value in compared.values if type(value) in (int, float) and 0 < value < _LEAST_SIZE]
-    if not (numbers and present and all(isinstance(value, int) and value >= _LEAST_SIZE for value in present)):
+    units = {value: unit for value in compared.values if type(value) in (int, float) and (unit := find_unit(value))}
+    if not (units and present and all(isinstance(value, int) and not find_unit(value) for value in present)):
         return None
-    name, number = _name(compared.reference), numbers[0]
-    size, unit = ("1024 * 1024", "MiB") if number >= _LEAST_MEBIBYTES else ("1024 * 1024 * 1024", "GiB")
-    return f"{name} is in bytes, such as {present[0]}. Write {number} * {size} for {number} {unit}"
+    name, number, unit = _name(compared.reference), *next(iter(units.items()))
+    size = "1024 * 1024" if unit[0] == "MiB" else "1024 * 1024 * 1024"
+    return f"{name} is in bytes, such as {present[0]}. Write {number} * {size} for {number} {unit[0]}"
 
 
 def check_composed(plugin: Any, entries: Sequence[HostEntry]) -> None:

@@ -119,7 +119,7 @@ class ServiceReader:
 
     def _explain_emptiness(self, client: Client, service: Service) -> list[str]:
         """Return why a service may have no record that is meant, nothing if there are no conditions."""
-        oversights = describe_oversights((*service.query, *service.filters))
+        oversights = describe_oversights((*service.query, *service.filters), self._plugin.RESOURCE_TYPE.record)
         if oversights or service.rejected_uuids or not service.query:
             return oversights
         total = count_records(client, self._plugin.RESOURCE_TYPE)

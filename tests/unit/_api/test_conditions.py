@@ -320,6 +320,11 @@ def test_a_variable_of_an_inventory_with_the_name_of_another_object_is_refused()
         ("name like 'vm%'", "name~=vm%"),
         ("totalMemoryCapacity>4G", "totalMemoryCapacity>4294967296"),
         ("totalMemoryCapacity <= 1.5 TiB", "totalMemoryCapacity<=1649267441664"),
+        ("not state=Enabled", "state!=Enabled"),
+        ("NOT (state == 'Enabled')", "state!=Enabled"),
+        ("!name~=web%", "name!~=web%"),
+        ("not cpuNum>2", "cpuNum<=2"),
+        ("not name != web", "name=web"),
     ],
 )
 def test_what_users_of_sql_mean_is_said(text: str, meant: str) -> None:
@@ -331,6 +336,7 @@ def test_what_users_of_sql_mean_is_said(text: str, meant: str) -> None:
     "text",
     [
         *("state!=Enabled AND name=vm-1", "cpuNum>2 and state=Enabled", "name=a or zone.name=b", "name=a && cpuNum>=2"),
+        *("state=Enabled&&name=vm-1", "state=Enabled&managementIp=10.0.0.1", "state=Enabled|state=Disabled"),
         *("state=Enabled, cpuNum>=4", "cpuNum>=4,state?=Enabled,Disabled", "state?=Enabled,Disabled,cpuNum>=4"),
     ],
 )
@@ -361,17 +367,27 @@ def test_values_that_were_split_off_are_refused(text: str) -> None:
         ("managementIP=10.0.0.1", "managementIp"),
         ("clusterUUID=a", "clusterUuid"),
         ("names~=host%", "name"),
+        ("__usertag__=tag-1", "__userTag__"),
+        ("__user_tags__ ~= tag%", "__userTag__"),
+        ("__systemtag__=a", "__systemTag__"),
+        ("usertag=tag-1", "__userTag__"),
+        ("system_tag=a", "__systemTag__"),
     ],
 )
 def test_misspelled_fields_are_refused(text: str, meant: str) -> None:
     with pytest.raises(InvalidOptions) as refused:
         parse_condition(text, HOST)
-    field = re.split("[=~]", text)[0]
+    field = re.split("[ =~]", text)[0]
     assert refused.value.message == (
         f"query {text!r}: hosts have no field {field}. Did you mean {meant}? If the service has a field {field},"
         " send the query with the module api."
     )
-    assert parse_condition(text, "of unknown fields").text == text
+    if not is_tag(field):
+        assert parse_condition(text, "of unknown fields").text == text
+
+
+def is_tag(field: str) -> bool:
+    return "tag" in field
 
 
 @pytest.mark.parametrize("text", ["=Enabled", "the state=Enabled", "state ! = Enabled", "<5"])
@@ -411,6 +427,9 @@ def test_values_that_can_be_queried(value: str) -> None:
         ("state?=Running,Stopped", ""),
         ("state!?=Running,Stoped", "Stoped"),
         ("state=Running,Stopped", ""),
+        ("state=Running|Paused", ""),
+        ("state?=Running|Paused", ""),
+        ("state=Running or Paused", ""),
         ("state~=Run%", ""),
         ("state is null", ""),
         ("name=running", ""),
@@ -441,6 +460,8 @@ def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown:
         ("name!?=[vm-1, vm-3]", "the brackets are part of the values. Write name!?=vm-1,vm-3."),
         ("hostUuid!=null", "it compares with the text null. Write hostUuid not null."),
         ("hostUuid!=host-1", "hostUuid is a uuid. Write host.name!=host-1."),
+        ("state!=Running|Paused", "!= compares with one value. Write state!?=Running,Paused."),
+        ("name!?=vm-%", "!?= compares with whole values. Write name!~=vm-%."),
         ("name!=vm-1", ""),
         ("name!?=vm-1,vm-3", ""),
         ("name!~=vm-1%", ""),
@@ -473,8 +494,34 @@ def test_a_value_of_another_object_that_is_not_documented_gives_a_warning(condit
 
 
 @pytest.mark.parametrize(
+    ("condition", "meant"),
+    [
+        ("memorySize>64", "memorySize>68719476736 for 64 GiB"),
+        ("memorySize >= 4096", "memorySize>=4294967296 for 4096 MiB"),
+        ("host.availableMemoryCapacity>0.5", "host.availableMemoryCapacity>536870912 for 0.5 GiB"),
+        ("memorySize>0", ""),
+        ("memorySize>1048576", ""),
+        ("cpuNum>64", ""),
+    ],
+)
+def test_a_number_of_bytes_that_nothing_is_as_small_as(condition: str, meant: str) -> None:
+    warnings = find_value_warnings([condition], "VmInstanceInventory")
+    field = re.split("[ >]", condition)[0]
+    assert warnings == ([f"the condition {condition!r}: {field} is in bytes. Write {meant}."] if meant else [])
+
+
+@pytest.mark.parametrize(
     ("condition", "remedy"),
     [
+        ("name?=vm-%", "?= compares with whole values. Write name~=vm-%."),
+        (
+            "name?=vm-1,db-*",
+            "?= compares with whole values. Write name~=db-%. Each pattern needs a query of its own.",
+        ),
+        ("state=Running|Paused", "= compares with one value. Write state?=Running,Paused."),
+        ("state = Running || Paused", "= compares with one value. Write state?=Running,Paused."),
+        ("state=Running or Paused", "= compares with one value. Write state?=Running,Paused."),
+        ("virtinfra_state == 'Running'", "services do not know the operator ==. Write state=Running."),
         ('state == "Running"', "services do not know the operator ==. Write state=Running."),
         ("state == Running", "services do not know the operator ==. Write =."),
         ("name <> 'vm-1'", "services do not know the operator <>. Write name!=vm-1."),
@@ -483,7 +530,8 @@ def test_a_value_of_another_object_that_is_not_documented_gives_a_warning(condit
 )
 def test_operators_of_other_languages_that_select_nothing(condition: str, remedy: str) -> None:
     """The filters of an inventory are sent as they are. The quotes and the operator are mended together."""
-    assert describe_oversights([condition]) == [f"the condition {condition!r}: {remedy}"]
+    warnings = describe_oversights([condition], "VmInstanceInventory")
+    assert warnings == [f"the condition {condition!r}: {remedy}"]
 
 
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:

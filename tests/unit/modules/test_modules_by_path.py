@@ -104,6 +104,10 @@ def test_known_operation_by_its_path(run: ModuleRunner, sim: Simulator) -> None:
             "path must be without query string. Give path: v1/volumes, and params: {x: 1}",
         ),
         (
+            {"method": "GET", "path": "service/v1/hosts?q=state=Enabled"},
+            "without path_prefix and query string. Give path: v1/hosts, and params: {q: ['state=Enabled']}",
+        ),
+        (
             {"method": "GET", "path": "v1/hosts?q=name=host-1&q=state=Enabled&limit=5"},
             "Give path: v1/hosts, and params: {q: ['name=host-1', 'state=Enabled'], limit: 5}",
         ),
