@@ -211,6 +211,7 @@ MODULE = resource_module(
         "delete_mode": {"type": "str", "choices": ["permissive", "enforcing", "Permissive", "Enforcing"]},
     },
     required_one_of=[("uuid", "name", "vm")],
+    acts_with={"bitmap_name": {"state": ("enabled",)}},
 )
 
 

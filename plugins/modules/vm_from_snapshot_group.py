@@ -185,18 +185,19 @@ from ..module_utils._modules.process import run_as_module
 from ..module_utils._engine.spec import ResourceSpec
 from ..module_utils._modules.options import CREATE_OPTIONS, reference, references
 from ..module_utils._modules.resource import resource_module
-from ..module_utils._resources.finders import find_by_type
-from ..module_utils._resources.new_vms import plan_new_vm
+from ..module_utils._resources.new_vms import find_ignored_source, find_restored_vm, hide_source, plan_new_vm
 from ..module_utils._resources.refusals import find_new_vm_refusal
 
 VM = ResourceSpec(
     record_type="VmInstanceInventory",
     result_key="vm",
     tagged_type="VmInstanceVO",
-    find=find_by_type("vm", "uuid", "name"),
+    find=find_restored_vm,
     create="CreateVmInstanceFromVolumeSnapshotGroup",
     plan=plan_new_vm,
     find_refusal=find_new_vm_refusal,
+    find_ignored=find_ignored_source,
+    format_result=hide_source,
 )
 MODULE = resource_module(
     VM,

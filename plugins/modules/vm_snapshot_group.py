@@ -212,7 +212,11 @@ MODULE = resource_module(
         **CREATE_OPTIONS,
     },
     required_one_of=[("uuid", "name"), ("uuid", "vm")],
-    acts_with={"scope": {"state": ("absent",)}, "direction": {"state": ("absent",)}},
+    acts_with={
+        "scope": {"state": ("absent",)},
+        "direction": {"state": ("absent",)},
+        "force": {"state": ("absent", REVERTED)},
+    },
 )
 
 

@@ -51,6 +51,10 @@ def require_equal(resource: ResourceSpec, desired: Record, current: Record) -> s
         for name, value in comparable.items()
         if not is_same_value(_drop_missing(name, value), current.get(name))
     }
+    if wanted := _find_other_uuid(options, current):
+        raise OtherObject(
+            f"the {resource.noun} has the uuid {current['uuid']}, and resource_uuid is {wanted}: it is another one."
+        )
     if different:
         differences = describe_differences(resource, different, current) + (
             describe_key(resource, desired, current) or "."
@@ -62,6 +66,12 @@ def require_equal(resource: ResourceSpec, desired: Record, current: Record) -> s
     return f"the service does not show {hidden}, so it is not compared" if hidden else ""
 
 
+def _find_other_uuid(desired: Record, record: Record) -> str:
+    """Return the uuid that the object was to be created with if it has another one, else an empty string."""
+    wanted, uuid = desired.get("resourceUuid"), record.get("uuid")
+    return str(wanted) if wanted and uuid and not is_same_value(wanted, uuid) else ""
+
+
 def _drop_missing(name: str, value: Any) -> Any:
     """Return the uuids of a list of references. Its names are those of objects that are gone, so nothing has them."""
     is_list = is_reference(name) and isinstance(value, (list, tuple))
@@ -70,9 +80,9 @@ def _drop_missing(name: str, value: Any) -> Any:
 
 def find_ignored(resource: ResourceSpec, desired: Record, record: Record) -> Iterator[Ignored]:
     """Yield the options that act only when an object is created, and of which its record shows another value."""
-    wanted, uuid = desired.get("resourceUuid"), record.get("uuid")
-    if wanted and uuid and not is_same_value(wanted, uuid):
-        yield Ignored(f"resource_uuid acts only when the {resource.noun} is created, and it has the uuid {uuid}")
+    if _find_other_uuid(desired, record):
+        reason = f"resource_uuid acts only when the {resource.noun} is created, and it has the uuid {record['uuid']}"
+        yield Ignored(reason)
     if resource.find_ignored:
         yield from resource.find_ignored(desired, record)
 

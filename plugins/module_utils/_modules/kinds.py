@@ -28,6 +28,7 @@ from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map
 from .forms import check_form, quote_value
 from .kind_values import check_property
 from .options import OBJECT_TAGS, WAIT, Options, reference
+from .resource import warn_of_idle_options
 from .sizes import read_size
 from .spec import ModuleSpec
 from .words import REMARKS, VALUES, find_meaning
@@ -51,6 +52,7 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
 
     def run(context: ModuleContext) -> dict[str, Any]:
         row, given = _prepare(context.desired, context.check_mode)
+        context.warnings += warn_of_idle_options(own, {}, context.params)
         desired = _resolve_names(context, row, given)
         context.is_object_predicted |= _selects_predicted_object(row, desired)
         attached: list[str] = []

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .._api.errors import InvalidOptions, NotFound, VirtinfraError
-from .._api.operation import TAG_PARAMS
+from .._api.operation import ABSENT, TAG_PARAMS
 from .._api.operations import get_operation
 from .._api.records import Record, to_camel_case
 from .._api.references import format_option_name
@@ -21,6 +21,9 @@ from .spec import ModuleSpec
 
 # For an option, other options with the values with which it acts: one of them is enough.
 ActsWith = Mapping[str, Mapping[str, tuple[Any, ...]]]
+
+# How the options of a removal act in modules that do not say more.
+_REMOVAL_ACTS_WITH: ActsWith = {name: {"state": (ABSENT,)} for name in ("force", "delete_mode")}
 
 # The parameters that all new objects have.
 _OF_NEW_OBJECTS = ("resourceUuid", "tagUuids")
@@ -56,7 +59,7 @@ def resource_module(
     def run(context: ModuleContext) -> dict[str, Any]:
         desired = dict(context.desired)
         context.warnings += find_mistakes(context.params, desired) if find_mistakes else ()
-        context.warnings += _warn_of_idle_options(options, acts_with, context.params)
+        context.warnings += warn_of_idle_options(options, acts_with, context.params)
         if isinstance(resource, ResourceSpec):
             return Reconciler(choose(resource, context) if choose else resource, context, desired).run()
         kind = desired["state"] if by == "state" else desired.pop(str(by))
@@ -92,10 +95,15 @@ def resource_module(
     )
 
 
-def _warn_of_idle_options(options: Options, acts_with: ActsWith, params: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for each given option that does nothing with the other options."""
-    for name, others in acts_with.items():
-        is_given = params.get(name) is not None and params[name] != options[name].get("default")
+def warn_of_idle_options(options: Options, acts_with: ActsWith, params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a warning for each given option of a module that does nothing with the other options.
+
+    ``acts_with`` has what the module says of its options. A removal often has all options of the task that it undoes.
+    """
+    if params.get("state") == ABSENT:
+        return
+    for name, others in {**_REMOVAL_ACTS_WITH, **acts_with}.items():
+        is_given = name in options and params.get(name) not in (None, options[name].get("default"), False)
         if is_given and not any(params.get(other) in values for other, values in others.items()):
             conditions = [f"{other}: {' or '.join(map(format_yaml_value, values))}" for other, values in others.items()]
             yield f"{name} acts only with {', or with '.join(conditions)}, so it is ignored"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._api.errors import ApiError, InvalidOptions, NotFound, Unchangeable, Unsupported, VirtinfraError
+from .._api.errors import ApiError, InvalidOptions, NotFound, OtherObject, Unchangeable, Unsupported, VirtinfraError
 from .._api.limits import check_value
 from .._api.operation import ABSENT
 from .._api.records import (
@@ -34,7 +34,7 @@ from .._engine.spec import Ignored, PlannedCall, ResourceSpec
 from .._masking.masker import collect_secrets
 from .readings import explain_unreadable
 from .refusals import find_addresses_refusal, find_new_vm_refusal, find_vm_refusal
-from .vms import HOT_PLUG, ROOT_SIZE, find_root_volume, find_vm, hide_volumes_to_remove, list_growing, plan_vm
+from .vms import HOT_PLUG, ROOT_SIZE, find_root_volume, find_vm, hide_volumes_to_remove, is_gone, list_growing, plan_vm
 
 # The option with the VM or the template of a clone.
 CLONED = "cloneFromUuid"
@@ -42,10 +42,12 @@ CLONED = "cloneFromUuid"
 # Options with any of which a VM is created if it does not exist.
 _SOURCES = ("imageUuid", CLONED)
 
+_ROOT_STORAGE = "primaryStorageUuidForRootVolume"
+
 # Options for new VMs that no record shows in their form.
 _PARTS = ("networks", "disks")
 _ONLY_NEW = (
-    *(*_PARTS, ROOT_SIZE, CLONED, "userData", "userDataFile", "sshKeyPairUuids", "primaryStorageUuidForRootVolume"),
+    *(*_PARTS, ROOT_SIZE, CLONED, "userData", "userDataFile", "sshKeyPairUuids", _ROOT_STORAGE),
     *("resourceUuid", "tagUuids", "vmNics"),
 )
 
@@ -69,7 +71,7 @@ _KNOWN_BEGINNINGS = (
 # User data that can only be meant as the path of a file.
 _PATH = re.compile(r"(?:~?/|\.\.?/)\S+|(?!#)(?!\S*://)\S+\.(?:ya?ml|sh|txt|cfg)")
 
-# The member of the record with the reasons why the VM does not have the parts that the options describe.
+# The member of the record with what the VM lacks of the parts that the options describe, each with a remedy.
 _UNMET = "unmetOptions"
 
 
@@ -252,8 +254,8 @@ def _resolve_network(client: Client, value: Any) -> str:
         raise failure.with_label("networks") from None
 
 
-def _find_unmet_networks(client: Client, desired: Record, vm: Record) -> Iterator[str]:
-    """Yield which NICs of the options a VM lacks. Each of its NICs is one of them at most."""
+def _find_unmet_networks(client: Client, desired: Record, vm: Record) -> Iterator[tuple[str, str]]:
+    """Yield which NICs of the options a VM lacks, each with a remedy. Each of its NICs is one of them at most."""
     nics = list(vm.get("vmNics") or [])
     wanted = zip(desired.get("networks", ()), _resolve_networks(client, desired), strict=True)
     # A NIC for which no address is given may be any of the others.
@@ -261,11 +263,12 @@ def _find_unmet_networks(client: Client, desired: Record, vm: Record) -> Iterato
         if found := next((nic for nic in nics if _has_members(nic, network)), None):
             nics.remove(found)
             continue
-        details = ", ".join(str(item[option]) for option in _NIC_MEMBERS if item.get(option))
+        given = ", ".join(str(item[option]) for option in _NIC_MEMBERS if item.get(option))
+        details = f" with {given}" if given else ""
         is_known = any(_has_members(nic, network) for nic in vm.get("vmNics") or [])
         yield (
-            f"networks: the VM has no{' other' if is_known else ''} NIC on {item.get('l3_network')}"
-            f"{f' with {details}' if details else ''}. Attach or change it with the module vm_nic"
+            f"networks: the VM has no{' other' if is_known else ''} NIC on {item.get('l3_network')}{details}",
+            "Attach or change it with the module vm_nic",
         )
 
 
@@ -275,8 +278,8 @@ def _has_members(nic: Record, network: Record) -> bool:
     return all(normalize_address(str(value)) == normalize_address(str(shown[name])) for name, value in network.items())
 
 
-def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
-    """Yield which data volumes of the options a VM lacks.
+def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[tuple[str, str]]:
+    """Yield which data volumes of the options a VM lacks, each with a remedy.
 
     A volume that has grown since is not smaller than requested.
     """
@@ -286,14 +289,15 @@ def _find_unmet_disks(desired: Record, vm: Record) -> Iterator[str]:
     disks = desired.get("disks", ())
     if len(data) < len(disks):
         yield (
-            f"disks: the VM has {len(data)} data volumes, and {len(disks)} are requested. Create and attach the others"
-            " with the module volume"
+            f"disks: the VM has {len(data)} data volumes, and {len(disks)} are requested",
+            "Create and attach the others with the module volume",
         )
     for number, (disk, volume) in enumerate(zip(disks, data, strict=False), 1):
+        label = f"{volume.get('name')} ({volume.get('uuid')})"
         if volume.get("size") is not None and volume["size"] < disk["size"]:
             yield (
-                f"disks: number {number}, {volume.get('name')} ({volume.get('uuid')}), has {volume['size']} bytes, and"
-                f" {disk['size']} are requested. Let it grow with the module volume"
+                f"disks: number {number}, {label}, has {volume['size']} bytes, and {disk['size']} are requested",
+                "Let it grow with the module volume",
             )
 
 
@@ -306,13 +310,32 @@ def plan_created_vm(resource: ResourceSpec, state: str, desired: Record, current
     if vm is None and state != ABSENT:
         return _plan_creation(resource, state, desired, current)
     existing = {name: value for name, value in desired.items() if name not in _ONLY_NEW}
-    if state != ABSENT and ROOT_SIZE in desired:
-        existing[ROOT_SIZE] = desired[ROOT_SIZE]
+    kept = "resourceUuid" if state == ABSENT else ROOT_SIZE
+    if kept in desired:
+        existing[kept] = desired[kept]
     if "systemTags" in desired:
         existing["systemTags"] = [tag for tag in desired["systemTags"] if not tag.startswith(_USER_DATA)]
-    if vm and state != ABSENT and vm.get(_UNMET):
-        raise Unchangeable(f"{'; '.join(vm[_UNMET])}.")
+    if vm and state == ABSENT:
+        _require_same_parts(desired, vm)
+    elif vm and vm.get(_UNMET):
+        raise Unchangeable(f"{'; '.join(map('. '.join, vm[_UNMET]))}.")
     return plan_vm(resource, state, existing, current)
+
+
+def _require_same_parts(desired: Record, vm: Record) -> None:
+    """Raise OtherObject if a VM to remove lacks parts that the options describe, as far as its record shows them."""
+    if is_gone(vm):
+        return
+    differences = [difference for difference, dummy in vm.get(_UNMET) or ()]
+    root, wanted = find_root_volume(vm) or {}, desired.get(ROOT_SIZE)
+    if wanted and isinstance(root.get("size"), int) and root["size"] < wanted:
+        differences.append(f"root_disk_size (is {root['size']}, should be {wanted} at least)")
+    storage, placed = root.get("primaryStorageUuid"), desired.get(_ROOT_STORAGE)
+    if storage and placed and storage != placed and not holds_unknown_reference(placed):
+        differences.append(f"primary_storage (is {storage!r}, should be {placed!r})")
+    if differences:
+        message = f"the options differ from the existing vm: {'; '.join(differences)}."
+        raise OtherObject(message, dict.fromkeys(filter(None, (storage, placed)), _ROOT_STORAGE))
 
 
 def _plan_creation(resource: ResourceSpec, state: str, desired: Record, current: Current) -> list[PlannedCall]:
@@ -396,10 +419,10 @@ def find_ignored_options(desired: Record, vm: Record) -> Iterator[Ignored]:
         reason = f"host acts only when the VM is created or started, or while it runs, and the VM {place} on {host!r}"
         yield Ignored(reason, {host: "hostUuid"})
     root = find_root_volume(vm) or {}
-    storage, wanted = root.get("primaryStorageUuid"), desired.get("primaryStorageUuidForRootVolume")
+    storage, wanted = root.get("primaryStorageUuid"), desired.get(_ROOT_STORAGE)
     if storage and wanted and storage != wanted:
         reason = f"primary_storage acts only when the VM is created, and its root volume is on {storage!r}"
-        yield Ignored(reason, {storage: "primaryStorageUuidForRootVolume"})
+        yield Ignored(reason, {storage: _ROOT_STORAGE})
     size, wanted = root.get("size"), desired.get(ROOT_SIZE)
     if isinstance(size, int) and wanted and size > wanted:
         yield Ignored(f"root_disk_size is {wanted}, and the root volume has {size} bytes. A volume cannot shrink")

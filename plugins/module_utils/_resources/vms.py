@@ -269,6 +269,11 @@ def _require_resizable(vm: Record, sizes: Record) -> str:
     return "" if can_grow is True else f"cannot check whether {names} can grow while the VM runs: {can_grow}"
 
 
+def is_gone(vm: Record) -> bool:
+    """Return whether a VM is destroyed, so that it has no NICs and no data volumes any more."""
+    return vm.get("state") in (_DESTROYED, _EXPUNGED)
+
+
 def find_root_volume(vm: Record) -> Record | None:
     """Return the root volume in the record of a VM, None if it does not show one."""
     volumes: list[Record] = vm.get("allVolumes") or []
@@ -373,25 +378,25 @@ def _plan_vm_removal(resource: ResourceSpec, desired: Record, vm: Record) -> lis
 
     The record of the VM goes last, because a later run finds the volumes by it.
     """
-    is_destroyed = vm.get("state") in (_DESTROYED, _EXPUNGED)
     steps = _list_removals(resource, desired, vm)
     if not steps:
         return []
-    remaining = vm if is_destroyed else {**vm, "state": _DESTROYED}
+    remaining = vm if is_gone(vm) else {**vm, "state": _DESTROYED}
     expected = [*(remaining for dummy in steps[1:]), None]
     calls = [
         build_call(resource, operation, params, vm, record)
         for (operation, params), record in zip(steps, expected, strict=True)
     ]
-    lost = _find_lost_volumes(desired, vm) if is_destroyed else set()
+    lost = _find_lost_volumes(desired, vm) if is_gone(vm) else set()
     return [call._replace(is_found_again=call.params["uuid"] not in lost) for call in calls]
 
 
 def _list_removals(resource: ResourceSpec, desired: Record, vm: Record) -> list[tuple[str | None, Record]]:
     """Return the operations that remove a VM and its data volumes, with their options, in their order."""
     has_record = vm.get("state") != _EXPUNGED
-    # Without a record, there is nothing to compare the options with.
-    compared = {name: value for name, value in desired.items() if name not in _PLACEMENT} if has_record else {}
+    # Without a record, there is nothing to compare the options with, and a VM that does not run has no place.
+    hidden = [name for name in _PLACEMENT if vm.get(name) is None]
+    compared = {name: value for name, value in desired.items() if name not in hidden} if has_record else {}
     mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
     volumes = vm.get("volumesToRemove", [])
     of_vm = {**compared, "uuid": vm["uuid"]}

@@ -137,9 +137,8 @@ def _plan_removal(resource: ResourceSpec, desired: Record, volume: Record) -> li
         steps.append("ExpungeDataVolume")
     deleted = {**volume, "status": _DELETED, "vmInstanceUuid": None}
     expected = [*(deleted for dummy in steps[1:]), None]
-    compared = {name: value for name, value in desired.items() if name != "size"}
     return [
-        build_call(resource, operation, {**compared, "uuid": volume["uuid"]}, volume, record)
+        build_call(resource, operation, {**desired, "uuid": volume["uuid"]}, volume, record)
         for operation, record in zip(steps, expected, strict=False)
     ]
 

@@ -82,6 +82,7 @@ def test_login_of_a_host_that_its_record_contradicts_is_warned_of(run: ModuleRun
             "running_vms acts only with state: maintenance, or with evacuate",
         ),
         ({"state": "disabled", "force": True}, "force acts only with power: off or reset, or with state: absent"),
+        ({"delete_mode": "enforcing"}, "delete_mode acts only with state: absent"),
         ({"running_vms": "migrate", "force": False}, None),
         ({"state": "absent", "force": True, "evacuate": True, "running_vms": "stop"}, None),
     ],

@@ -114,6 +114,44 @@ def test_exports_are_not_left_because_another_volume_does_not_exist(
     assert not gone.failed, gone.message
 
 
+@pytest.mark.parametrize(
+    ("module", "key", "options", "message"),
+    [
+        ("vm", VM, {"host": "host-2"}, "the options differ from the existing vm: host (is 'host-1' ("),
+        ("vm", VM, {"cluster": "cluster-2"}, "the options differ from the existing vm: cluster (is 'cluster-1' ("),
+        (
+            "vm",
+            VM,
+            {"primary_storage": "ps-2"},
+            "the options differ from the existing vm: primary_storage (is 'ps-1' (",
+        ),
+        ("vm", VM, {"root_disk_size": "9T"}, "should be 9895604649984 at least). Nothing was removed."),
+        ("vm", VM, {"networks": [{"l3_network": "l3-3"}]}, "networks: the VM has no NIC on l3-3. Nothing was removed"),
+        (
+            "vm",
+            VM,
+            {"disks": [{"size": "1G"}] * 9},
+            "disks: the VM has 1 data volumes, and 9 are requested. Nothing was",
+        ),
+        ("vm", VM, {"resource_uuid": NOWHERE}, f"the vm has the uuid {VM}, and resource_uuid is {NOWHERE}"),
+        ("kvm_host", HOST, {"resource_uuid": NOWHERE, "force": True}, "the host has the uuid"),
+        ("volume", DATA_VOLUME, {"size": "9T", "force": True}, "disk_size (is 107374182400, should be 9895604649984)"),
+    ],
+)
+def test_an_object_that_differs_from_the_options_is_not_removed(
+    run: ModuleRunner, module: str, key: str, options: dict[str, Any], message: str
+) -> None:
+    assert message in run.refused(module, {"uuid": key, "state": "absent", **options})
+
+
+def test_a_vm_that_has_what_the_options_describe_is_removed(run: ModuleRunner) -> None:
+    """A VM that was destroyed has no NICs and no data volumes any more."""
+    options = {"name": "vm-1", "host": "host-1", "networks": [{"l3_network": "l3-1"}], "disks": [{"size": "1G"}]}
+    removal = {**options, "root_disk_size": "1G", "primary_storage": "ps-1", "state": "absent"}
+    assert run("vm", removal).calls == ["DestroyVmInstance"]
+    assert run("vm", {**removal, "expunge": True}).calls == ["ExpungeVmInstance"]
+
+
 def remove_vm(**options: Any) -> dict[str, Any]:
     """Return the options of a task that removes a VM with its data volumes."""
     return {"uuid": VM, "state": "absent", "data_volumes": "delete", **options}

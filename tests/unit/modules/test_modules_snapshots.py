@@ -121,6 +121,15 @@ def test_removal_without_an_operation(run: ModuleRunner, sim: Simulator, missing
     assert f"the service does not offer {missing}" in ran.message
 
 
+def test_vm_that_is_not_set_back_to_its_snapshots_is_warned_of(run: ModuleRunner) -> None:
+    for name, is_source in (("vm-1", True), ("vm-3", False)):
+        ran = run("vm_from_snapshot_group", {"name": name, "snapshot_group": SNAPSHOT_GROUP})
+        assert (ran.changed, "is_source_of_snapshot_group" in ran["vm"]) == (False, False)
+        assert [text.partition(": ")[2].partition(",")[0] for text in ran.warnings] == (
+            ["the snapshot group was taken of this VM"] if is_source else []
+        )
+
+
 @pytest.fixture
 def stopped(run: ModuleRunner) -> ModuleRunner:
     """The VM is stopped, and has a later snapshot group."""

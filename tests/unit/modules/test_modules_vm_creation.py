@@ -261,7 +261,7 @@ def test_root_volume_grows_and_never_shrinks(sim: Simulator, run: ModuleRunner, 
         smaller = run("vm", {"uuid": VM, "state": state, "disk_size": root}, check=check)
         assert (smaller.changed, smaller.calls) == (False, [])
         assert f"root_disk_size is {root}, and the root volume has {root + GIB} bytes." in str(smaller.warnings)
-    assert run("vm", {"uuid": VM, "state": "absent", "disk_size": root + 9 * GIB}).calls == ["DestroyVmInstance"]
+    assert run("vm", {"uuid": VM, "state": "absent", "disk_size": root}).calls == ["DestroyVmInstance"]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,6 @@ def test_an_option_for_new_vms_that_the_record_contradicts_is_warned_of(
         ran = run("vm", {"uuid": VM, **present, **options}, check=check)
         assert (ran.changed, ran.calls, len(ran.warnings)) == (False, [], 1)
         assert warning in ran.warnings[0]
-    assert run("vm", {"uuid": VM, "state": "absent", "resource_uuid": "f" * 32}, check=True).warnings == []
 
 
 def test_host_of_a_vm_that_does_not_run_is_warned_of(run: ModuleRunner) -> None:
