@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from ...module_utils._api.errors import InvalidOptions, Unsupported, VirtinfraError
 from ...module_utils._api.records import MARK_OWNER, Record, get_tag
 from ...module_utils._client.jobs import RUNNING, UNKNOWN
+from .report import name_some
 from .site import Site
 from .tagging import Tagger, join_reasons
 
@@ -164,6 +165,15 @@ class Marks:
     def list_own(self, marks: Iterable[Mark]) -> list[Mark]:
         """Return the marks of the role with the label of this run."""
         return [mark for mark in marks if (mark.role, mark.label) == (self._role, self.label)]
+
+    def warn_of_others(self, found: Iterable[Mark], objects: str = "VM") -> None:
+        """Warn if marks were found, but none of the role with the label of this run: it may be misspelt."""
+        others = list(found)
+        if others and not self.list_own(others):
+            labels = sorted({m.label if m.role == self._role else f"{m.label} of the role {m.role}" for m in others})
+            self._site.warn(
+                f"No {objects} has a mark with the label {self.label}. There are marks with these: {name_some(labels)}"
+            )
 
     def set(self, wanted: Mapping[str, str], found: Iterable[Mark]) -> Marking:
         """Mark objects with notes, by their uuids, and return what a read afterwards shows.

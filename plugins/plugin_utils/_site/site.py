@@ -59,12 +59,14 @@ MAX_DIFFS = 20
 class Selection:
     """The objects that references and conditions select, references without an object, and ambiguous objects.
 
-    An object is ambiguous, by its uuid, if only its name selects it and others have the name, too.
+    An object is ambiguous, by its uuid, if only its name selects it and others have the name, too. The references in
+    ``unmet`` have no object among the selected ones because that does not meet the conditions.
     """
 
     objects: list[Record]
     missing: list[str]
     ambiguous: frozenset[str]
+    unmet: frozenset[str] = frozenset()
 
     def find_problems(self, noun: str, place: str) -> list[str]:
         """Return what is wrong with the references, which stand in a place: no object has them, or several."""
@@ -74,10 +76,16 @@ class Selection:
         return problems
 
 
-def describe_missing(reference: str, variable: str, query: Sequence[str]) -> str:
-    """Return why there is no VM of a reference, and what to check, such as the ``query`` of a ``variable``."""
-    hint = explain_missing([reference], variable)
-    return f"No such VM. Check the name or uuid{f', and {variable}' if query else ''}.{hint}"
+def describe_missing(reference: str, variable: str, query: Sequence[str], unmet: Collection[str]) -> str:
+    """Return why no VM is selected by a reference, and what to check.
+
+    ``query`` are the conditions in a ``variable``, and ``unmet`` the references to VMs that do not meet them.
+    """
+    if reference in unmet:
+        return (
+            f"The VM does not meet {variable} ({', '.join(query)}). Change it, or omit it to select VMs by their names."
+        )
+    return f"No such VM. Check the name or uuid.{explain_missing([reference], variable)}"
 
 
 def explain_missing(references: Collection[str], variable: str = "") -> str:
@@ -318,7 +326,16 @@ class Site:
     def select_vms(self, query: Sequence[str], references: Sequence[str], variable: str = "query") -> Selection:
         """Return the VMs that meet the conditions and, if there are references, have one of them as uuid or name."""
         vms = [vm for vm in read_query(self, "vm_info", query, variable)["vms"] if vm["state"] not in GONE]
-        return select(vms, references)
+        return _find_unmet(self, select(vms, references)) if query else select(vms, references)
+
+
+def _find_unmet(site: Site, selection: Selection) -> Selection:
+    """Return a selection that says which references select VMs without conditions."""
+    if not selection.missing:
+        return selection
+    vms = [vm for vm in site.read("vm_info")["vms"] if vm["state"] not in GONE]
+    unknown = select(vms, selection.missing).missing
+    return replace(selection, unmet=frozenset(selection.missing).difference(unknown))
 
 
 def find_addresses(url: str) -> set[str]:

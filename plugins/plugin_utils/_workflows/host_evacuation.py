@@ -14,7 +14,7 @@ from ...module_utils._client.lists import extract_records
 from ...module_utils._masking.terminal import escape_controls
 from .._site.marked_vms import REMOVED, read_vms
 from .._site.marks import Mark, Marks
-from .._site.report import Entry, Outcome, Report, name_some
+from .._site.report import Entry, Outcome, Report
 from .._site.settings import HostEvacuationSettings
 from .._site.site import GONE, Site, explain_missing, select
 from .._site.wish import Wish, index
@@ -159,9 +159,7 @@ def _find_own(site: Site, marks: Marks, records: Sequence[Record], settings: Set
     hosts = find_hosts(records, settings.hosts, "host_evacuation_hosts") if settings.hosts else []
     found = marks.find()
     own = marks.list_own(found)
-    if found and not own:
-        labels = name_some(sorted({mark.label for mark in found}))
-        site.warn(f"No VM has a mark with the label {marks.label}. There are marks with these: {labels}")
+    marks.warn_of_others(found)
     chosen = [mark for mark in own if not hosts or mark.was in hosts]
     if left := len(own) - len(chosen):
         site.warn(f"{left} VMs with marks of the label {marks.label} are left: they ran on no host_evacuation_hosts")
@@ -376,11 +374,12 @@ class Limits:
         is_allowed = host not in self.excluded and (not self.allowed or host in self.allowed)
         return is_allowed and (self.wanted is None or self.wanted.get(vm, host) == host)
 
-    def describe(self, hosts: Iterable[str]) -> str:
-        """Return what hosts are that must not take a VM."""
+    def describe(self, hosts: Iterable[str]) -> tuple[str, list[str]]:
+        """Return what the hosts are to which a VM could migrate if it were permitted, and those that are."""
         if self.wanted:
-            return "other hosts than that on which it ran"
-        return "hosts that are evacuated, too" if set(hosts) <= set(self.excluded) else OUTSIDE
+            return "other hosts than that on which it ran", list(hosts)
+        outside = [host for host in hosts if host not in self.excluded and host not in self.allowed]
+        return (OUTSIDE, outside) if outside else ("hosts that are evacuated, too", list(hosts))
 
 
 def plan_migrations(
@@ -405,8 +404,8 @@ def plan_migrations(
         each.obstacle, offered = read_targets(vm, answers.get(vm["uuid"]), local_storages)
         possible[vm["uuid"]] = [host for host in offered if limits.permit(vm["uuid"], host)]
         if each.obstacle is None and not possible[vm["uuid"]]:
-            names = ", ".join(sorted(map(known.get_name, offered)))
-            each.obstacle = f"it can only migrate to {limits.describe(offered)}: {names}"
+            described, named = limits.describe(offered)
+            each.obstacle = f"it can only migrate to {described}: {', '.join(sorted(map(known.get_name, named)))}"
     for vm in sorted(vms, key=lambda vm: (len(possible[vm["uuid"]]), -_read_memory(vm), vm["name"], vm["uuid"])):
         _place(migrations[vm["uuid"]], _read_memory(vm), possible[vm["uuid"]], known)
     return list(migrations.values())

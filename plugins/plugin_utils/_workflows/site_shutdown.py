@@ -27,7 +27,7 @@ from .._site.power import (
 )
 from .._site.report import Entry, Outcome, Report, name_some
 from .._site.settings import SiteShutdownSettings
-from .._site.site import GONE, Site, find_addresses, read_query, select
+from .._site.site import GONE, Site, explain_missing, find_addresses, read_query, select
 from .._site.wish import Wish, index
 
 REMAINING = "all others"
@@ -73,7 +73,7 @@ class SiteHost:
 class Plan:
     """What is shut down: the groups of VMs that run and the hosts, and why it cannot be done.
 
-    ``empty`` are the groups of the variable that have no VM.
+    ``empty`` are the groups of the variable that have no VM, and ``hint`` is a sentence on names without an object.
     """
 
     groups: list[tuple[str, list[PoweredVm]]]
@@ -81,6 +81,7 @@ class Plan:
     kept: list[SiteHost]
     empty: list[str]
     problems: list[str]
+    hint: str
 
 
 class Found(NamedTuple):
@@ -99,6 +100,12 @@ class SiteMarks(NamedTuple):
     def find(self) -> Found:
         """Return the marks that VMs and hosts have. Raise VirtinfraError."""
         return Found(self.vms.find(), self.hosts.find())
+
+    def find_own(self) -> Found:
+        """Return what `find` returns, and warn if none of the marks has the label of this run."""
+        found = self.find()
+        self.vms.warn_of_others([*found.vms, *found.hosts], "VM or host")
+        return found
 
 
 def run(site: Site, options: Mapping[str, Any]) -> Report:
@@ -209,7 +216,7 @@ def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequenc
         placed = {vm["uuid"] for dummy, members in chosen for vm in members}
         chosen.append((REMAINING, _leave_out([vm for vm in vms if vm["uuid"] not in placed], settings)))
     off, kept = choose_hosts(vms, hosts, settings)
-    problems = _find_problems(groups, vms, hosts, settings)
+    problems, hint = _find_problems(groups, vms, hosts, settings)
     by_uuid = {host["uuid"]: host for host in hosts}
     if helpless := [host.name for host in off if _lacks_ipmi(by_uuid[host.uuid])]:
         problems.append(
@@ -219,7 +226,7 @@ def plan_shutdown(groups: Sequence[Group], vms: Sequence[Record], hosts: Sequenc
     running = [
         (name, [PoweredVm.from_record(vm, name) for vm in members if is_running(vm)]) for name, members in chosen
     ]
-    return Plan(running, off, kept, empty, problems)
+    return Plan(running, off, kept, empty, problems, hint)
 
 
 def _leave_out(vms: Iterable[Record], settings: Settings) -> list[Record]:
@@ -229,16 +236,19 @@ def _leave_out(vms: Iterable[Record], settings: Settings) -> list[Record]:
 
 def _find_problems(
     groups: Sequence[Group], vms: Sequence[Record], hosts: Sequence[Record], settings: Settings
-) -> list[str]:
-    """Return why the variables do not say which VMs and hosts are shut down, and in which order."""
-    problems = select(vms, settings.exclude_vms).find_problems("VM", "site_shutdown_exclude_vms")
-    problems += select(hosts, settings.exclude_hosts).find_problems("host", "site_shutdown_exclude_hosts")
+) -> tuple[list[str], str]:
+    """Return why the variables do not say which VMs and hosts are shut down, and in which order, and a hint."""
+    excluded_vms, excluded_hosts = select(vms, settings.exclude_vms), select(hosts, settings.exclude_hosts)
+    hint = explain_missing([name for group in groups for name in group.selection.missing], "query of the group")
+    hint = hint or explain_missing([*excluded_vms.missing, *excluded_hosts.missing])
+    problems = excluded_vms.find_problems("VM", "site_shutdown_exclude_vms")
+    problems += excluded_hosts.find_problems("host", "site_shutdown_exclude_hosts")
     problems += [problem for group in groups for problem in group.find_problems("site_shutdown_groups")]
     if settings.hosts and settings.host_query and not hosts and not settings.allow_empty:
         problems.append(f"no host meets site_shutdown_host_query ({', '.join(settings.host_query)})")
     if twice := find_repeated(groups):
         problems.append(f"these VMs are in several groups of site_shutdown_groups: {', '.join(twice)}")
-    return problems
+    return problems, hint
 
 
 def choose_hosts(
@@ -277,7 +287,7 @@ def _lacks_ipmi(host: Record) -> bool:
 def refuse(plan: Plan, settings: Settings) -> None:
     """Raise InvalidOptions if a plan cannot be executed."""
     if plan.problems:
-        raise InvalidOptions(f"Nothing was changed: {'; '.join(plan.problems)}. Correct the variables.")
+        raise InvalidOptions(f"Nothing was changed: {'; '.join(plan.problems)}.{plan.hint} Correct the variables.")
     if plan.empty and not settings.allow_empty:
         raise InvalidOptions(
             f"Nothing was changed. These groups have no VM: {', '.join(plan.empty)}."
@@ -332,7 +342,7 @@ def _choose_power_off(settings: Settings, left: float, check_mode: bool) -> Reco
 
 def _start(site: Site, marks: SiteMarks, settings: Settings) -> Report:
     """Start what is marked: the hosts, then the VMs, those of the group first that was stopped last."""
-    found = marks.find()
+    found = marks.find_own()
     hosts = _switch_on(site, marks.hosts, found.hosts, settings)
     vms = find_marked(site, marks.vms, found.vms, settings.start_timeout)
     left = _name_left(site, found, (vm.uuid for vm in vms), (host.uuid for host in hosts))
@@ -386,7 +396,7 @@ def _keep_disabled(site: Site, hosts: Iterable[SiteHost], records: Mapping[str, 
 
 def _unmark(site: Site, marks: SiteMarks) -> Report:
     """Take the marks of the label off, whatever the VMs and hosts are."""
-    found = marks.find()
+    found = marks.find_own()
     vms = find_marked(site, marks.vms, found.vms, 0)
     own = {mark.object_uuid: mark for mark in marks.hosts.list_own(found.hosts)}
     names = {host["uuid"]: host["name"] for host in site.read("host_info")["hosts"]} if own else {}

@@ -66,6 +66,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
         next={
             "vms": vms,
             "missing": selection.missing,
+            "unmet": sorted(selection.unmet),
             "ambiguous": sorted(selection.ambiguous),
             "run": str(uuid4()),
         },
@@ -197,7 +198,8 @@ def report(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     site.ask(Wish({vm["uuid"]: {"vm": vm["name"], "vm_uuid": vm["uuid"]} for vm in selected["vms"]}))
     copied = [_get(site, host, COPIED) for host in site.play.list_all()]
     entries = [entry for each in copied if each for entry in each["entries"]]
-    reasons = {name: describe_missing(name, "vm_backup_query", options["query"]) for name in selected["missing"]}
+    query, unmet = options["query"], selected["unmet"]
+    reasons = {name: describe_missing(name, "vm_backup_query", query, unmet) for name in selected["missing"]}
     missing = [build_members({"name": name}, error=reason) for name, reason in reasons.items()]
     return build_report([*missing, *entries], selected["vms"])
 

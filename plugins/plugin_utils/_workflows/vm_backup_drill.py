@@ -14,7 +14,7 @@ from ...module_utils._api.references import build_uuid
 from .._site.marked_vms import read_vms
 from .._site.report import Entry, Report, name_some
 from .._site.settings import VmBackupDrillSettings
-from .._site.site import GONE, Site
+from .._site.site import GONE, Site, explain_missing
 from .._site.wish import Wish, index
 from .._vm_backups.plan import check_folder, find_other_run, warn_of_addresses
 from .._vm_backups.report import Made
@@ -191,7 +191,7 @@ def _list_wanted(points: Sequence[Record], settings: Settings) -> list[list[Reco
     if unknown := [each for each in settings.vms if not any(each in known for known in names.values())]:
         raise InvalidOptions(
             f"the repository {settings.repository} has no points of the VMs {', '.join(unknown)}. Nothing was changed."
-            " Check vm_backup_drill_vms"
+            f" Check vm_backup_drill_vms.{explain_missing(unknown)}"
         )
     wanted = [of_vm for uuid, of_vm in by_vm.items() if not settings.vms or not names[uuid].isdisjoint(settings.vms)]
     return sorted(wanted, key=lambda of_vm: (find_last_proof(of_vm), str(of_vm[-1]["vm_name"]), of_vm[-1]["vm_uuid"]))

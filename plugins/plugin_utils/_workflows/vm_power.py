@@ -83,6 +83,7 @@ def run(site: Site, options: Mapping[str, Any]) -> Report:
 def _put_back(site: Site, marks: Marks, settings: Settings, window: Window) -> Report:
     """Put back the VMs with marks of the label, or take their marks off, whatever the groups are."""
     found = marks.find()
+    marks.warn_of_others(found)
     vms = find_marked(site, marks, found, settings.timeout if settings.state == "restored" else 0)
     left = name_left(site, found, {vm.uuid for vm in vms})
     if others := find_others(settings.groups, vms):

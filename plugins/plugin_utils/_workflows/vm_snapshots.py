@@ -189,7 +189,7 @@ def _refuse(selection: Selection, vms: Iterable[VmSnapshots], names: Names, sett
             )
     missing = [VmSnapshots(reference, None) for reference in selection.missing]
     for vm in missing:
-        vm.outcome.fail(describe_missing(vm.vm, "vm_snapshots_query", settings.query))
+        vm.outcome.fail(describe_missing(vm.vm, "vm_snapshots_query", settings.query, selection.unmet))
     return missing
 
 

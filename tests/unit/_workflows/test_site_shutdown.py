@@ -179,7 +179,15 @@ def test_a_site_is_shut_down_and_started(site: Site) -> None:
     assert site.list_running() == ["vm-1", "vm-3", "vm-5"]
     again = site.run(state="running", hosts=True)
     assert (again.report, again.calls, again.message) == ([], [], "Nothing has a mark with the label default")
-    assert site.tags == {}
+    assert (site.tags, again.warnings) == ({}, [])
+
+
+@pytest.mark.parametrize("state", ["running", "unmarked"])
+def test_marks_of_another_label(site: Site, state: str) -> None:
+    site.run(groups=GROUPS, hosts=True, label="west")
+    other = site.run(state=state, hosts=True)
+    assert (other.report, other.calls) == ([], [])
+    assert other.warnings == ["No VM or host has a mark with the label default. There are marks with these: west"]
 
 
 def test_a_start_after_two_shutdowns(site: Site) -> None:
@@ -474,6 +482,14 @@ def test_check_mode_predicts_the_end_of_a_shutdown_without_maintenance(site: Sit
         (
             {"groups": [{"name": "a", "vms": "vm-1", "query": ["name=vm-3"]}]},
             "the name or uuid vm-1 (the group a of site_shutdown_groups, whose VMs must also meet its query)",
+        ),
+        *(
+            ({"hosts": True, f"exclude_{name}": pattern}, ". Names are no patterns. Correct the variables.")
+            for name, pattern in (("vms", "mgmt-*"), ("hosts", "host-1%"))
+        ),
+        (
+            {"groups": [{"name": "a", "vms": "vm-*"}]},
+            "Names are no patterns: use query of the group, such as name~=vm-%. Correct the variables.",
         ),
         ({"time_limitt": 1}, "Did you mean site_shutdown_time_limit?"),
     ],

@@ -1291,6 +1291,11 @@ def test_the_report_names_vms_that_no_mover_has_reached(
         "No such VM. Check the name or uuid.",
         "Several VMs have this name. Give the uuid of the VM.",
     ]
+    ran = BackupRunner(work, FakeMover(tmp_path / "repository"))(query=["name!=vm-3"], vms=["vm-3", "vm-9"])
+    assert [error.partition(". ")[0] for error in map(str, ran.errors)] == [
+        "The VM does not meet vm_backup_query (name!=vm-3)",
+        "No such VM",
+    ]
     mover = FakeMover(tmp_path / "repository")
     monkeypatch.setattr(mover, "run", lambda *dummy: 1 / 0)
     (error,) = BackupRunner(work, mover)(vms=["vm-3"]).errors

@@ -157,6 +157,7 @@ def test_what_is_refused(drill: DrillRunner) -> None:
     ):
         assert message in drill(**variables).message
     assert "has no points of the VMs vm-9. Nothing was changed." in drill(vms=["vm-9"]).message
+    assert "Check vm_backup_drill_vms. Names are no patterns." in drill(vms=["vm-*"]).message
 
 
 def test_a_cluster_that_does_not_exist_is_refused(drill: DrillRunner, mover: RestoreMover) -> None:

@@ -102,6 +102,16 @@ def test_a_renamed_vm_is_restored(site: Site) -> None:
     assert len(ran.report) == len(restored.report) + 1
     again = site.run("restored")
     assert (again.report, again.calls, again.message) == ([], [], "No VM has a mark with the label default")
+    assert again.warnings == []
+
+
+@pytest.mark.parametrize("state", ["restored", "unmarked"])
+def test_marks_of_another_label(site: Site, state: str) -> None:
+    site.run("stopped", groups=GROUPS[:1], label="rack-7")
+    other = site.run(state)
+    assert (other.report, other.calls) == ([], [])
+    assert other.warnings == ["No VM has a mark with the label default. There are marks with these: rack-7"]
+    assert site.run(state, label="rack-7").warnings == []
 
 
 def test_what_several_runs_have_stopped_is_restored(site: Site) -> None:

@@ -275,12 +275,29 @@ def test_named_vms(service: Simulator, work: WorkflowRunner) -> None:
             {"vms": ["vm-2 vm-3"], "query": []},
             "Check the name or uuid. If these are several names, write separate items: [vm-2, vm-3].",
         ),
-        ({"vms": ["vm-9"], "query": ["name~=vm%"]}, "Check the name or uuid, and vm_snapshots_query."),
+        ({"vms": ["vm-9"], "query": ["name~=vm%"]}, "Check the name or uuid."),
+        (
+            {"vms": ["vm-*"], "query": ["name~=vm%"]},
+            "Check the name or uuid. Names are no patterns: use vm_snapshots_query, such as name~=vm-%.",
+        ),
     ],
 )
 def test_vm_that_does_not_exist(service: Simulator, work: WorkflowRunner, variables: dict[str, Any], hint: str) -> None:
     (entry,) = run(work, **variables).report
     assert entry["error"] == f"No such VM. {hint}"
+
+
+def test_vm_that_does_not_meet_the_query(service: Simulator, work: WorkflowRunner) -> None:
+    """No such VM, said the role, and the VM was stopped."""
+    vm = service.records("vm")[1]
+    service.change("vm", vm["uuid"], state="Stopped")
+    for given in ("vm-2", vm["uuid"]):
+        (entry, other) = run(work, vms=[given, "vm-99"], query=["state=Running"]).report
+        assert entry["error"] == (
+            "The VM does not meet vm_snapshots_query (state=Running). Change it, or omit it to select VMs by their"
+            " names."
+        )
+        assert other["error"].startswith("No such VM.")
 
 
 def test_a_renamed_group_stays_and_a_new_one_is_taken(service: Simulator, work: WorkflowRunner) -> None:
