@@ -56,6 +56,25 @@ MODULES = {
     "variable of an inventory in a condition": Mistake(
         "vm_info", {"query": ["virtinfra_state=Running"]}, ("Did you mean state?",)
     ),
+    "quotes in a condition of an operation": Mistake(
+        "api",
+        {"operation": "QueryVmInstance", "params": {"q": ["state = 'Running'"]}},
+        ("In q, the condition \"state = 'Running'\": the quotes are part of the value. Write state=Running.",),
+    ),
+    "blanks in a condition of an operation": Mistake(
+        "api",
+        {"operation": "QueryVmInstance", "params": {"q": ["state = Running"]}},
+        (": the blanks are", "state=Running."),
+    ),
+    "pattern in a condition of an operation": Mistake(
+        "api", {"operation": "QueryVmInstance", "params": {"q": ["name=vm-*"]}}, ("Write name~=vm-%.",)
+    ),
+    "key of a tag in a condition": Mistake(
+        "vm_info", {"query": ["__usertag__=tag-1"]}, ("Did you mean __userTag__?",), ("::",)
+    ),
+    "dashes that are too few in a MAC address": Mistake(
+        "vm_nic_info", {"mac": "52-54-00-00-01"}, ("It has six bytes",), ("quotes",)
+    ),
     "operator in an awaited value": Mistake(
         "vm_info",
         {"name": "vm-1", "wait_for": {"field": "state", "values": ["!Running"]}},

@@ -25,6 +25,7 @@ from .field_values import FIELD_VALUES
 from .record_fields import NUMBER_FIELDS
 from .records import (
     RECORD_FIELDS,
+    normalize_address,
     parse_timestamp,
     to_camel_case,
     to_datetime,
@@ -65,6 +66,9 @@ _LEAST_MEBIBYTES = 1024
 _BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
 
 _UUID = re.compile("[0-9a-f-]{32,36}", re.IGNORECASE)
+
+# A condition with blanks before, or around, its operator.
+_BLANKS = re.compile(r"(?=\s|[\w.]+\s|[\w.]+[!~?<>]*[=<>]\s)\s*[\w.]+\s*[!~?<>]*[=<>]")
 
 # A condition that compares with whole values.
 _EQUALITY = re.compile(r"\s*[\w.]+\s*!?\??=")
@@ -589,12 +593,21 @@ def _describe_oversight(text: str, record_type: str) -> str | None:
     if foreign := _FOREIGN.fullmatch(text):
         remedy = _translate_operator(_find_meant(foreign[1], record_type), foreign[2], foreign[3])
         return f"services do not know the operator {foreign[2]}.{remedy}"
-    if quoted := re.fullmatch(r"""([^'"]*=\s*)(['"])(.*)\2""", text):
-        return f"the quotes are part of the value. Write {quoted[1]}{quoted[3]}."
-    if listed := re.fullmatch(r"(.*\?=)\s*\[(.*)\]", text):
-        values = ",".join(value.strip(" '\"") for value in listed[2].split(","))
-        return f"the brackets are part of the values. Write {listed[1]}{values}."
+    if quoted := re.fullmatch(r"""\s*([\w.]+)\s*([!~?]*=)\s*(['"])(.*)\3\s*""", text):
+        return f"the quotes are part of the value. Write {quoted[1]}{quoted[2]}{quoted[4]}."
+    if listed := re.fullmatch(r"\s*([\w.]+)\s*(!?\?=)\s*\[(.*)\]\s*", text):
+        values = ",".join(value.strip(" '\"") for value in listed[3].split(","))
+        return f"the brackets are part of the values. Write {listed[1]}{listed[2]}{values}."
     return _describe_value(text)
+
+
+def describe_blanks(texts: Iterable[str], record_type: str) -> list[str]:
+    """Return what to write for conditions with blanks around the operator that are sent as they are."""
+    return [
+        f"the condition {text!r}: the blanks are part of the field or the value. Write {condition.text}."
+        for text, condition in _parse_valid(texts, record_type).items()
+        if _BLANKS.match(text) and not describe_oversights([text], record_type)
+    ]
 
 
 def _describe_contradictions(texts: Iterable[str]) -> list[str]:
@@ -658,9 +671,8 @@ def _describe_form(field: str, operator: str, value: str) -> str | None:
     if kind != "~=" and re.search(r"(?i)ip$", field) and (network := re.fullmatch(r"([\d.]+|[\da-f:]+)/\d+", value)):
         pattern = f"{field}{operator.removesuffix(kind)}~={_widen(network[1])}"
         return f"it compares with one address, not with a range. Write {pattern}."
-    if kind != "~=" and field.endswith("mac") and (digits := re.fullmatch(r"(?i)(?:[\da-f]{2,4}[-.]?){3,6}", value)):
-        pairs = re.findall("..", re.sub("[-.]", "", digits[0].lower()))
-        return f"services write addresses of NICs with colons. Write {field}{operator}{':'.join(pairs)}."
+    if kind != "~=" and field.endswith("mac") and ":" not in value and ":" in (address := normalize_address(value)):
+        return f"services write addresses of NICs with colons. Write {field}{operator}{address}."
     return None
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from .errors import InvalidOptions
-from .records import is_ipv6, is_localhost
+from .records import is_ipv6, is_localhost, normalize_address
 
 # The highest numbers of characters, for elements of a list and for keys of a map, too.
 _USER_ID, _REMARK = 256, 128
@@ -100,21 +100,36 @@ def check_range(label: str, value: Any, lowest: int, highest: int) -> None:
 
 def _check_size(label: str, value: int, least: int) -> None:
     if value < least:
-        raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G")
+        raise InvalidOptions(
+            f"{label} is in bytes, and {value} bytes are too few. Write the unit, such as 16G, or in the module api"
+            f" {16 << 30}"
+        )
     if value > _LARGEST_SIZE:
         raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too many. The most are {_LARGEST_SIZE}")
 
 
 def _check_mac(label: str, value: str) -> None:
     if not _MAC.fullmatch(value.strip()):
-        is_word = value.strip().casefold() in _CHOSEN
-        remedy = "Omit it to get one" if is_word else "Put it in quotes, because YAML reads some addresses as numbers"
-        raise InvalidOptions(f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. {remedy}")
+        raise InvalidOptions(
+            f"{label} must be an address such as 52:54:00:12:34:56, not {value!r}. {_explain_mac(value)}"
+        )
     if int(value.strip()[:2], 16) & 1 or not value.strip("0: "):
         raise InvalidOptions(
             f"{label} must be the address of one NIC, such as 52:54:00:12:34:56, not {value!r}: it is zero, or the"
             " address of a group, whose first byte is odd"
         )
+
+
+def _explain_mac(value: str) -> str:
+    """Return what to write in place of a value that is no MAC address in the form of services."""
+    meant = normalize_address(value)
+    if _MAC.fullmatch(meant):
+        return f"Write {meant}"
+    if meant in _CHOSEN:
+        return "Omit it to get one"
+    if meant.isdecimal():
+        return "Put it in quotes, because YAML reads some addresses as numbers"
+    return "It has six bytes of two hexadecimal digits"
 
 
 def refuse_private_key(name: str, text: str) -> None:

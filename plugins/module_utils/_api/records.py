@@ -265,13 +265,19 @@ def is_mark(user_tag: Record) -> bool:
     return get_tag(user_tag).startswith(f"{MARK_OWNER} ")
 
 
+# A MAC address as systems write it: with colons or dashes between bytes, dots between words, or no separators.
+_MAC = re.compile(r"[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}|(?:[0-9a-f]{4}\.){2}[0-9a-f]{4}|[0-9a-f]{12}")
+
+
 def normalize_address(text: str) -> str:
-    """Return an IP or MAC address in its canonical form."""
+    """Return an IP or MAC address in its canonical form, and any other string in small letters."""
     text = text.strip().lower()
+    if _MAC.fullmatch(text):
+        return ":".join(re.findall("..", re.sub("[:.-]", "", text)))
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
-        return text.replace("-", ":")
+        return text
 
 
 _ADDRESS = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:_-]{0,252}")

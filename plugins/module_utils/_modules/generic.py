@@ -78,9 +78,14 @@ def generic_module(options: Options, **rules: Any) -> ModuleSpec:
 def _call(context: ModuleContext, row: Operation, params: Record, label: str, is_predicted: bool) -> dict[str, Any]:
     """Read, call or predict, and return the result of the task."""
     if not (is_predicted or row.is_write):
-        reply = context.client.get(row.name, params)
+        try:
+            reply = context.client.get(row.name, params)
+        except ApiError as refusal:
+            refusal.add_sentence("".join(f" In q, {each}" for each in _find_oversights(row, params)))
+            raise
         if not reply.get("inventories"):
             _require_own_list(context.client, row)
+            context.warnings.extend(f"In q, {each}" for each in _find_oversights(row, params))
         return {"reply": mask_webhooks(reply, row.record)}
     if context.check_mode:
         context.client.build_request(row.name, params)
@@ -94,6 +99,18 @@ def _call(context: ModuleContext, row: Operation, params: Record, label: str, is
         failure.result.update(result)
         raise failure
     return result
+
+
+def _find_oversights(row: Operation, params: Record) -> list[str]:
+    """Return why the conditions of a query, which are sent as they are, may be meant otherwise."""
+    conditions = params.get("q") or ()
+    if not conditions:
+        return []
+    # Only failures and empty lists need the code for conditions.
+    from .._api.conditions import describe_blanks, describe_oversights
+
+    texts = list(map(str, conditions)) if isinstance(conditions, (list, tuple)) else [str(conditions)]
+    return [*describe_oversights(texts, row.record), *describe_blanks(texts, row.record)]
 
 
 def _prepare(desired: Record, check_mode: bool) -> tuple[Operation, Record]:

@@ -18,6 +18,7 @@ from .._api.records import (
     PredictedReference,
     Record,
     holds_unknown_reference,
+    normalize_address,
     to_camel_case,
     to_snake_case,
 )
@@ -317,6 +318,7 @@ class TaskOptions:
                 if not value and name.endswith(IDENTIFIERS):
                     raise InvalidOptions(f"{name} must not be empty")
             if value is not None:
+                value = _unify_addresses(parameters[name], self.all_options[name], value)
                 # Ansible converts an empty string to a list with an empty string. An empty list removes all tags.
                 desired[parameters[name]] = [] if value == [""] and name != "tags" else value
         if self.refuse_foreign:
@@ -330,7 +332,22 @@ class TaskOptions:
 
 
 # The parameters whose values only the call that creates an object restricts.
-_OF_NEW_OBJECTS = ("resourceUuid", "managementIp", "customMac")
+_OF_NEW_OBJECTS = ("resourceUuid", "managementIp")
+
+# The parameters that users write in several forms, of which services know one.
+_ADDRESSES = ("ip", "mac", "staticIp", "customMac")
+
+
+def _unify_addresses(parameter: str, spec: Mapping[str, Any], value: Any) -> Any:
+    """Return the value of an option with addresses, also those in suboptions, in the form of services."""
+    if parameter in _ADDRESSES and isinstance(value, str) and not isinstance(value, NullReference):
+        return normalize_address(value)
+    if "options" not in spec or not isinstance(value, list):
+        return value
+    return [
+        {name: _unify_addresses(to_camel_case(name), spec["options"][name], member) for name, member in item.items()}
+        for item in value
+    ]
 
 
 def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any) -> None:
@@ -340,8 +357,8 @@ def _check_value(label: str, parameter: str, spec: Mapping[str, Any], value: Any
             for name, member in item.items():
                 if member is not None:
                     _check_value(f"{label}[{number}].{name}", to_camel_case(name), spec["options"][name], member)
-    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, a host may be
-    # found by an address that no new one can have, and a MAC address is sent in another spelling.
+    # An empty list may remove what an object has, the uuid of a new object is that of none that exists, and a host may
+    # be found by an address that no new one can have.
     elif not isinstance(value, NullReference) and value not in ([], {}) and parameter not in _OF_NEW_OBJECTS:
         check_value("diskSize" if parameter == "size" else parameter, label, value)
 

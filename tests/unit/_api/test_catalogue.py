@@ -190,6 +190,11 @@ def test_members_of_a_mapping_are_parameters_of_a_query(servers: dict[str, Catal
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "has no parameter disksize"),
         ("CreateDataVolume", {"name": "a", "disksize": 1}, "Did you mean diskSize?"),
         ("CreateDataVolume", {"name": "a", "diskSize": "much"}, "diskSize of CreateDataVolume must be of type long"),
+        (
+            "CreateDataVolume",
+            {"name": "a", "diskSize": "1G"},
+            "must be of type long, not '1G'. It is in bytes: give 1073741824",
+        ),
         ("AddImage", {"name": "a", "url": "u", "backupStorageUuids": [UUID], "mediaType": "Isso"}, "Did you mean ISO?"),
         (
             "CreateVmInstance",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
+    describe_blanks,
     describe_oversights,
     find_value_warnings,
     parse_all,
@@ -345,6 +346,22 @@ def test_several_conditions_in_one_are_refused(text: str) -> None:
         parse_condition(text, HOST)
     assert parse_condition("name=a and colour=b", HOST).value == "a and colour=b"
     assert parse_condition("name=a, colour=b", HOST).value == "a, colour=b"
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        (" state=Enabled", "state=Enabled"),
+        ("state =Enabled", "state=Enabled"),
+        ("cpuNum>= 2", "cpuNum>=2"),
+        ("name=two words", ""),
+        ("createDate>2024-01-06", ""),
+        ("description is null", ""),
+    ],
+)
+def test_blanks_in_a_condition_that_is_sent_as_it_is(text: str, sent: str) -> None:
+    problem = f"the condition {text!r}: the blanks are part of the field or the value. Write {sent}."
+    assert describe_blanks([text], HOST) == ([problem] if sent else [])
 
 
 @pytest.mark.parametrize("text", ["state?=Enabled,Disabled", "state=Enabled, Disabled"])

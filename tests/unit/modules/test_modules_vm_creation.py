@@ -332,8 +332,15 @@ def test_image_that_is_not_ready_is_named_before_anything_is_sent(sim: Simulator
         ({"networks": [{"l3_network": "l3-1", "static_ip": "10.9.0.1"}]}, "static_ip 10.9.0.1 is in no IP range"),
         ({"networks": [{"l3_network": "l3-1", "custom_mac": "fa:00:00:00:00:01"}]}, "of the VM 'vm-1'"),
         (
+            {"networks": [{"l3_network": "l3-1", "custom_mac": "FA-00-00-00-00-01"}]},
+            "custom_mac fa:00:00:00:00:01 is that of the NIC",
+        ),
+        (
             {"networks": [{"l3_network": "l3-1"}, {"l3_network": "l3-2", "custom_mac": "fa:00"}]},
-            "networks[1].custom_mac must be an address such as 52:54:00:12:34:56, not 'fa:00'",
+            (
+                "networks[1].custom_mac must be an address such as 52:54:00:12:34:56, not 'fa:00'. It has six bytes of"
+                " two hexadecimal digits"
+            ),
         ),
         (
             {"networks": [{"l3_network": "l3-1", "static_ip": "10.101.3.1"}, {"l3_network": NETWORK}]},

@@ -242,7 +242,9 @@ def test_two_mac_addresses_in_one_network_need_two_nics(run: ModuleRunner, desir
     macs = ["FA-16-3E-00-00-11", "fa:16:3e:00:00:12"]
     made = [run.twice("vm_nic", {**desired, "custom_mac": mac}) for mac in macs]
     assert [ran["nic"]["mac"] for ran in made] == ["fa:16:3e:00:00:11", "fa:16:3e:00:00:12"]
-    run.idle("vm_nic", {**desired, "custom_mac": macs[0]})
+    for mac in ("FA-16-3E-00-00-11", "fa163e000011", "fa16.3e00.0011"):
+        run.idle("vm_nic", {**desired, "custom_mac": mac})
+        assert run("vm_nic_info", {"mac": mac})["total"] == 1
 
 
 def test_nic_with_one_of_both_addresses_is_not_attached_again(
