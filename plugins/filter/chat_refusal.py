@@ -73,6 +73,8 @@ from ..plugin_utils._jinja.filters import name_arguments
 # The longest part of a chat's response, in characters.
 LONGEST = 200
 
+TAKES = "the result of ansible.builtin.uri, a list of entries with names, and the address of the chat"
+
 Result = Mapping[str, Any]
 
 
@@ -97,4 +99,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"chat_refusal": name_arguments("chat_refusal", explain_refusal)}
+        return {"chat_refusal": name_arguments("chat_refusal", explain_refusal, TAKES)}

@@ -46,6 +46,11 @@ from ..plugin_utils._jinja.marks import make_unsafe
 # The longest message in a text, in characters.
 LONGEST = 1000
 
+TAKES = (
+    "the variable ansible_eda, which a rulebook sets for its playbook. For the result of job_wait, write"
+    " result.jobs | selectattr('state', 'equalto', 'failed')"
+)
+
 Event = Mapping[str, Any]
 
 
@@ -68,4 +73,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"failed_jobs": name_arguments("failed_jobs", list_failed_jobs)}
+        return {"failed_jobs": name_arguments("failed_jobs", list_failed_jobs, TAKES)}

@@ -64,6 +64,11 @@ from ..plugin_utils._jinja.marks import make_unsafe
 # The longest list of VMs in a text, in characters.
 LONGEST = 1000
 
+TAKES = (
+    "three lists: hosts, as the member hosts of a result of host_info, changes, as ansible_eda.event.changes, and vms,"
+    " as the member vms of a result of vm_info"
+)
+
 Record = Mapping[str, Any]
 
 
@@ -87,4 +92,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"lost_hosts": name_arguments("lost_hosts", list_lost_hosts)}
+        return {"lost_hosts": name_arguments("lost_hosts", list_lost_hosts, TAKES)}

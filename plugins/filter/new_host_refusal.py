@@ -50,6 +50,8 @@ from ..module_utils._api.records import is_address
 from ..module_utils._masking.terminal import escape_controls
 from ..plugin_utils._jinja.filters import name_arguments
 
+TAKES = "one host, as host_info returns it, the variable groups, and the name of a group"
+
 
 def refuse_new_host(host: Mapping[str, Any], groups: Mapping[str, Sequence[str]], group: str) -> str:
     """Return why a host cannot be added to the inventory, ``""`` if it can."""
@@ -70,4 +72,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"new_host_refusal": name_arguments("new_host_refusal", refuse_new_host)}
+        return {"new_host_refusal": name_arguments("new_host_refusal", refuse_new_host, TAKES)}

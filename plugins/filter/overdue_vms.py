@@ -43,6 +43,8 @@ from typing import Any
 from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._jinja.marks import make_unsafe
 
+TAKES = "the report of the role vm_backup_report, a mapping with the member vms: the fact vm_backup_report_report"
+
 
 def list_overdue_vms(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the VMs of a report that are not protected, each with its name and a text."""
@@ -60,4 +62,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"overdue_vms": name_arguments("overdue_vms", list_overdue_vms)}
+        return {"overdue_vms": name_arguments("overdue_vms", list_overdue_vms, TAKES)}

@@ -49,6 +49,8 @@ from ..plugin_utils._site.command_line import describe_all_lost_words
 from ..plugin_utils._site.playbooks import PLAYBOOKS
 from ..plugin_utils._site.variables import load_role_options
 
+TAKES = "the name of a playbook of this collection, and a list of names of variables"
+
 # How many letters of a name may be wrong.
 MAX_SLIPS = 2
 
@@ -97,4 +99,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Return the filter by its name."""
-        return {"unknown_variables": name_arguments("unknown_variables", describe_unknown)}
+        return {"unknown_variables": name_arguments("unknown_variables", describe_unknown, TAKES)}

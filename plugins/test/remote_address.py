@@ -40,6 +40,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..module_utils._api.records import is_address
+from ..plugin_utils._jinja.filters import name_arguments
 
 
 def is_remote_address(value: Any) -> bool:
@@ -52,4 +53,4 @@ class TestModule:
 
     def tests(self) -> dict[str, Callable[[Any], bool]]:
         """Return the test by its name."""
-        return {"remote_address": is_remote_address}
+        return {"remote_address": name_arguments("remote_address", is_remote_address)}

@@ -47,7 +47,10 @@ _value:
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._run.hosts import select_hosts
+
+TAKES = "a pattern, the variable groups, and a list of names of hosts"
 
 
 def is_selecting_hosts(pattern: Any, groups: Mapping[str, Collection[str]], hosts: Collection[str]) -> bool:
@@ -60,4 +63,4 @@ class TestModule:
 
     def tests(self) -> dict[str, Callable[..., bool]]:
         """Return the test by its name."""
-        return {"selecting_hosts": is_selecting_hosts}
+        return {"selecting_hosts": name_arguments("selecting_hosts", is_selecting_hosts, TAKES)}

@@ -162,7 +162,7 @@ IMPORTED_BY = {
     "lookup": {*IN_MODULES, "plugin_utils/_run"},
     "module_utils": set[str](),
     "modules": {*IN_MODULES, MOVER_ROOM, "module_utils"},
-    "test": {*IN_MODULES, "plugin_utils/_run"},
+    "test": {*IN_MODULES, "plugin_utils/_jinja", "plugin_utils/_run"},
 }
 
 CHECK = PLUGINS / "module_utils" / "_python.py"

@@ -13,8 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ansible.module_utils.common.text.formatters import human_to_bytes
-
 from .equality import OPERATORS, find_problem, format_condition, format_sent
 from .errors import (
     InvalidOptions,
@@ -22,6 +20,7 @@ from .errors import (
     suggest_name,
 )
 from .field_values import FIELD_VALUES
+from .limits import find_size, find_unit, is_size_field
 from .record_fields import NUMBER_FIELDS
 from .records import (
     RECORD_FIELDS,
@@ -41,8 +40,6 @@ _FOREIGN = re.compile(r"\s*([\w.]+)\s*(!==|==|<>|=~|=>|=<)\s*(.*?)\s*")
 # What a pattern, and a number, may consist of. Databases compare patterns with dates like 2024-01-06 08:00:00.
 _DATE_PATTERN = re.compile(r"[0-9:%_ -]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
-_SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.IGNORECASE)
 _ISO_8601 = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 
 # Another condition within the value of a condition.
@@ -55,12 +52,6 @@ _NEGATIONS = {**_OPPOSITES, **{negation: operator for operator, negation in _OPP
 
 # Signs between values, where services need a comma.
 _SEPARATORS = re.compile(r"\s+or\s+|\s*[;|]+\s*", re.IGNORECASE)
-
-# Nobody has a VM or a storage with less, so a smaller number is meant in MiB or GiB.
-_LEAST_SIZE = 1 << 20
-
-# From which number on a size without a unit is probably meant in MiB, not in GiB.
-_LEAST_MEBIBYTES = 1024
 
 # The beginning of a condition.
 _BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
@@ -296,24 +287,6 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
         hint = f". Write {field}{operator}{size[1]}." if size else ""
         raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}{hint}")
     return value
-
-
-def is_size_field(field: str) -> bool:
-    """Return whether a field, of those that are numbers, is a number of bytes."""
-    return _SIZE_FIELD.fullmatch(field) is not None
-
-
-def find_unit(number: float) -> tuple[str, int] | None:
-    """Return the unit in which a number was probably given for one of bytes, and its size; None if it was in bytes."""
-    if not 0 < number < _LEAST_SIZE:
-        return None
-    return ("MiB", 1 << 20) if number >= _LEAST_MEBIBYTES else ("GiB", 1 << 30)
-
-
-def find_size(text: str) -> tuple[str, int] | None:
-    """Return the first size with a unit in a text, as it is there and in bytes; None if there is none."""
-    found = _SIZE.search(text)
-    return (found[0], int(human_to_bytes("".join(found.groups())))) if found else None
 
 
 def _parse_date(text: str) -> datetime.datetime:

@@ -6,6 +6,8 @@ import ipaddress
 import re
 from typing import Any
 
+from ansible.module_utils.common.text.formatters import human_to_bytes
+
 from .errors import InvalidOptions
 from .records import is_ipv6, is_localhost, normalize_address
 
@@ -51,6 +53,16 @@ _FILLED = {"volumeUuids", "interfaceUuids", "atPersonUserIds", "atPersonList"}
 
 # The uuid that the service gives to a new object.
 _NEW_UUID = re.compile(r"[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}", re.IGNORECASE)
+
+# Fields with a number of bytes, and a size with a unit.
+_SIZE_FIELD = re.compile(r"(\w*S|s)ize|\w*Capacity")
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)\s*([KMGTPE])(?:i?B)?(?!\w)", re.IGNORECASE)
+
+# Nobody has a VM or a storage with less, so a smaller number is meant in MiB or GiB.
+_LEAST_SIZE = 1 << 20
+
+# From which number on a size without a unit is probably meant in MiB, not in GiB.
+_LEAST_MEBIBYTES = 1024
 
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}", re.IGNORECASE)
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
@@ -106,6 +118,24 @@ def _check_size(label: str, value: int, least: int) -> None:
         )
     if value > _LARGEST_SIZE:
         raise InvalidOptions(f"{label} is in bytes, and {value} bytes are too many. The most are {_LARGEST_SIZE}")
+
+
+def is_size_field(field: str) -> bool:
+    """Return whether a field, of those that are numbers, is a number of bytes."""
+    return _SIZE_FIELD.fullmatch(field) is not None
+
+
+def find_unit(number: float) -> tuple[str, int] | None:
+    """Return the unit in which a number was probably given for one of bytes, and its size; None if it was in bytes."""
+    if not 0 < number < _LEAST_SIZE:
+        return None
+    return ("MiB", 1 << 20) if number >= _LEAST_MEBIBYTES else ("GiB", 1 << 30)
+
+
+def find_size(text: str) -> tuple[str, int] | None:
+    """Return the first size with a unit in a text, as it is there and in bytes; None if there is none."""
+    found = _SIZE.search(text)
+    return (found[0], int(human_to_bytes("".join(found.groups())))) if found else None
 
 
 def _check_mac(label: str, value: str) -> None:

@@ -21,7 +21,7 @@ from ansible.module_utils.common.validation import (
 )
 
 from .errors import InvalidOptions, describe_unknown_names, suggest_name
-from .limits import check_value
+from .limits import check_value, find_size, is_size_field
 from .records import RECORD_FIELDS, NullReference
 
 
@@ -104,9 +104,6 @@ class Parameter(NamedTuple):
 
     def _explain_size(self, value: Any) -> str:
         """Return the number of bytes in a size with a unit, with its introduction, or an empty string."""
-        # Only failures need the code for sizes.
-        from .conditions import find_size, is_size_field
-
         size = find_size(str(value)) if self.type in ("int", "long") and is_size_field(self.name) else None
         return f". It is in bytes: give {size[1]}" if size else ""
 

@@ -336,7 +336,7 @@ def to_datetime(text: str) -> datetime.datetime:
     match = re.fullmatch(r"(\w{3}) (\d{1,2}), (\d{4}),? (\d{1,2}):(\d\d):(\d\d) ([AP])M", " ".join(text.split()))
     months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
     if match is None or match[1] not in months or not 1 <= int(match[4]) <= 12:
-        raise ValueError(f"not a timestamp of the service: {text!r}")
+        raise ValueError(f"not a timestamp of the service, such as 'Jan 6, 2017 3:51:16 AM': {text!r}")
     hour = int(match[4]) % 12 + (12 if match[7] == "P" else 0)
     return datetime.datetime(
         int(match[3]), months.index(match[1]) + 1, int(match[2]), hour, int(match[5]), int(match[6])

@@ -6,9 +6,10 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from ...module_utils._api.conditions import describe_unknown_value, find_size, find_unit, is_size_field
+from ...module_utils._api.conditions import describe_unknown_value
 from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.field_values import FIELD_VALUES
+from ...module_utils._api.limits import find_size, find_unit, is_size_field
 from ...module_utils._api.record_fields import NUMBER_FIELDS
 from .._jinja.comparisons import CONTAINS, MATCHING, ORDERS, Compared, list_compared
 from .._jinja.members import ELEMENT, Reference, list_members

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from ...module_utils._api.conditions import find_size
 from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.limits import find_size
 from .marks import HAS_DATA_TAGGING
 from .subset import LEFT_TO_CORE, compile_subset, find_syntax_error
 

@@ -1,4 +1,4 @@
-"""What the filters share."""
+"""What the filters and tests share."""
 
 from __future__ import annotations
 
@@ -10,21 +10,28 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 
-def name_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that raises AnsibleFilterError, with its arguments, for others; Python names the function."""
+def name_arguments(name: str, function: Callable[..., Any], takes: str = "") -> Callable[..., Any]:
+    """Return a filter or a test that raises AnsibleFilterError for arguments that the function cannot take.
+
+    Python would name the function, or what the function does with a value. ``takes`` says what the values must be;
+    without it, an error of the function remains.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError:
+        except (AttributeError, LookupError, TypeError) as wrong:
             signature = inspect.signature(function)
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as mistake:
                 known = ", ".join([*signature.parameters][1:])
-                takes = f"Its arguments are {known}" if known else "It takes none"
-                raise AnsibleFilterError(f"{name}: {mistake}. {takes}.") from None
-            raise
+                rule = f"Its arguments are {known}" if known else "It takes none"
+                raise AnsibleFilterError(f"{name}: {mistake}. {rule}.") from None
+            if not takes:
+                raise
+            lacks = f" The member {wrong} is missing." if isinstance(wrong, KeyError) else ""
+            raise AnsibleFilterError(f"{name} takes {takes}.{lacks}") from None
 
     return call

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible.errors import AnsibleFilterError
+from ansible_collections.virtinfra import manager as collection
+from ansible_collections.virtinfra.manager.plugins.filter import failed_jobs, overdue_vms, to_datetime
 from ansible_collections.virtinfra.manager.plugins.filter.chat_refusal import explain_refusal
 from ansible_collections.virtinfra.manager.plugins.filter.columns_to_rows import build_rows
 from ansible_collections.virtinfra.manager.plugins.filter.failed_jobs import list_failed_jobs
@@ -94,6 +100,62 @@ def test_a_refusal_of_a_chat_names_what_was_not_reported_and_masks_the_address()
     assert len(shown) < 250
     unsent = {"failed": True, "msg": "the template is wrong"}
     assert explain_refusal(unsent, sent[0], url) == "a. the template is wrong."
+
+
+WRONG: list[Any] = [None, 1, "text", [], ["text"], [{}], {}, {"jobs": ["text"]}]
+
+# The filters and tests that take a value of any type, of which they return something.
+OF_ANY_TYPE = {"escape_controls", "remote_address", "serial_refusal"}
+
+
+def list_plugins() -> list[tuple[str, Any]]:
+    """Return the filters and tests of the collection, by their names."""
+    folder = Path(collection.__path__[0]) / "plugins"
+    plugins = []
+    for path in sorted((*folder.glob("filter/*.py"), *folder.glob("test/*.py"))):
+        module = import_module(f"{collection.__name__}.plugins.{path.parent.name}.{path.stem}")
+        named = module.FilterModule().filters() if path.parent.name == "filter" else module.TestModule().tests()
+        plugins += named.items()
+    return plugins
+
+
+@pytest.mark.parametrize(("name", "function"), list_plugins())
+def test_a_value_of_a_wrong_type_is_refused_with_what_is_taken(name: str, function: Any) -> None:
+    """Python's own message would name neither the filter nor what it takes."""
+    needed = [each for each in signature(function).parameters.values() if each.default is each.empty]
+    refusals = []
+    for value in WRONG:
+        try:
+            function(*[value] * len(needed))
+        except AnsibleFilterError as refusal:
+            refusals.append(str(refusal))
+    assert bool(refusals) == (name not in OF_ANY_TYPE)
+    pattern = re.compile(rf"{name}:? (takes|needs|the input must be|give|not|\[0\] of the input is) \w")
+    assert [each for each in refusals if not pattern.match(each)] == []
+
+
+@pytest.mark.parametrize(
+    ("plugin", "value", "message"),
+    [
+        (
+            failed_jobs,
+            {"jobs": [{"state": "failed"}], "changed": False},
+            (
+                "failed_jobs takes the variable ansible_eda, which a rulebook sets for its playbook. For the result of"
+                " job_wait, write result.jobs | selectattr('state', 'equalto', 'failed'). The member 'event' is"
+                " missing."
+            ),
+        ),
+        (failed_jobs, [{"state": "failed"}], "selectattr('state', 'equalto', 'failed')."),
+        (overdue_vms, [{"vm": "a"}], ": the fact vm_backup_report_report."),
+        (to_datetime, "2024-01-06", "such as 'Jan 6, 2017 3:51:16 AM': '2024-01-06'"),
+    ],
+)
+def test_what_a_filter_takes(plugin: Any, value: Any, message: str) -> None:
+    (function,) = plugin.FilterModule().filters().values()
+    with pytest.raises(AnsibleFilterError) as refused:
+        function(value)
+    assert str(refused.value).endswith(message)
 
 
 @pytest.mark.parametrize(
