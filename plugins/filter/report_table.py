@@ -68,6 +68,9 @@ from ..plugin_utils._jinja.filters import name_arguments
 
 Entry = Mapping[str, Any]
 
+# Members whose names would mislead as labels: a session that was never opened is not open, either.
+LABELS: Mapping[str, str] = {"session_ended": "no session open"}
+
 # How many entries without a failure a line names.
 MAX_NAMED = 5
 
@@ -136,7 +139,7 @@ def _count_members(entries: Sequence[Entry]) -> dict[str, int]:
     for entry in entries:
         for name, value in entry.items():
             if isinstance(value, (bool, list, tuple)):
-                label = name.replace("_", " ").replace("vms", "VMs")
+                label = LABELS.get(name) or name.replace("_", " ").replace("vms", "VMs")
                 counts[label] += int(value) if isinstance(value, bool) else len(value)
     return dict(counts)
 

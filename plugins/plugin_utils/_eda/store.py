@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...module_utils._api.errors import InvalidOptions
+from .._run.paths import describe_missing_folder
 
 # How many job ids are stored to recognize duplicates. The service stops posting a result after half a minute.
 MAX_REMEMBERED = 100_000
@@ -42,7 +43,7 @@ def _explain(path: str | None, error: Exception) -> str:
     if "locked" in str(error):
         return "another process uses it"
     if isinstance(error, FileNotFoundError) and path:
-        return f"the folder {Path(path).parent} does not exist. Create it."
+        return describe_missing_folder(Path(path).parent)
     return str(error)
 
 

@@ -110,7 +110,7 @@ def complete_path(role: str, path: str) -> str:
     """Return the full path of the page of a role. Raise InvalidOptions if it has none."""
     if not path:
         raise InvalidOptions(f"{role}_path must not be empty. Give the path of the page, such as report.html")
-    return str(Path.cwd() / Path(path).expanduser())
+    return str(Path.cwd() / path)
 
 
 def check_page(role: str, path: str, mode: str) -> None:

@@ -17,6 +17,7 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
+from .._run.paths import describe_missing_folder, find_unset_variable
 
 # The permissions on which a symbolic mode such as g+w acts if the file does not exist.
 NEW_FILE = 0o644
@@ -97,8 +98,9 @@ class WrittenFile:
         existing = next(each for each in self.path.parents if each.exists())
         if not existing.is_dir():
             raise self._refuse(f"{existing} is a file, where a folder must be. Choose another path.")
-        if not self.has_own_folder and existing != self.path.parent:
-            raise self._refuse(f"the folder {self.path.parent} does not exist. Create it.")
+        is_created = self.has_own_folder and not find_unset_variable(self.path.parent)
+        if not is_created and existing != self.path.parent:
+            raise self._refuse(describe_missing_folder(self.path.parent))
         if self.path.exists() and not self.path.is_file():
             raise self._refuse("it is not a file. Name a file in it, or another one.")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ...module_utils._api.errors import VirtinfraError
+from ...module_utils._api.errors import InvalidOptions, VirtinfraError
 from ...module_utils._api.records import Record
 from .._site.marks import VM, Mark, Marks
 from .._site.site import Site
@@ -17,6 +17,9 @@ from .settings import COMMAND_TIMEOUT, MAX_COMMAND_TIMEOUT, Settings
 
 # The words of the marks: no record shows that a guest is frozen, so a mark says for which VMs `after` is due.
 LABEL, NOTE = "hook", "before"
+
+# The uuid with which the operations are checked before a VM has its turn.
+ANY_VM = "0" * 32
 
 # After how many seconds a command is killed that ignores the end of its time, and what `timeout` returns at that.
 KILLED_AFTER, TIMED_OUT = 10, 124
@@ -176,6 +179,23 @@ class Hooks:
         if (left := self._working.get(vm["uuid"], now) - now) > 0:
             self._site.show(f"{vm['name']}: an earlier command may still work, so the next call waits {left:.0f} s")
             self._site.pause(left)
+
+
+def check_hooks(site: Site, settings: Settings) -> None:
+    """Warn if nothing is called after what is called before, and raise InvalidOptions for invalid operations.
+
+    What names in their parameters mean is found out for each VM.
+    """
+    if settings.before and not settings.after:
+        site.warn(
+            "vm_backup_before is given without vm_backup_after, so what it begins, such as a freeze of the guest, does"
+            " not end. If nothing is to end, set vm_backup_after to {command: ['true']}"
+        )
+    for name, hook in (("vm_backup_before", settings.before), ("vm_backup_after", settings.after)):
+        if hook and not hook.get("command"):
+            (result,) = site.check("api", [fill_in(hook, ANY_VM)], 1)
+            if result["failed"] and result["error"]["code"] == "INVALID":
+                raise InvalidOptions(f"{name} is refused: {result['msg']}")
 
 
 def describe_vm(vm: Record) -> dict[str, str]:

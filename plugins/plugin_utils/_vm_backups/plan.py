@@ -158,12 +158,17 @@ def check_folder(path: str, variable: str) -> None:
         raise InvalidOptions(f"{variable} must be an absolute path on the data mover, not {path}")
 
 
-def require_vms(vms: Sequence[Record], query: Sequence[str], query_variable: str, fail_variable: str) -> None:
-    """Raise InvalidOptions if no VM meets a query: a report that shall fail for VMs without a point would not."""
-    if not vms:
-        raise InvalidOptions(
-            f"No VM meets {query_variable} ({', '.join(query)}), so {fail_variable} would check none. Correct it."
-        )
+def require_vms(site: Site, vms: Sequence[Record], query: Sequence[str], prefix: str, fails: bool) -> None:
+    """Warn if no VM meets the query of a page, in the variable with a prefix.
+
+    Raise InvalidOptions if the role shall fail for VMs without a point: it would not.
+    """
+    if vms:
+        return
+    problem = f"No VM meets {prefix}_query ({', '.join(query)}), so"
+    if fails:
+        raise InvalidOptions(f"{problem} {prefix}_fail would check none. Correct it.")
+    site.warn(f"{problem} the page shows no VM that is to be protected. Check whether a condition is misspelt")
 
 
 def list_ended(taking: Record) -> list[str]:

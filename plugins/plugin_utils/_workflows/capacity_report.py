@@ -94,8 +94,8 @@ def calculate(site: Site, options: Mapping[str, Any], given: Record) -> Report:
     }
     if settings.backup_repository:
         vms = _read(site, "vm_info", "vms", settings.backup_query)
-        if settings.backup_fail and settings.backup_query and not vms.error:
-            require_vms(vms.records, settings.backup_query, f"{ROLE}_backup_query", f"{ROLE}_backup_fail")
+        if settings.backup_query and not vms.error:
+            require_vms(site, vms.records, settings.backup_query, f"{ROLE}_backup", settings.backup_fail)
         parts["backups"] = Part(vms.records, vms.total, vms.error or find_problem(site.play, given["points"]))
     now = site.get_date()
     rows = build_rows(parts, given["points"], settings, now)

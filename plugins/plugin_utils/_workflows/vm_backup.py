@@ -18,6 +18,7 @@ from .._site.report import Report, name_some
 from .._site.site import Site, describe_missing
 from .._site.wish import Wish
 from .._vm_backups.copying import Copying, MoverRun
+from .._vm_backups.hooks import check_hooks
 from .._vm_backups.plan import (
     Mover,
     VmCopy,
@@ -46,6 +47,7 @@ def select(site: Site, options: Mapping[str, Any], dummy: Record) -> Report:
     """Return the VMs, so that all movers make their shares of the same ones."""
     settings = _read_settings(site, options)
     settings.check()
+    check_hooks(site, settings)
     if site.play.is_split():
         raise InvalidOptions("with serial, each batch of data movers would copy all VMs. Remove serial, and set forks")
     selection = site.select_vms(settings.query, settings.vms, "vm_backup_query")

@@ -92,8 +92,7 @@ def select_vms(site: Site, settings: Settings, every: Sequence[Record]) -> list[
         return list(every)
     known = {vm["uuid"] for vm in read_query(site, "vm_info", settings.query, f"{ROLE}_query")["vms"]}
     chosen = [vm for vm in every if vm["uuid"] in known]
-    if settings.fail:
-        require_vms(chosen, settings.query, f"{ROLE}_query", f"{ROLE}_fail")
+    require_vms(site, chosen, settings.query, ROLE, settings.fail)
     return chosen
 
 

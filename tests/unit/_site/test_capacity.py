@@ -172,6 +172,7 @@ def test_what_the_page_shows(sim: Simulator, work: WorkflowRunner, tmp_path: Pat
     assert not any("VMs" in label for label in after["numbers"])
     assert run(work, [], path="~/home.html").result["next"]["totals"]["path"] == str(tmp_path / "home.html")
     assert (tmp_path / "home.html").is_file()
+    assert run(work, [], path="$HOME/of-home.html").result["next"]["totals"]["path"] == str(tmp_path / "of-home.html")
 
 
 def test_only_a_change_beside_the_time_is_one(sim: Simulator, work: WorkflowRunner, tmp_path: Path) -> None:

@@ -236,6 +236,15 @@ def test_json_and_pairs_become_mappings() -> None:
         assert read_variables("vm_backup", {"vm_backup_keep": text}, keep_value, Masker())["keep"]["daily"] == 3
 
 
+def test_paths_on_the_controller_have_the_values_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All modules and the other roles read paths so."""
+    monkeypatch.setenv("REPORTS", "/srv/reports")
+    for role in ("capacity_report", "site_drift", "vm_backup_report"):
+        given = {f"{role}_path": "$REPORTS/page.html"}
+        required = {f"{role}_repository": "/srv/backups"} if role == "vm_backup_report" else {}
+        assert read_variables(role, {**given, **required}, keep_value, Masker())["path"] == "/srv/reports/page.html"
+
+
 NUMBERS = [
     (role, name) for role in list_roles() for name, rules in load_role_options(role).items() if rules["type"] == "int"
 ]

@@ -78,6 +78,12 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
     other.touch()
     for wrong, mode, reason in (
         (tmp_path / "none" / "file", "0644", f"the folder {tmp_path}/none does not exist. Create it."),
+        (
+            tmp_path / "$REPORTS" / "file",
+            "0644",
+            "the environment of Ansible has no variable $REPORTS. Write the path without it, such as with ~/.",
+        ),
+        (tmp_path / "${REPORTS}" / "x" / "file", "0644", "the environment of Ansible has no variable ${REPORTS}."),
         (tmp_path, "0644", "it is not a file."),
         (other / "file", "0644", f"{other} is a file, where a folder must be. Choose another path."),
         (other / "none" / "file", "0644", f"{other} is a file, where a folder must be."),
@@ -86,6 +92,11 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
             WrittenFile(wrong, "content", mode, "page_path", "page_file_mode").find_change()
         assert str(failure.value).startswith(f"page_path: cannot write {wrong}: {reason}")
     other.unlink()
+    with pytest.raises(VirtinfraError, match=r"has no variable \$REPORTS"):
+        WrittenFile(tmp_path / "$REPORTS" / "file", "content", "0644", "folder", has_own_folder=True).find_change()
+    (tmp_path / "$REPORTS").mkdir()
+    assert WrittenFile(tmp_path / "$REPORTS" / "file", "content", "0644", "page_path").find_change()
+    (tmp_path / "$REPORTS").rmdir()
 
     with pytest.raises(VirtinfraError) as failure:
         WrittenFile(path, "content", "rw", "page_path", "page_file_mode").find_change()

@@ -812,11 +812,47 @@ def test_what_a_hook_needs(service: Simulator, back_up: BackupRunner) -> None:
     """A guest that could not be thawed is not frozen."""
     alone = back_up(vms=["vm-1"], after=HOOKS["after"])
     assert "vm_backup_after is called after vm_backup_before" in alone.last.message
-    for after in ({"operation": "Thaw"}, {"operation": "UpdateVmInstance", "params": {"vm": "{vm_uuid}"}}):
-        given = {**HOOKS, "vms": ["vm-1"], "after": after}
-        predicted, ran = back_up(check=True, **given), back_up(**given)
-        assert (predicted.outcomes, ran.outcomes, ran.calls) == (["failed"], ["failed"], [])
-        assert "vm_backup_after is refused" in str(ran.errors[0])
+    after = {"operation": "MigrateVm", "params": {"uuid": "{vm_uuid}", "hostUuid": "gone"}}
+    given = {**HOOKS, "vms": ["vm-1"], "after": after}
+    predicted, ran = back_up(check=True, **given), back_up(**given)
+    assert (predicted.outcomes, ran.outcomes, ran.calls) == (["failed"], ["failed"], [])
+    assert "vm_backup_after is refused" in str(ran.errors[0])
+
+
+@pytest.mark.parametrize("name", ["before", "after"])
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [
+        ({"operation": "FreezeVm"}, "is refused: no operation FreezeVm."),
+        ({"operation": "UpdateVmInstance", "params": {"vmm": "{vm_uuid}"}}, "is refused: UpdateVmInstance has no"),
+    ],
+)
+def test_operations_that_do_not_exist_are_refused_at_once(
+    service: Simulator, back_up: BackupRunner, name: str, hook: dict[str, Any], message: str
+) -> None:
+    """They were refused at the turn of a running VM, so a night with stopped VMs was green."""
+    service.change("vm", service.records("vm")[0]["uuid"], state="Stopped")
+    ran = back_up(vms=["vm-1"], **{**HOOKS, name: hook})
+    assert ran.last.message.startswith(f"vm_backup_{name} {message}")
+    assert (len(ran.ran), ran.calls) == (1, [])
+
+
+@pytest.mark.usefixtures("service")
+def test_no_summary_counts_a_session_that_was_never_opened(back_up: BackupRunner) -> None:
+    """It said that one was ended."""
+    ran = back_up(vms=["vm-9"], query=[])
+    lines = [line.split() for line in format_table(ran.last.report)]
+    assert ["no", "session", "open", "1"] in lines
+    assert not any("ended" in line for line in lines)
+
+
+def test_a_freeze_without_a_thaw(service: Simulator, back_up: BackupRunner) -> None:
+    for hooks in (HOOKS, COMMANDS):
+        alone = back_up(vms=["vm-1"], before=hooks["before"])
+        (warning,) = [each for each in alone.ran[0].warnings if "vm_backup_after" in each]
+        assert warning.startswith("vm_backup_before is given without vm_backup_after, so what it begins, such as a")
+        both = back_up(vms=["vm-1"], **hooks)
+        assert not any("vm_backup_after" in each for each in both.ran[0].warnings)
 
 
 # The same with commands on the data mover.
