@@ -72,6 +72,14 @@ MODULES = {
     "key of a tag in a condition": Mistake(
         "vm_info", {"query": ["__usertag__=tag-1"]}, ("Did you mean __userTag__?",), ("::",)
     ),
+    "quotes in a filter": Mistake(
+        "vm_info",
+        {"filters": ["state = 'Running'"]},
+        ("In filters, the condition", "Write state=Running."),
+    ),
+    "word for the system of VMs in a query": Mistake(
+        "vm_info", {"query": ["os=Linux"]}, ("Did you mean guestOsType or platform?",)
+    ),
     "dashes that are too few in a MAC address": Mistake(
         "vm_nic_info", {"mac": "52-54-00-00-01"}, ("It has six bytes",), ("quotes",)
     ),
@@ -333,6 +341,8 @@ COMPARISONS: Mapping[str, Mapping[str, Any]] = {
     "in keyed_groups": {"keyed_groups": [{"key": "virtinfra_state in ('enabled',)", "prefix": "a"}]},
 }
 
+FILTERS = {"source": "cursor", "session_id": None, "api_token": "API-KEY"}
+
 INVENTORIES = {
     "inventory without credentials": Mistake(
         "hosts", {"session_id": None}, ("VIRTINFRA_SESSION_ID", "VIRTINFRA_ACCOUNT", "VIRTINFRA_API_TOKEN")
@@ -359,7 +369,7 @@ INVENTORIES = {
         "vms", {"groups": {"web": "virtinfra_nam is match('web')"}}, ("Did you mean virtinfra_name?",)
     ),
     "variable that nothing resembles": Mistake(
-        "vms", {"include": "virtinfra_power == 'on'"}, ("no host has a variable virtinfra_power.",), ("Did you mean",)
+        "vms", {"include": "virtinfra_lamp == 'on'"}, ("no host has a variable virtinfra_lamp.",), ("Did you mean",)
     ),
     "misspelt variable": Mistake(
         "vms", {"groups": {"prod": "'prod' in virtinfra_tags"}}, ("groups: prod", "Did you mean virtinfra_user_tags?")
@@ -566,6 +576,45 @@ INVENTORIES = {
         "hosts",
         {"color": "red"},
         ("unknown option color. The options are ", "keyed_groups", "those of the connection."),
+    ),
+    "networks as those of a task": Mistake(
+        "vms", {"networks": [{"name": "l3-1"}]}, ("must be a string, such as [l3-1],",), ("l3_network",)
+    ),
+    "limit of a module": Mistake("vms", {"limit": 5}, ("query or include select hosts",), ("The options are",)),
+    "facts of another inventory": Mistake(
+        "vms", {"want_facts": True}, ("All fields of the records are variables",), ("The options are",)
+    ),
+    "excluding filters of another inventory": Mistake("hosts", {"exclude_filters": []}, ("Did you mean exclude?",)),
+    "word for the system of VMs": Mistake(
+        "vms",
+        {"keyed_groups": [{"key": "virtinfra_os", "prefix": "os"}]},
+        ("Did you mean virtinfra_guest_os_type or virtinfra_platform?",),
+    ),
+    "word for addresses of VMs": Mistake(
+        "vms", {"hostnames": ["ip"]}, ("Did you mean virtinfra_addresses[0] or virtinfra_vm_nics[0].ip?",)
+    ),
+    "word for the address of hosts": Mistake("hosts", {"hostnames": ["ip"]}, ("Did you mean management_ip?",)),
+    "words for variables": Mistake(
+        "hosts", {"variables": ["ram", "ip"]}, ("Did you mean total_memory_capacity?", "Did you mean management_ip?")
+    ),
+    "words in conditions": Mistake(
+        "hosts",
+        {"include": ["hypervisor == 'KVM' or mem > 4"]},
+        ("Did you mean virtinfra_hypervisor_type?",),
+    ),
+    "variable in a filter": Mistake(
+        "vms",
+        {**FILTERS, "filters": ["virtinfra_state == 'Running'"]},
+        ("In filters, the condition", "Write state=Running."),
+    ),
+    "other spelling of tags in a filter": Mistake(
+        "vms", {**FILTERS, "filters": ["__usertag__=web"]}, ("Did you mean __userTag__?",)
+    ),
+    "patterns in a list of values": Mistake("vms", {**FILTERS, "filters": ["name?=vm-%"]}, ("Write name~=vm-%.",)),
+    "gigabytes in a query": Mistake(
+        "hosts",
+        {"query": ["availableMemoryCapacity>64"]},
+        ("availableMemoryCapacity is in bytes. Write availableMemoryCapacity>68719476736 for 64 GiB.",),
     ),
     "unknown value of an option": Mistake(
         "hosts", {"on_failure": "ignore"}, ("on_failure must be one of fail, skip, last_known, not 'ignore'",)

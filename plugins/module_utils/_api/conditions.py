@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,6 +53,9 @@ _NEGATIONS = {**_OPPOSITES, **{negation: operator for operator, negation in _OPP
 # Signs between values, where services need a comma.
 _SEPARATORS = re.compile(r"\s+or\s+|\s*[;|]+\s*", re.IGNORECASE)
 
+# What a value is that is none of a field, but several, or one with quotes.
+_UNCOMPARED = re.compile(rf"{_SEPARATORS.pattern}|^\s*['\"]", re.IGNORECASE)
+
 # The beginning of a condition.
 _BEGINNING = re.compile(rf"\s*[\w.]+\s*(?:{'|'.join(map(re.escape, OPERATORS))})")
 
@@ -88,9 +91,12 @@ _FIELDS_MEANT = {
     **dict.fromkeys(("capacity", "total"), ("totalCapacity",)),
     "hostname": ("managementIp", "name"),
     "id": ("uuid",),
-    **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp", "vmNics.ip")),
+    "hypervisor": ("hypervisorType",),
+    # Inventories of VMs have the variable addresses, and records do not.
+    **dict.fromkeys(("ip", "ipAddress", "ip_address", "address"), ("managementIp", "addresses", "vmNics.ip")),
     **dict.fromkeys(("mac", "macAddress", "mac_address"), ("vmNics.mac",)),
-    **dict.fromkeys(("memory", "memory_mb", "mem", "ram"), ("memorySize",)),
+    **dict.fromkeys(("memory", "memory_mb", "mem", "ram"), ("memorySize", "totalMemoryCapacity")),
+    **dict.fromkeys(("os", "os_type", "ostype", "guest_os", "operating_system"), ("guestOsType", "platform")),
     **dict.fromkeys(("power", "powerState", "power_state", "status"), ("state",)),
     "state": ("status",),
 }
@@ -463,11 +469,16 @@ def _check_awaited_values(field: str, values: Sequence[str], record_type: str) -
         )
 
 
+def find_meant_fields(word: str, fields: Container[str]) -> list[str]:
+    """Return those of the fields that a word may mean, a member of one behind a dot; none if it means none of them."""
+    return [each for each in _FIELDS_MEANT.get(word, ()) if each.partition(".")[0] in fields]
+
+
 def suggest_condition(name: str, record_type: str) -> str | None:
     """Return a condition on a field of the records, or on the name of an object they refer to; None without."""
     fields = RECORD_FIELDS.get(record_type, ())
-    names = (to_camel_case(name), *(_FIELDS_MEANT.get(name, ()) if name != "id" else ()))
-    if meant := next((each for each in names if each.partition(".")[0] in fields), ""):
+    own = (each for each in (to_camel_case(name),) if each in fields)
+    if meant := next(own, None) or next(iter(find_meant_fields(name, fields) if name != "id" else ()), ""):
         return f"{meant}=..."
     elsewhere = _FIELDS_ELSEWHERE.get(name, "")
     is_known = elsewhere.startswith("__") or f"{elsewhere.partition('.')[0]}Uuid" in fields
@@ -492,8 +503,8 @@ def find_value_warnings(texts: Iterable[str], record_type: str) -> list[str]:
     for text, condition in _parse_valid(texts, record_type).items():
         values = condition.value.split(",") if condition.operator.endswith("?=") else [condition.value.strip()]
         problem = describe_unknown_value(condition.field, values, record_type)
-        # Several values behind = are described if they select nothing, those behind != below.
-        is_comparable = not _SEPARATORS.search(condition.value) and (
+        # Several values behind =, and quotes, are described if they select nothing, those behind != below.
+        is_comparable = not _UNCOMPARED.search(condition.value) and (
             condition.operator.endswith("?=") or "," not in condition.value
         )
         if problem and condition.operator in ("=", "!=", "?=", "!?=") and is_comparable:
@@ -572,6 +583,19 @@ def _describe_oversight(text: str, record_type: str) -> str | None:
         values = ",".join(value.strip(" '\"") for value in listed[3].split(","))
         return f"the brackets are part of the values. Write {listed[1]}{listed[2]}{values}."
     return _describe_value(text)
+
+
+def describe_refused(texts: Iterable[str], record_type: str) -> str:
+    """Return sentences, and a space before each, on what filters that a service has refused may be meant as."""
+    problems = []
+    for text in texts:
+        try:
+            parse_condition(text, record_type)
+        except InvalidOptions as refusal:
+            problems.append(re.sub("^query ", "the condition ", str(refusal)))
+        else:
+            problems += [*describe_oversights([text], record_type), *describe_blanks([text], record_type)]
+    return "".join(f" In filters, {problem}" for problem in problems)
 
 
 def describe_blanks(texts: Iterable[str], record_type: str) -> list[str]:
@@ -760,10 +784,8 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     if field.startswith("__") and not tag:
         return
     plain = to_camel_case(field.removeprefix(_PREFIX))
-    meant = _FIELDS_ELSEWHERE.get(field, tag) or next(
-        (each for each in _FIELDS_MEANT.get(field, ()) if each.partition(".")[0] in fields),
-        _find_meant(field, record_type),
-    )
+    meant = _FIELDS_ELSEWHERE.get(field, tag) or " or ".join(find_meant_fields(field, fields))
+    meant = meant or _find_meant(field, record_type)
     hint = f" Did you mean {meant}?" if meant != field else suggest_name(plain, fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(

@@ -237,7 +237,7 @@ class Listing(NamedTuple):
         if self.cursor:
             readers.append(self._read_by_cursor)
         try:
-            with _explain_fields(desired.get("query", ()), self.record_type):
+            with _explain_conditions(desired, self.record_type):
                 return combine_finders(*readers)(client, desired)
         except Unsupported as failure:
             raise _explain_cursor(failure, client, of_cursor) from None
@@ -349,15 +349,16 @@ def _format_equalities(equal: Record) -> list[str]:
 
 
 @contextmanager
-def _explain_fields(conditions: Iterable[str], record_type: str) -> Iterator[None]:
-    """Add to the refusal of a query what its fields may be meant as, if records lack them."""
+def _explain_conditions(desired: Record, record_type: str) -> Iterator[None]:
+    """Add to the refusal of a query what its fields may be meant as, if records lack them, and what filters may be."""
     try:
         yield
     except ApiError as failure:
         # Only failures need the code for conditions.
-        from .._api.conditions import describe_unknown_fields
+        from .._api.conditions import describe_refused, describe_unknown_fields
 
-        failure.add_sentence(describe_unknown_fields(conditions, record_type))
+        failure.add_sentence(describe_refused(desired.get("filters", ()), record_type))
+        failure.add_sentence(describe_unknown_fields(desired.get("query", ()), record_type))
         raise
 
 

@@ -85,6 +85,8 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("inventory.fields inventory.properties inventory.attributes", "variables"),
     ("inventory.default_value inventory.separator inventory.parent_group inventory.key", "keyed_groups"),
     ("inventory.hostvars inventory.host_vars inventory.vars inventory.set", "compose"),
+    ("inventory.include_filters", [("filters", "include")]),
+    ("inventory.exclude_filters", "exclude"),
     ("inventory.where inventory.only", [("include", "query")]),
     ("inventory.name inventory.names", "query: ['name=web-1']"),
     ("inventory.with_networks inventory.network", "networks"),
@@ -403,6 +405,16 @@ REMARKS: Mapping[str, str] = {
     ),
     **_remark("vm_snapshots", f"restored {_REVERTS}", _REVERTED),
     **_remark("vm_restore", _REVERTS, _REVERTED),
+    **_remark(
+        "inventory",
+        "limit count max max_items max_results",
+        "A source has no such option: query or include select hosts, and --limit selects some of a run.",
+    ),
+    **_remark(
+        "inventory",
+        "want_facts gather_facts facts expand_hostvars hostvars_full",
+        "All fields of the records are variables of the hosts. variables selects some of them.",
+    ),
     "auth": "The credentials are options of their own: account and account_password, for example.",
     **dict.fromkeys(("detailed", "details", "full"), "Results contain all fields."),
     **dict.fromkeys(("order_by", "sort", "sort_by"), "Sort the results in a template, such as sort(attribute='name')."),
@@ -738,6 +750,9 @@ EXAMPLES: Mapping[str, str] = {
 }
 
 
+# The same options where a list has names in place of mappings.
+EXAMPLES_OF_NAMES: Mapping[str, str] = {"networks": "[l3-1]"}
+
 # The endings of the names of numbers of seconds.
 _SECONDS = ("timeout", "interval", "time_limit", "host_time", "_watch", "_seconds")
 
@@ -750,6 +765,8 @@ def is_in_seconds(name: str, spec: Mapping[str, Any]) -> bool:
 def find_example(name: str, spec: Mapping[str, Any]) -> str:
     """Return the example for an option. It is empty without one, or if the options of the module have another form."""
     example = EXAMPLES.get(name, "")
+    if example.startswith("[{") and spec.get("elements") == "str":
+        example = EXAMPLES_OF_NAMES.get(name, "")
     form = {"{": "dict", "[": "list"}.get(example[:1])
     return example if form in (None, spec.get("type", form)) else ""
 

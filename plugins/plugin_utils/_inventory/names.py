@@ -16,6 +16,7 @@ from .._jinja.expressions import EvaluationFailure, Expression, ExpressionBatch,
 from .._jinja.references import find_names, list_texts
 from .._jinja.subset import find_syntax_error
 from .hostvars import HostEntry, HostVars
+from .selection import find_meant_names
 
 # The maximum length of a host name, in characters.
 MAX_NAME_LENGTH = 253
@@ -159,7 +160,9 @@ class _NameSource:
         self._batch: ExpressionBatch | None = None
         if self._field is None:
             if name.isidentifier() and not hostvars.is_generated_variable(name):
-                hint = suggest_name(name, hostvars.fields) or f" The fields are {', '.join(hostvars.fields)}."
+                meant = " or ".join(_show_meant(each, hostvars) for each in find_meant_names(name, hostvars.fields))
+                hint = f" Did you mean {meant}?" if meant else suggest_name(name, hostvars.fields)
+                hint = hint or f" The fields are {', '.join(hostvars.fields)}."
                 raise InvalidOptions(f"hostnames: hosts have no variable {name}.{hint}")
             if reason := find_syntax_error(name, "template" if "{{" in name else "value"):
                 raise InvalidOptions(
@@ -186,6 +189,14 @@ class _NameSource:
         if self._field is not None:
             return entry.record.get(self._field)
         return self._batch.evaluate(entry.variables).results[0] if self._batch else None
+
+
+def _show_meant(name: str, hostvars: HostVars) -> str:
+    """Return how ``hostnames`` names hosts by a field, the first address or a member of the first element of a list."""
+    field, dot, member = name.partition(".")
+    if not dot and field != "addresses":
+        return field
+    return f"{hostvars.name_variable(hostvars.fields[field])}[0]{dot}{member}"
 
 
 def _suggest_template(text: str, hostvars: HostVars) -> str:

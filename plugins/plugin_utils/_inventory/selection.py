@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...module_utils._api.conditions import find_meant_fields
 from ...module_utils._api.errors import InvalidOptions, describe_unknown_names, suggest_name
-from ...module_utils._api.records import RECORD_FIELDS, to_snake_case
+from ...module_utils._api.records import RECORD_FIELDS, to_camel_case, to_snake_case
 from .._jinja.compose import MAGIC
 from .._jinja.references import INDIRECT, find_names, find_words, list_texts
 from .hostvars import OF_SERVICE
@@ -98,7 +99,15 @@ def _suggest(name: str, fields: Mapping[str, str], variables: Mapping[str, str])
     """Return a sentence with the name that was probably meant."""
     if name in variables:
         return f" Did you mean {to_snake_case(variables[name])}? Names have no prefix."
+    if meant := find_meant_names(name, fields):
+        return f" Did you mean {' or '.join(each.partition('.')[0] for each in meant)}?"
     return suggest_name(to_snake_case(name), fields) or f" The variables are {', '.join(sorted(fields))}."
+
+
+def find_meant_names(word: str, fields: Iterable[str]) -> list[str]:
+    """Return the names of fields that a word may mean, such as management_ip for ip, a member behind a dot."""
+    known = {to_camel_case(name): name for name in fields}
+    return [to_snake_case(field) for field in find_meant_fields(word, known)]
 
 
 def _may_refer_to_others(

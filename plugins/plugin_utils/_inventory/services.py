@@ -15,6 +15,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ...module_utils._api.conditions import (
     Condition,
+    describe_refused,
     list_texts_to_send,
     parse_condition,
 )
@@ -198,7 +199,7 @@ class Service:
         else:
             conditions = self._parse_filters(resource_type)
             pages = self._query_by_cursor(client, resource_type)
-        skips_deleted = resource_type.deleted_states and not self._selects_by_state()
+        skips_deleted = resource_type.deleted_states and not _is_by_state((*self.query, *self.filters))
         for page in pages:
             usable = list(filter(resource_type.is_usable, page)) if skips_deleted else page
             accepted = select_accepted(usable, conditions, self.rejected_uuids) if conditions else usable
@@ -249,9 +250,9 @@ class Service:
             if self.filters and not client.connection.api_token:
                 failure.add_sentence(" It is for filters. The option query needs none.")
             raise
-
-    def _selects_by_state(self) -> bool:
-        return any(re.search(r"\bstate\b", source) for source in (*self.query, *self.filters))
+        except ApiError as failure:
+            failure.add_sentence(describe_refused(self.filters, resource_type.record))
+            raise
 
     def _parse_filters(self, resource_type: ResourceType) -> list[Condition]:
         """Return the filters that have the form of conditions; the syntax of filters is defined by the service."""
@@ -264,6 +265,10 @@ class Service:
             for condition in conditions
             if condition.field in RECORD_FIELDS[resource_type.record] and not condition.is_local
         ]
+
+
+def _is_by_state(conditions: Iterable[str]) -> bool:
+    return any(re.search(r"\bstate\b", source) for source in conditions)
 
 
 def count_records(client: Client, resource_type: ResourceType) -> int:

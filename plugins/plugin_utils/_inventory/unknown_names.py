@@ -15,7 +15,7 @@ from ...module_utils._api.record_fields import NESTED
 from .._jinja.compose import MAGIC
 from .._jinja.references import find_required_names, joins_name
 from .hostvars import HostEntry, HostVars, is_variable_name
-from .selection import ADDRESS
+from .selection import ADDRESS, find_meant_names
 from .vm_names import VM_NAMES
 
 # The options that add values to the records of hosts, by the API names of the values.
@@ -192,6 +192,8 @@ def _suggest(plugin: Any, place: Place, name: str, known: Collection[str]) -> st
     if place.label == "hostnames" and re.fullmatch(r"\w+(-\w+)+", str(place.source).strip()):
         address = f"{prefix}management_ip" if f"{prefix}management_ip" in known else f"{prefix}addresses[0]"
         return f" The minus signs subtract. To name hosts by their names or addresses, write {prefix}name or {address}."
+    if hint := _suggest_meant(plugin, name, known):
+        return hint
     # All variables of hosts have the prefix, so it says nothing about what was meant.
     beginning = prefix if name.startswith(prefix) else ""
     ends = [each.removeprefix(beginning) for each in known if each.startswith(beginning)]
@@ -215,6 +217,17 @@ def _suggest_of_prefix(plugin: Any, name: str, known: Collection[str]) -> str:
         return f" Ansible reserves {variable}, so hosts have no such variable. Set another hostvars_prefix."
     has_tags = meant != "user_tags" or plugin.get_option("user_tags")
     return f" Did you mean {variable}?{'' if has_tags else ' It needs user_tags: true.'}" if variable in known else ""
+
+
+def _suggest_meant(plugin: Any, name: str, known: Collection[str]) -> str:
+    """Return the variables that are meant by a word such as os or ip."""
+    prefix, suffix = plugin.get_option("hostvars_prefix"), plugin.get_option("hostvars_suffix")
+    fields = [each.removeprefix(prefix).removesuffix(suffix) for each in known]
+    meant = []
+    for each in find_meant_names(name.removeprefix(prefix).removesuffix(suffix), fields):
+        field, dot, member = each.partition(".")
+        meant.append(f"{prefix}{field}{suffix}{'[0]' if dot else ''}{dot}{member}")
+    return f" Did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def _suggest_value(plugin: Any, place: Place, name: str) -> str:
