@@ -65,7 +65,7 @@ options:
     description: The SSH user, required to add a host.
     type: str
   password:
-    description: The SSH password, required to add a host, never compared.
+    description: The SSH password of a new host, see O(update_password).
     type: str
   ssh_port:
     description: The SSH port of the host.

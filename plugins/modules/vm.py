@@ -44,7 +44,7 @@ options:
   state:
     description:
       - V(present) changes no state, V(running), V(stopped) and V(paused) lead to that state, and V(restarted) restarts
-        the guest each time. A new VM is started unless it shall be V(stopped).
+        the guest of a running VM each time, and starts a stopped VM. A new VM is started unless it shall be V(stopped).
       - V(absent) destroys the VM, also a running one. O(recover=true) recovers it for some days.
     type: str
     choices: [present, running, stopped, restarted, paused, absent]

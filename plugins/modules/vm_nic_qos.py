@@ -163,6 +163,7 @@ MODULE = resource_module(
     by="state",
     find_mistakes=refuse_second_key,
     list_parts=list_directions,
+    instead={"direction": "Remove direction, and give inbound_bandwidth for in, or outbound_bandwidth for out"},
     never_absent=("outbound_bandwidth", "inbound_bandwidth"),
     required_one_of=[("uuid", "vm"), ("uuid", "l3_network")],
     required_if=[

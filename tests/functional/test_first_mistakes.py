@@ -317,6 +317,11 @@ MODULES = {
     "ISO as the image of a VM": Mistake(
         "vm", {"name": "vm-1", "image": "iso-2"}, ("the API cannot change image", "with kind iso_attachment.")
     ),
+    "several names in one text": Mistake(
+        "vm",
+        {"name": "vm-1,vm-3", "state": "stopped"},
+        ("a task has one name: virtinfra.manager.batch runs the module for many objects",),
+    ),
     "pattern as the name of a VM": Mistake(
         "vm", {"name": "vm-*", "state": "stopped"}, ("names are no patterns: virtinfra.manager.batch runs the module",)
     ),

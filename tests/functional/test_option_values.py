@@ -100,6 +100,69 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("cbt_task", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. Did you mean vms?"),
     ("vm_nic", {"vm": ["a", "b"]}, "vm must be one string, not ['a', 'b']. virtinfra.manager.batch runs the module"),
     ("vm", {"name": "vm-5", "state": "recovered"}, "got: recovered. Did you mean recover: true?"),
+    *(
+        ("kvm_host", {"name": "host-1", "state": state}, f"got: {state}. {hint}")
+        for state, hint in (
+            ("disconnected", "The service cannot be told to disconnect a host. With state: disabled,"),
+            ("started", "Did you mean power: on?"),
+            ("evacuated", "state: maintenance moves the VMs of a host to others. The role"),
+            ("drained", "state: maintenance moves the VMs of a host to others. The role"),
+        )
+    ),
+    ("kvm_host", {"name": "host-1", "running_vms": "evacuate"}, "got: evacuate. Did you mean migrate?"),
+    *(
+        (module, {"name": "a", "state": state}, "state: absent removes an object that can be recovered. With expunge: ")
+        for module in ("vm", "volume")
+        for state in ("expunged", "purged")
+    ),
+    *(
+        ("vm", {"name": "vm-5", "state": "stopped", "stop_type": word}, f"got: {word}. Did you mean {meant}?")
+        for word, meant in (("force", "cold"), ("immediate", "cold"), ("poweroff", "cold"), ("soft", "grace"))
+    ),
+    (
+        "vm",
+        {"name": "vm-5", "state": "migrated"},
+        "got: migrated. To migrate a running VM, give the other host as host",
+    ),
+    ("vm", {"name": "vm-5", "state": "cloned"}, "To clone a VM, give the name of the other VM as clone_from."),
+    ("vm", {"name": "vm-5", "state": "stop"}, "got: stop. Did you mean stopped?"),
+    ("vm", {"name": "vm-5", "state": "undeleted"}, "Did you mean recover: true?"),
+    (
+        "vm",
+        {"name": "vm-5", "state": "restored"},
+        "recover: true recovers a destroyed VM, and virtinfra.manager.vm_snap",
+    ),
+    ("volume", {"name": "a", "state": "detach"}, "got: detach. Did you mean detached?"),
+    ("volume", {"name": "a", "state": "grown"}, "Give the size that the volume shall have as size, such as 20G."),
+    *(
+        ("sns_endpoint", {"name": "a", "type": kind}, hint)
+        for kind, hint in (
+            ("webhook", "CreateSNSHttpEndpoint, and select it with type: any."),
+            ("wecom", "Did you mean workchat?"),
+            ("wechat", "Did you mean workchat?"),
+            ("feishu", "CreateSNSFeiShuEndpoint, and select it with type: any."),
+            ("teams", "CreateSNSMicrosoftTeamsEndpoint, and select it with type: any."),
+            ("sms", "type: any selects an existing endpoint of this type, which no module creates."),
+            ("teamchat", "type: any selects an existing endpoint of this type, which no module creates."),
+        )
+    ),
+    *(
+        ("resource", {"kind": kind, "name": "a"}, f"got: {kind}. {hint}")
+        for kind, hint in (
+            ("ha", "Did you mean vm_ha?"),
+            ("boot_order", "Did you mean vm_boot_order?"),
+            ("schedule", "Did you mean scheduler_trigger or scheduler_job?"),
+            ("cron", "Did you mean scheduler_trigger or scheduler_job?"),
+            ("security_rule", "Kind security_group has the rules of a group, as properties.rules."),
+            ("backup_storage", "virtinfra.manager.resource_info lists these, with resource_type backup_storage,"),
+        )
+    ),
+    (
+        "vm",
+        {"name": "vm-5", "state": "running", "wait_timeout": 0},
+        "wait_timeout must be more than 0 seconds. With wait:",
+    ),
+    ("vm", {"name": "vm-5", "state": "running", "wait_timeout": -1}, "wait_timeout must not be negative"),
     ("kvm_host", {"name": "host-1", "state": "rebooted"}, "got: rebooted. Did you mean power: reset?"),
     ("vm_nic", {"vm": "vm-5", "state": "disconnected"}, "got: disconnected. Did you mean disabled?"),
     ("vm_snapshot_group", {"vm": "vm-5", "name": "a", "scope": "all"}, "got: all. Did you mean chain?"),
@@ -154,6 +217,16 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         "properties.rules[0] must be a mapping, such as {type: ",
     ),
     ("resource", {"kind": "iso_attachment", "vm": "vm-5", "name": "iso-2"}, "Give it as iso, not as name"),
+    (
+        "resource",
+        {"kind": "vm_ha", "vm": "vm-5", "properties": {"level": "none"}},
+        "not 'none'. Did you mean state: absent?",
+    ),
+    (
+        "resource",
+        {"kind": "volume", "name": "a", "vm": "vm-5"},
+        "kind volume. virtinfra.manager.volume attaches volumes",
+    ),
     ("resource", {"kind": "vm_ha", "name": "vm-5"}, "Give it as vm, not as name"),
     (
         "resource",
@@ -166,6 +239,9 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
             ("l3_network", "cidr", "with kind ip_range."),
             ("l3_network", "dns", "with the operation AddDnsToL3Network."),
             ("scheduler_job", "cron", "with kind scheduler_trigger"),
+            ("scheduler_job", "trigger", "assigns jobs to them, with kind scheduler_job_trigger."),
+            ("scheduler_job", "target_resource", "'b'. virtinfra.manager.resource_info returns it, such as with"),
+            ("volume", "vm", "virtinfra.manager.volume attaches volumes to VMs, and so does kind volume_attachment"),
             ("scheduler_trigger", "interval", "Did you mean scheduler_interval?"),
             ("vip", "ip", "Did you mean required_ip?"),
             ("port_forwarding", "port", "Did you mean vip_port_start or private_port_start?"),
@@ -297,6 +373,16 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
         "or give parent and properties.hypervisor_type to create it.",
     ),
     ("batch", {"module": "vm", "objects": ["vm-2"]}, "each item of objects must be a mapping, such as [{name: vm-2}"),
+    (
+        "batch",
+        {"module": "kvm_host", "objects": [{"name": "host-1", "status": "Connected"}]},
+        "there is no option status. status is what the service reports. Leave it out.",
+    ),
+    (
+        "batch",
+        {"module": "volume", "objects": [{"name": "a", "status": "Ready"}]},
+        "there is no option status. status is what the service reports. Leave it out.",
+    ),
     ("batch", {"module": "vm", "objects": [{"name": ["vm-2"]}]}, "objects[0]: name must be one string, not ['vm-2']"),
 ]
 
@@ -325,6 +411,62 @@ def test_value_in_another_form_is_refused(
 
 
 HINTS: list[tuple[str, dict[str, Any], str]] = [
+    *(
+        ("vm", {word: 1}, f"there is no option {word}. {hint}")
+        for word, hint in (
+            ("password", "The login of the guest is set by its user_data, and that of the service is account and"),
+            ("root_password", "Did you mean user_data or user_data_file?"),
+            ("undelete", "Did you mean recover?"),
+            ("restore", "recover: true recovers a destroyed VM, and virtinfra.manager.vm_snapshot_group sets a VM"),
+            ("graceful", "Did you mean stop_type: grace?"),
+            ("shutdown_timeout", "Did you mean wait_timeout? It is a number of seconds."),
+            ("powerstate", "Did you mean state?"),
+            ("root_size", "Did you mean root_disk_size?"),
+            ("console", "virtinfra.manager.vm_info returns the address of a console, with console: true."),
+            ("net0", "Did you mean networks?"),
+            ("scsi0", "Did you mean disks?"),
+            ("x0", "The options are "),
+        )
+    ),
+    ("vm", {"status": "running"}, "Did you mean state?"),
+    *(
+        ("vm_nic", {word: 1}, "virtinfra.manager.vm_nic_qos limits the bandwidth of a NIC.")
+        for word in ("bandwidth", "rate", "qos", "inbound_bandwidth")
+    ),
+    ("vm_nic", {"link_down": True}, "Did you mean state: disabled?"),
+    ("vm_nic", {"link_down": False}, "Did you mean state: enabled?"),
+    ("volume", {"resize": "20G"}, "Give the size that the volume shall have as size, such as 20G."),
+    ("cbt_task", {"bitmap": "a"}, "Did you mean bitmap_name?"),
+    ("cbt_task", {"checkpoint": "a"}, "Did you mean bitmap_name?"),
+    *(
+        ("cbt_task", {word: 1}, "The role virtinfra.manager.vm_backup makes incremental backups, and removes old ones.")
+        for word in ("retention", "repository", "incremental")
+    ),
+    ("vm_snapshot_group", {"include_ram": True}, "Did you mean with_memory?"),
+    ("vm_snapshot_group", {"keep": 3}, "The role virtinfra.manager.vm_snapshots takes snapshots of many VMs, and remo"),
+    ("vm_snapshot_group", {"new_snapshot_name": "a"}, "To rename an object, give its uuid, and the new name as name."),
+    (
+        "vm_snapshot_group",
+        {"state": "reverted", "stop": True},
+        "virtinfra.manager.vm stops the VM, with state: stopped,",
+    ),
+    (
+        "kvm_host",
+        {"evacuate_vms": True},
+        "state: maintenance moves the VMs of a host to others. The role virtinfra.manag",
+    ),
+    ("kvm_host", {"state": "absent", "evacuate_vms": True}, "Did you mean evacuate?"),
+    ("kvm_host", {"disconnect": True}, "The service cannot be told to disconnect a host."),
+    (
+        "vm_nic_qos",
+        {"vm": "vm-1", "l3_network": "l3-1", "state": "present", "direction": "in", "outbound_bandwidth": 1000000},
+        "direction cannot be used with state present. Remove direction, and give inbound_bandwidth for in, or",
+    ),
+    (
+        "api",
+        {"operation": "StopVmInstance", "params": {"uuid": "vm-1", "type": "force"}},
+        "type of StopVmInstance must be one of grace, cold, not 'force'. Did you mean cold?",
+    ),
     ("sns_endpoint", {"webhook": "https://chat.example.com"}, "there is no option webhook. Did you mean url?"),
     ("kvm_host", {"address": "10.0.0.1"}, "Did you mean management_ip?"),
     ("kvm_host", {"ip": "10.0.0.1"}, "Did you mean management_ip?"),

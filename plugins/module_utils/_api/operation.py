@@ -112,7 +112,10 @@ class Parameter(NamedTuple):
         for choice in self.choices:
             if choice.lower() == str(value).lower():
                 return choice if isinstance(value, str) else value
-        hint = suggest_name(str(value), self.choices)
+        # Only failures need the words.
+        from .value_words import suggest_choice
+
+        hint = suggest_choice(str(value), self.choices)
         raise InvalidOptions(f"{label} must be one of {', '.join(self.choices)}, not {value!r}.{hint}".rstrip("."))
 
     def check_bounds(self, operation: str, value: Any) -> None:

@@ -102,6 +102,15 @@ def describe_pattern(name: str) -> str:
     return f"name {name!r} is one name" if "," in name else ""
 
 
+def explain_pattern(name: str, label: str = "name") -> str:
+    """Return a clause, after a comma, on what takes several objects, for a name with wildcards or a comma; else empty.
+
+    ``label`` is the option that has it.
+    """
+    problem = "names are no patterns" if WILDCARD.search(name) else f"a task has one {label}" if "," in name else ""
+    return problem and f", and {problem}: virtinfra.manager.batch runs the module for many objects"
+
+
 def list_names(value: Any) -> list[str]:
     """Return the names in the value of an option, which is a reference or a list of references."""
     return [item for item in (value if isinstance(value, list) else [value]) if is_name(item)]

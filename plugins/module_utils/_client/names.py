@@ -17,6 +17,7 @@ from .._api.errors import (
     NotFound,
     Unsupported,
     VirtinfraError,
+    join_first,
     suggest_name,
 )
 from .._api.records import (
@@ -26,8 +27,8 @@ from .._api.records import (
     holds_unknown_reference,
     is_same_value,
 )
-from .._api.references import find_referenced_type, format_name_field, format_option_name, is_name, list_names
-from .._api.resource_types import HOST, REFERS_TO, RESOURCE_TYPES, ResourceType
+from .._api.references import WILDCARD, find_referenced_type, format_name_field, format_option_name, is_name, list_names
+from .._api.resource_types import HOST, REFERS_TO, RESOURCE_TYPES, VM, VOLUME, ResourceType
 from .client import Client
 from .lists import (
     PAGE_SIZE,
@@ -73,6 +74,9 @@ _TYPES: Mapping[str, ResourceType] = {
 
 # Where to find objects that are mistaken for the objects to which they belong.
 _LISTED_BY = {"vm_nic": " virtinfra.manager.vm_nic_info lists its NICs, with their uuids and internal names."}
+
+# The modules that list the objects of a type, if they are not those of resource_info.
+_LISTED_WITH = {"host": "host_info", "host_nic": "host_network_info", "vm": "vm_info"}
 
 # The types without a known query, by the name of which a query of the catalogue lists the objects.
 _LISTED_AS = {"tag_pattern": "tag"}
@@ -147,10 +151,13 @@ def _resolve(
                     return name
                 # A VM can be the source of another one in place of an image only.
                 is_source = resource_type.name == "image"
-                options = {
+                others = {
                     other.name: given for given, other in types.items() if is_source or given.startswith(other.name)
                 }
-                failure.add_sentence(explain_unknown_name(client, resource_type, name, options))
+                vms = [options[given] for given, other in types.items() if other is VM and options.get(given)]
+                near = {"vmInstanceUuid": vms[0]} if vms and resource_type is VOLUME else owner
+                is_item = isinstance(options[option], list)
+                failure.add_sentence(explain_unknown_name(client, resource_type, name, others, near, is_item))
             raise failure.with_label(option) from None
 
     uuids = dict(zip(names, client.map_concurrently(find, names.items()), strict=True))
@@ -165,13 +172,23 @@ def _resolve(
 
 
 def explain_unknown_name(
-    client: Client, resource_type: ResourceType, name: str, options: Mapping[str, str] = MappingProxyType({})
+    client: Client,
+    resource_type: ResourceType,
+    name: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+    owner: Mapping[str, Any] = MappingProxyType({}),
+    is_item: bool = False,
 ) -> str:
     """Return a sentence, and a space before it, with what a name may mean that no object of a type has.
 
     It is an object of another type, which is the only one that has the name, or one of a similar name. ``options`` are
-    those of the task, by the types of the objects that they take. Only failures make the reads.
+    those of the task, by the types of the objects that they take, ``owner`` is the host of an interface, or the VM of
+    a volume, and ``is_item`` says that the option is a list of names. Only failures make the reads.
     """
+    if several := _explain_several(resource_type, name, is_item):
+        return several
+    if resource_type.name == "host_nic" and owner and (bond := _explain_bond(client, name, owner)):
+        return bond
     if resource_type.name == "host_nic" and (vlan := re.fullmatch(r"(.+)\.(\d{1,4})", name)):
         return f" For a VLAN of an interface, give interfaces: [{vlan[1]}] and vlan_ids: [{vlan[2]}]."
     if resource_type.name == "ssh_key_pair" and " " in name.strip():
@@ -182,7 +199,55 @@ def explain_unknown_name(
                 give = f", which the option {options[other.name]} takes" if other.name in options else ""
                 listed = _LISTED_BY.get(resource_type.name, "")
                 return f" {name} is the name of {_add_article(other.noun)}{give}.{listed}"
+    if resource_type is VOLUME and owner and (volumes := _describe_volumes(client, owner["vmInstanceUuid"])):
+        return volumes
     return explain_address(client, resource_type, name) or describe_existing_names(client, resource_type, name)
+
+
+def _explain_several(resource_type: ResourceType, name: str, is_item: bool) -> str:
+    """Return a sentence, and a space before it, for a name with wildcards or commas, or the word all; else empty."""
+    is_pattern = bool(WILDCARD.search(name)) or name.casefold() == "all"
+    if not is_pattern and "," not in name:
+        return ""
+    if not is_item:
+        problem = "Names are no patterns" if is_pattern else f"The option takes one {resource_type.noun}"
+        return f" {problem}: virtinfra.manager.batch runs the module for many objects."
+    if not is_pattern:
+        return " Each item of the list is one name."
+    return (
+        f" Names are no patterns. Give the names or the uuids themselves, such as those of {_list_with(resource_type)}."
+    )
+
+
+def _list_with(resource_type: ResourceType) -> str:
+    module = _LISTED_WITH.get(resource_type.name)
+    listed = f"resource_info with resource_type {_LISTED_AS.get(resource_type.name, resource_type.name)}"
+    return f"virtinfra.manager.{module or listed}"
+
+
+def _explain_bond(client: Client, name: str, owner: Mapping[str, Any]) -> str:
+    """Return a sentence, and a space before it, with the interfaces of a bond that has the name; empty without one."""
+    with suppress(VirtinfraError):
+        facts = client.get("GetHostNetworkFacts", owner)
+        bonds, nics = (extract_records(facts, "GetHostNetworkFacts", member) for member in ("bondings", "nics"))
+        for uuid in [bond.get("uuid") for bond in bonds if bond.get("bondingName") == name]:
+            slaves = sorted(str(nic.get("interfaceName")) for nic in nics if nic.get("bondingUuid") == uuid)
+            members = f", and its interfaces are {join_first(slaves, _LISTED_NAMES)}" if slaves else ""
+            return (
+                f" {name} is a bond{members}. virtinfra.manager.api sets the service types of a bond, with the"
+                " operation SetServiceTypeOnHostNetworkBonding."
+            )
+    return ""
+
+
+def _describe_volumes(client: Client, vm: str) -> str:
+    """Return a sentence, and a space before it, with the volumes of a VM, by its name or uuid; empty without any."""
+    with suppress(VirtinfraError):
+        uuid = resolve_name(client, VM, vm, {}) if is_name(vm) else vm
+        volumes = find_by_attribute(client, VOLUME.query, "vmInstanceUuid", uuid)
+        if names := sorted(str(each.get(VOLUME.name_field)) for each in filter(VOLUME.is_usable, volumes)):
+            return f" The names of the volumes of the VM are {join_first(names, _LISTED_NAMES)}."
+    return ""
 
 
 def _add_article(noun: str) -> str:

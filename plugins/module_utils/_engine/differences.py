@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .._api.errors import NotFound, Unchangeable
 from .._api.records import Record, is_same_value, record_to_result, to_snake_case
-from .._api.references import format_option_name, is_name, unify_uuid
+from .._api.references import explain_pattern, format_option_name, is_name, unify_uuid
 from .spec import ResourceSpec, get_parameters
 
 # What to do instead of a change that the API does not offer, by the noun of the object and the parameter.
@@ -75,8 +75,8 @@ def build_not_found(resource: ResourceSpec, desired: Record, missing: Sequence[s
     reason = (
         f"no {resource.noun} with {format_option_name(key)} {desired[key]!r}" if key else f"no such {resource.noun}"
     )
-    if key and "*" in str(desired[key]):
-        reason += ", and names are no patterns: virtinfra.manager.batch runs the module for many objects"
+    if key:
+        reason += explain_pattern(str(desired[key]), format_option_name(key))
     if key == "name" and not is_name(unify_uuid(str(desired[key]))):
         remedy = "Give uuid in place of name."
         return NotFound(f"{reason}, which looks like a uuid", remedy, check_mode_remedy=remedy)

@@ -252,7 +252,8 @@ def _resolve_names(client: Client, row: Operation, params: Record, is_trusted: b
             return look_up(client, resource_type, value, is_trusted)
         except VirtinfraError as failure:
             if isinstance(failure, NotFound):
-                failure.add_sentence(explain_unknown_name(client, resource_type, value))
+                is_item = isinstance(params[parameter], list)
+                failure.add_sentence(explain_unknown_name(client, resource_type, value, is_item=is_item))
             raise failure.with_label(parameter) from None
 
     types = {name: resource_type for name in params if (resource_type := find_reference(row, name))}

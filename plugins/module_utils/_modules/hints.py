@@ -11,7 +11,10 @@ from typing import Any
 
 from .._api.conditions import suggest_condition
 from .._api.errors import count_slips, describe_unknown_names, suggest_name
-from .._api.records import to_snake_case
+from .._api.field_values import FIELD_VALUES
+from .._api.records import to_camel_case, to_snake_case
+from .._api.resource_types import RESOURCE_TYPES
+from .._api.value_words import list_meant_values, suggest_choice
 from .._resources.kind_properties import list_properties, name_property
 from .._resources.kind_rows import Attachment, Kind, Row
 from .._resources.kinds import get_row, list_kinds, map_ends
@@ -27,7 +30,6 @@ from .words import (
     OPPOSITES,
     OPTIONS_OF_NOUNS,
     REMARKS,
-    VALUES,
     find_example,
     find_meaning,
     is_in_seconds,
@@ -52,6 +54,9 @@ _NO_TASKS = ("connection", "inventory", "source")
 
 # Words of which none is a misspelling of another.
 _WORDS = {*KEYWORDS, *MEANINGS, *NOUNS, *REMARKS}
+
+# The ends of words for what is a list here, such as net0 and scsi1.
+_DIGITS = "0123456789"
 
 # How a task denies what a word says.
 _FALSE = ("false", "no", "off", "0")
@@ -94,6 +99,8 @@ def suggest_option(
     specs = options if isinstance(options, Mapping) else {option: {} for option in options}
     found = _Search(specs, scope, record_type, given, given.get(name))
     word = to_snake_case(name).replace("-", "_").casefold()
+    if _is_reported(found, word):
+        return f" {word} is what the service reports. Leave it out."
     if meant := found.find(word):
         is_denied = str(given.get(name)).casefold() in _FALSE and ": " in meant and " or " not in meant
         return _deny(found, meant) if is_denied else f" Did you mean {meant}?{_show_form(meant, specs)}"
@@ -208,6 +215,7 @@ class _Search:
         yield "" if is_foreign else self._find_meaning(word, self.shared)
         if is_final:
             return
+        yield self._find_meaning(word.rstrip(_DIGITS), self.own) if word[-1:] in _DIGITS else ""
         yield self._find_misspelt(word, slips=1)
         yield self._find_by_end(word)
         yield self._find_misspelt(word, slips=len(word))
@@ -229,7 +237,7 @@ class _Search:
         if len(having) == 1 and having != ["tags_mode"]:
             return f"{having[0]}: {word}"
         states = (self.specs.get("state") or {}).get("choices") or ()
-        meant = next((each for each in VALUES.get(word, ()) if each in states), None)
+        meant = next(list_meant_values(word, states), "")
         return f"state: {meant}" if meant and word not in MEANINGS else ""
 
     def _find_meaning(self, word: str, options: Container[str]) -> str:
@@ -324,6 +332,18 @@ class _Search:
         return f" The options are {', '.join(listed)}{others}.{belongs}{example}"
 
 
+def _is_reported(found: _Search, word: str) -> bool:
+    """Return whether a task gives a field of a record that no option sets, with a value of the service."""
+    if word in found.specs or "query" in found.specs or not isinstance(found.value, str):
+        return False
+    row = RESOURCE_TYPES.get(found.noun)
+    if row and row.query and found.value in FIELD_VALUES.get(row.record, {}).get(to_camel_case(word), ()):
+        return True
+    states = (found.specs.get("state") or {}).get("choices") or ()
+    value = found.value.casefold()
+    return word == "status" and bool(states) and not (value in states or any(list_meant_values(value, states)))
+
+
 def _find_command(found: _Search, word: str) -> str:
     """Return the key of a profile with the command for a secret, as account_password_command for password_cmd."""
     secret, dummy, ending = word.rpartition("_")
@@ -379,9 +399,7 @@ def suggest_value(name: str, choices: Sequence[str], value: str, module: str = "
     word = value.casefold()
     if name == "kind" and (hint := suggest_kind(word, choices)):
         return hint
-    words = (f"{MODULES_OF_ENTRIES.get(module, module)}.{word}", word)
-    meanings = (each for known in words for each in VALUES.get(known, ()) if each in choices or ": " in each)
-    if remark := REMARKS.get(words[0]):
-        return f" {remark}"
-    meant = next(meanings, None)
-    return f" Did you mean {meant}?" if meant else suggest_name(value, choices, is_misspelling=True)
+    scope = MODULES_OF_ENTRIES.get(module, module)
+    if meant := next(list_meant_values(word, choices, [scope]), ""):
+        return f" Did you mean {meant}?"
+    return find_remark(word, scope) or suggest_choice(value, choices)

@@ -12,8 +12,9 @@ from .._api.errors import InvalidOptions, NotFound, VirtinfraError, describe_unk
 from .._api.limits import refuse_private_key
 from .._api.operation import ABSENT
 from .._api.records import PredictedReference, Record, to_camel_case, to_snake_case
-from .._api.references import format_name_field, is_name, is_null, normalize_uuid, unify_uuid
+from .._api.references import format_name_field, is_name, is_null, unify_uuid
 from .._api.resource_types import ResourceType
+from .._api.value_words import list_meant_values, suggest_choice
 from .._client.names import add_given_names, explain_unknown_name, is_predicted, name_objects
 from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
@@ -31,7 +32,7 @@ from .options import OBJECT_TAGS, WAIT, Options, reference
 from .resource import warn_of_idle_options
 from .sizes import read_size
 from .spec import ModuleSpec
-from .words import REMARKS, VALUES, find_meaning
+from .words import REMARKS, find_meaning
 
 PARENT = "parentUuid"
 
@@ -260,8 +261,8 @@ def _check_word(kind: Kind | Setting, found: Property, label: str, value: Any) -
         raise InvalidOptions(
             f"{label} must be a whole number of {unit}, not {quote_value(value)}{_count_bytes(unit, value)}"
         )
-    choices, word = found.parameter.choices, f"{kind.name}.{str(value).casefold()}"
-    if meant := next((each for each in VALUES.get(word, ()) if each in choices), None):
+    choices, word = found.parameter.choices, str(value).casefold()
+    if choices and (meant := next(list_meant_values(word, choices, [kind.name]), "")):
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}. Did you mean {meant}?")
 
 
@@ -287,7 +288,13 @@ def _read_reference(label: str, refers_to: ResourceType | None, value: Any, chec
         raise InvalidOptions(f"{label} must not contain a null or an empty string")
     _check_type(label, "str", value)
     refuse_private_key(label, str(value))
-    return unify_uuid(str(value)) if refers_to else normalize_uuid(label, str(value))
+    text = unify_uuid(str(value))
+    if not refers_to and is_name(text):
+        raise InvalidOptions(
+            f"{label} must be a uuid (32 hexadecimal digits), not {value!r}. virtinfra.manager.resource_info returns"
+            f" it, such as with resource_type: vm and query: ['name={text}']"
+        )
+    return text
 
 
 def _read_part(parts: Parts, label: str, item: Any) -> Record:
@@ -334,7 +341,7 @@ def _suggest_member(parts: Parts, name: str, item: Mapping[str, Any]) -> str:
 def _check_member(parts: Parts, label: str, member: str, value: Any) -> Any:
     choices = parts.members[member]
     if choices and value not in choices:
-        hint = suggest_name(str(value), choices, is_misspelling=True)
+        hint = suggest_choice(str(value), choices)
         raise InvalidOptions(f"{label} must be one of {', '.join(choices)}, not {value!r}.{hint}".rstrip("."))
     if member.endswith("Uuid"):
         return _read_reference(label, find_type(member), value, check_mode=False)
@@ -377,9 +384,9 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
     is_absent = desired["state"] == ABSENT
     references = list_references(row)
 
-    def resolve(option: str, resource_type: ResourceType | None, value: Any) -> Any:
+    def resolve(option: str, resource_type: ResourceType | None, value: Any, is_item: bool = False) -> Any:
         if isinstance(value, list):
-            return [resolve(option, resource_type, item) for item in value]
+            return [resolve(option, resource_type, item, is_item=True) for item in value]
         if isinstance(value, Mapping):
             return {
                 name: resolve(f"{option}.{name_property(name)}", find_type(name), item) for name, item in value.items()
@@ -392,7 +399,7 @@ def _resolve_names(context: ModuleContext, row: Row, desired: Record) -> Record:
             if is_predicted(context.client, resource_type.name, value):
                 return PredictedReference(option)
             if not is_absent:
-                failure.add_sentence(explain_unknown_name(context.client, resource_type, value))
+                failure.add_sentence(explain_unknown_name(context.client, resource_type, value, is_item=is_item))
                 raise failure.with_label(option) from None
             noun = resource_type.noun
             context.warnings.append(f"{option}: no {noun} has the name {value!r}, so nothing of it is removed.")

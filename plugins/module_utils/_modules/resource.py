@@ -41,6 +41,7 @@ def resource_module(
     acts_with: ActsWith = MappingProxyType({}),
     find_mistakes: Callable[[Mapping[str, Any], Record], Iterable[str]] | None = None,
     list_parts: Callable[[Mapping[str, Any]], Iterable[str]] = lambda dummy: ("",),
+    instead: Mapping[str, str] = MappingProxyType({}),
     **rules: Any,
 ) -> ModuleSpec:
     """Return the module that changes one object to the state that its options describe.
@@ -49,7 +50,8 @@ def resource_module(
     (API names) of a type that only its plan uses. ``choose`` returns the resource spec for a task, if it depends on
     what exists. The task warns of an option of ``acts_with`` that does nothing. ``find_mistakes`` returns warnings of
     options that were probably given in place of others; it gets the options of the task, and those of the module by
-    their API names. It may also raise InvalidOptions.
+    their API names. It may also raise InvalidOptions. ``instead`` says what to do about options, by their API names,
+    that are given with another type than theirs.
 
     ``selecting_options``, ``only_absent``, ``never_absent`` and ``list_parts`` are those of `ModuleSpec`.
     """
@@ -75,7 +77,7 @@ def resource_module(
             return
         kind = desired[str(by)]
         others = {name: value for name, value in desired.items() if name not in (*permissions, by)}
-        _reject_foreign_options(resource[kind], others, planned.get(kind, ()), f"{by} {kind}")
+        _reject_foreign_options(resource[kind], others, planned.get(kind, ()), f"{by} {kind}", instead)
 
     tags = OBJECT_TAGS if all(kind.tagged_type for kind in kinds) else TAGS
     keys = {format_option_name(key): None for kind in kinds for key in kind.keys} if by != "state" else {}
@@ -125,15 +127,19 @@ def _list_guards(kinds: Iterable[ResourceSpec]) -> list[Guard]:
     return [guard for kind in kinds for guards in kind.guards.values() for guard in guards]
 
 
-def _reject_foreign_options(resource: ResourceSpec, desired: Record, planned: Iterable[str], kind: str) -> None:
+def _reject_foreign_options(
+    resource: ResourceSpec, desired: Record, planned: Iterable[str], kind: str, instead: Mapping[str, str]
+) -> None:
     """Raise InvalidOptions for options that belong to another type of object.
 
-    ``planned`` are options of this type that none of its operations has.
+    ``planned`` are options of this type that none of its operations has. ``instead`` is that of `resource_module`.
     """
     known = {name for operation in resource.operations for name in get_operation(operation).parameters}
     known.update((*resource.keys, *planned))
     known.update((*TAG_PARAMS, "tags", "tagsMode", "state"))
-    if others := [format_option_name(name) for name in desired if name not in known]:
+    if foreign := [name for name in desired if name not in known]:
+        others = ", ".join(map(format_option_name, foreign))
         given = [*get_operation(resource.create).parameters, *planned] if resource.create else []
         own = ", ".join(format_option_name(name) for name in dict.fromkeys(given) if name not in _OF_NEW_OBJECTS)
-        raise InvalidOptions(f"{', '.join(others)} cannot be used with {kind}{f', which has {own}' if own else ''}")
+        remedies = "".join(f". {instead[name]}" for name in foreign if name in instead)
+        raise InvalidOptions(f"{others} cannot be used with {kind}{f', which has {own}' if own else ''}{remedies}")

@@ -283,6 +283,9 @@ def _build_call_options(params: Mapping[str, Any], check_mode: bool) -> CallOpti
     api_timeout = params.get("api_timeout")
     if api_timeout is not None and api_timeout < 1:
         raise InvalidOptions(f"api_timeout must be at least 1 second, not {api_timeout}. Omit it for no limit")
+    # Without the option wait, a task only waits, and may look once.
+    if params.get("wait") and params.get("wait_timeout") == 0:
+        raise InvalidOptions("wait_timeout must be more than 0 seconds. With wait: false, the task does not wait")
     waiting = {name: params[name] for name in ("wait_timeout", "wait_interval") if name in params}
     webhook = Webhook(params.get("webhook_url"), params.get("webhook_key"))
     return CallOptions(read_only=check_mode, webhook=webhook, api_timeout=api_timeout, **waiting)

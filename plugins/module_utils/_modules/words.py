@@ -7,22 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._api.errors import suggest_name
-
-# An option, possibly with a value after a colon, or several options of which the user may mean any.
-Meaning: TypeAlias = "str | tuple[str, ...]"
-
-
-def _map(*rows: tuple[str, Meaning | list[Meaning]]) -> dict[str, list[Meaning]]:
-    """Return the meanings of words. A row has words, separated by blanks, and what they mean, the likeliest first."""
-    return {
-        word: meanings if isinstance(meanings, list) else [meanings]
-        for words, meanings in rows
-        for word in words.split()
-    }
-
+from .._api.value_words import Meaning, map_words
 
 # Words for objects, and our noun. An option for such an object has the noun as its name, or a plural of it.
 NOUNS: Mapping[str, str] = {
@@ -75,7 +63,7 @@ _SSH_PASSWORDS = "ansible_password ansible_ssh_pass host_password ssh_pass ssh_p
 
 # The options of a module itself come before those that all modules share. A word with a dot is that of a module, or of
 # an option with suboptions.
-MEANINGS: Mapping[str, list[Meaning]] = _map(
+MEANINGS: Mapping[str, list[Meaning]] = map_words(
     # Inventories
     ("inventory.hostname", [("base_url", "hostnames")]),
     ("inventory.host_name inventory.inventory_hostname", "hostnames"),
@@ -145,7 +133,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("wait_for.retries", "timeout"),
     ("wait_for.delay wait_for.sleep", "interval"),
     ("timeout state_change_timeout", ["wait_timeout", "request_timeout"]),
-    ("max_wait max_wait_time retries wait_max wait_time", "wait_timeout"),
+    ("max_wait max_wait_time retries shutdown_timeout stop_timeout wait_max wait_time", "wait_timeout"),
     ("wait_timeout", "wait_for.timeout"),
     ("wait_interval", "wait_for.interval"),
     ("wait", "wait_for"),
@@ -163,12 +151,14 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("label labels tag metadata meta customvalues custom_attributes", ["tags", "user_tags"]),
     ("user_tags", "tags"),
     ("tags", "user_tags"),
-    ("power power_state running status action command ensure desired_state", "state"),
+    ("power power_state powerstate running status action command ensure desired_state", "state"),
     ("reboot restart", ["state: restarted", "power: reset"]),
     ("enabled", "state"),
     ("vm.stopped.force", "stop_type: cold"),
     ("force", "stop_type: cold"),
     ("force_stop hard_stop", "stop_type: cold"),
+    ("acpi graceful graceful_shutdown soft soft_shutdown", "stop_type: grace"),
+    ("vm.undelete vm.undeleted volume.undelete volume.undeleted", "recover"),
     ("force_delete", "force"),
     # Lists
     ("count max max_results max_items page_size", "limit"),
@@ -185,7 +175,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ),
     ("mem memory_mb memory_gb ram ram_mb memory_max", "memory_size"),
     ("memory", ["memory_size", "with_memory"]),
-    ("memory_dump save_memory use_memory vmstate include_memory", "with_memory"),
+    ("memory_dump save_memory use_memory vmstate include_memory include_ram with_ram", "with_memory"),
     ("hardware", [("cpu_num", "memory_size")]),
     ("template template_src template_name source base_image", [("image", "clone_from"), "snapshot_group", "url"]),
     ("clone linked_clone clone_source source_vm src", "clone_from"),
@@ -195,11 +185,14 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
         [("user_data", "user_data_file")],
     ),
     ("disk", ["size", ("disks", "root_disk_size"), "volume", "volumes"]),
-    ("hdd data_disk data_disks volumes", "disks"),
-    ("root_disk root_volume_size", "root_disk_size"),
+    ("hdd data_disk data_disks ide sata scsi virtio volumes", "disks"),
+    ("root_disk root_size root_volume_size", "root_disk_size"),
+    ("vm.admin_pass vm.admin_password vm.guest_password vm.root_password", [("user_data", "user_data_file")]),
     ("vm.size", [("root_disk_size", "instance_offering")]),
     ("vm_nic.nic vm_nic.nic_uuid", "uuid"),
     ("vm_nic.connected vm_nic.link vm_nic.link_state vm_nic.linked", [("state: disabled", "state: enabled")]),
+    ("vm_nic.link_down", "state: disabled"),
+    ("vm_nic.link_up", "state: enabled"),
     ("pool", "primary_storage"),
     ("size_gb size_mb size_kb size_tb disk_gb capacity volume_size", ["size", "root_disk_size", "disk_size"]),
     ("disk_size", "size"),
@@ -244,10 +237,11 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("cluster.hypervisor", "hypervisor_type"),
     # Volumes
     ("volume.type volume.offering", "disk_offering"),
+    ("volume.new_size", "size"),
     ("attach_to attached_to", "vm"),
     # Hosts
     ("kvm_host.ssh_host kvm_host.fqdn", "management_ip"),
-    ("kvm_host.power_state", "power"),
+    ("kvm_host.power_state kvm_host.powerstate", "power"),
     ("kvm_host.shutdown kvm_host.poweroff kvm_host.power_off", "power: off"),
     ("kvm_host.poweron kvm_host.power_on", "power: on"),
     ("kvm_host.port", [("ssh_port", "ipmi_port")]),
@@ -257,7 +251,10 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("bmc_pass bmc_password ipmi_pass", "ipmi_password"),
     ("maintenance_mode maintain", "state: maintenance"),
     ("activate", "state: enabled"),
-    ("migrate_vms move_vms", "evacuate"),
+    (
+        "kvm_host.absent.drain kvm_host.absent.evacuate_vms kvm_host.absent.migrate_vms kvm_host.absent.move_vms",
+        "evacuate",
+    ),
     # NICs of hosts and of VMs
     ("vlan vlan_id vlans", ["vlan_ids", "vlans", "vlan"]),
     ("service services service_type", "service_types"),
@@ -268,7 +265,8 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ),
     ("host_nic_candidate_info.type", "interface_type"),
     ("cbt_task.type", "task_type"),
-    ("bandwidth rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth"), "rate_limit"]),
+    ("cbt_task.bitmap cbt_task.checkpoint cbt_task.checkpoint_name", "bitmap_name"),
+    ("bandwidth qos rate rate_limit", [("outbound_bandwidth", "inbound_bandwidth"), "rate_limit"]),
     ("egress out outbound tx upload", "outbound_bandwidth"),
     ("ingress in inbound rx download", "inbound_bandwidth"),
     # Snapshots and notifications
@@ -286,6 +284,7 @@ MEANINGS: Mapping[str, list[Meaning]] = _map(
     ("sns_topic_subscriber_info.name", [("topic", "endpoint")]),
     ("service_info.host service_info.address", "base_url"),
     ("sns_endpoint.kind", "type"),
+    ("sns_endpoint.webhook", "url"),
     ("remark_name", "remark"),
     # Modules for several types
     ("type", ["resource_type", "kind"]),
@@ -436,8 +435,12 @@ REMARKS: Mapping[str, str] = {
         "state: absent destroys a running VM, too: omit it. stop_type: cold stops a VM at once.",
     ),
     **dict.fromkeys(
-        tuple(f"{module}.{word}" for module in ("vm", "volume") for word in ("purge", "delete_permanently")),
-        "state: absent removes an object that can be recovered. expunge removes it for good.",
+        tuple(
+            f"{module}.{word}"
+            for module in ("vm", "volume")
+            for word in ("delete_permanently", "expunged", "purge", "purged")
+        ),
+        "state: absent removes an object that can be recovered. With expunge: true, it is removed for good.",
     ),
     "delete_from_inventory": "state: absent destroys a VM, which can be recovered, unless expunge is true.",
     **dict.fromkeys(
@@ -448,6 +451,18 @@ REMARKS: Mapping[str, str] = {
         "It is that of the IP range of the L3 network.",
     ),
     "disks.*": "Data volumes of a new VM have a size only. virtinfra.manager.volume creates others.",
+    **dict.fromkeys(
+        ("kvm_host.disconnect", "kvm_host.disconnected"),
+        "The service cannot be told to disconnect a host. With state: disabled, no VM is started on it, and with state:"
+        " maintenance, it is empty.",
+    ),
+    **dict.fromkeys(
+        tuple(
+            f"kvm_host.{word}" for word in ("drain", "drained", "evacuated", "evacuate_vms", "migrate_vms", "move_vms")
+        ),
+        "state: maintenance moves the VMs of a host to others. The role virtinfra.manager.host_evacuation moves them"
+        " without a maintenance.",
+    ),
     **dict.fromkeys(("kvm_host.private_key", "kvm_host.ssh_key"), "A host is added with username and password."),
     **dict.fromkeys(
         ("boot", "boot_device", "boot_devices", "boot_order"),
@@ -457,11 +472,23 @@ REMARKS: Mapping[str, str] = {
         ("autostart", "ha", "ha_level", "high_availability", "onboot"),
         "virtinfra.manager.resource sets it, with kind vm_ha.",
     ),
+    **dict.fromkeys(
+        tuple(f"volume.{word}" for word in ("extend", "extended", "grow", "grown", "resize", "resized")),
+        "Give the size that the volume shall have as size, such as 20G.",
+    ),
     "volume.unit": "Write the unit in size, such as 20G.",
     "volume.device": "The service chooses the device in the guest.",
     **dict.fromkeys(
         tuple(f"{module}.{word}" for module in ("vm_nic", "vm_nic_qos") for word in ("interface", "label", "name")),
         "A NIC is selected by vm and l3_network, or by uuid.",
+    ),
+    **dict.fromkeys(
+        tuple(
+            f"{scope}.{word}"
+            for scope in ("networks", "vm_nic")
+            for word in ("bandwidth", "inbound_bandwidth", "outbound_bandwidth", "qos", "rate", "rate_limit")
+        ),
+        "virtinfra.manager.vm_nic_qos limits the bandwidth of a NIC.",
     ),
     "vm_nic.tag": "The VLAN of a NIC is that of the L2 network. User tags of a new NIC are user_tags.",
     **dict.fromkeys(
@@ -482,14 +509,37 @@ REMARKS: Mapping[str, str] = {
     **dict.fromkeys(("tag.vm", "tag.volume"), "Modules attach tags to objects, with their options tags and user_tags."),
     "sns_endpoint.email": "Create it with virtinfra.manager.api and CreateSNSEmailEndpoint, and select it with"
     " type: any.",
-    "sns_endpoint.http": "Create it with virtinfra.manager.api and CreateSNSHttpEndpoint, and select it with"
-    " type: any.",
-    "sns_endpoint.dingtalk": "Create it with virtinfra.manager.api and CreateSNSDingTalkEndpoint, and select it with"
-    " type: any.",
+    **{
+        f"sns_endpoint.{word}": f"Create it with virtinfra.manager.api and CreateSNS{name}Endpoint, and select it with"
+        " type: any."
+        for name, words in {
+            "DingTalk": ("dingtalk", "dingding"),
+            "FeiShu": ("feishu", "lark"),
+            "Http": ("http", "https", "webhook"),
+            "MicrosoftTeams": ("microsoft_teams", "microsoftteams", "msteams", "teams"),
+        }.items()
+        for word in words
+    },
+    **dict.fromkeys(
+        ("sns_endpoint.sms", "sns_endpoint.teamchat"),
+        "type: any selects an existing endpoint of this type, which no module creates.",
+    ),
     **dict.fromkeys(
         ("cbt_task.cron", "cbt_task.schedule"),
         "The role virtinfra.manager.vm_backup makes backups, and virtinfra.manager.resource manages schedules, with"
         " kind scheduler_job.",
+    ),
+    **dict.fromkeys(
+        tuple(f"cbt_task.{word}" for word in ("incremental", "keep", "repository", "retention")),
+        "The role virtinfra.manager.vm_backup makes incremental backups, and removes old ones.",
+    ),
+    **dict.fromkeys(
+        tuple(f"vm_snapshot_group.{word}" for word in ("keep", "keep_last", "retention")),
+        "The role virtinfra.manager.vm_snapshots takes snapshots of many VMs, and removes old ones.",
+    ),
+    **dict.fromkeys(
+        tuple(f"vm_snapshot_group.{word}" for word in ("shutdown", "stop", "stop_vm", "stopped")),
+        "virtinfra.manager.vm stops the VM, with state: stopped, in a task before.",
     ),
     # Properties of kinds
     **dict.fromkeys(
@@ -501,7 +551,10 @@ REMARKS: Mapping[str, str] = {
         "virtinfra.manager.api adds DNS servers to an L3 network, with the operation AddDnsToL3Network.",
     ),
     **dict.fromkeys(
-        ("scheduler_job.cron", "scheduler_job.interval", "scheduler_job.schedule"),
+        tuple(
+            f"scheduler_job.{word}"
+            for word in ("cron", "interval", "schedule", "scheduler_trigger", "trigger", "triggers")
+        ),
         "virtinfra.manager.resource manages times, with kind scheduler_trigger, and assigns jobs to them, with kind"
         " scheduler_job_trigger.",
     ),
@@ -509,7 +562,22 @@ REMARKS: Mapping[str, str] = {
         ("as_template", "convert_to_template", "is_template", "mark_as_template"),
         "virtinfra.manager.api makes a template of a VM, with the operation ConvertVmInstanceToTemplatedVmInstance.",
     ),
+    "volume.vm": (
+        "virtinfra.manager.volume attaches volumes to VMs, and so does kind volume_attachment, with volume and vm."
+    ),
     "fields": "Results contain all fields. Choose some in a template, such as map(attribute='name').",
+    **dict.fromkeys(
+        ("vm.password", "vm.passwd", "vm.user", "vm.username"),
+        "The login of the guest is set by its user_data, and that of the service is account and account_password.",
+    ),
+    **dict.fromkeys(
+        ("vm.restore", "vm.restored"),
+        "recover: true recovers a destroyed VM, and virtinfra.manager.vm_snapshot_group sets a VM back to snapshots.",
+    ),
+    **dict.fromkeys(("vm.migrate", "vm.migrated"), "To migrate a running VM, give the other host as host."),
+    "vm.cloned": "To clone a VM, give the name of the other VM as clone_from.",
+    "vm.resized": "Give the size that the VM shall have as cpu_num and memory_size, or as instance_offering.",
+    "vm.console": "virtinfra.manager.vm_info returns the address of a console, with console: true.",
     "vm.hostname": (
         "The address of the service is base_url. The host name of the guest is set by its user_data, and the host that"
         " runs it by host."
@@ -527,7 +595,8 @@ REMARKS: Mapping[str, str] = {
         "virtinfra.manager.vm_info waits for the value of a field, with wait_for.",
     ),
     **dict.fromkeys(
-        ("name_new", "new_name", "newname", "rename"), "To rename an object, give its uuid, and the new name as name."
+        ("name_new", "new_name", "new_snapshot_name", "newname", "rename"),
+        "To rename an object, give its uuid, and the new name as name.",
     ),
     **dict.fromkeys(
         ("cd_iso", "cdrom", "iso"), "virtinfra.manager.resource attaches ISOs to VMs, with kind iso_attachment."
@@ -549,75 +618,6 @@ REMARKS: Mapping[str, str] = {
     **dict.fromkeys(("project", "tenant"), "The objects of a project are those of its account, with which you log in."),
 }
 
-# Values that users bring, and the values that they may mean, the likeliest first. A value with a dot is that of a
-# module, and may mean another option.
-VALUES: Mapping[str, list[Meaning]] = _map(
-    ("attached create created add added define defined exists latest updated", "present"),
-    ("delete deleted destroy destroyed detached expunged purged remove removed terminated undefined", "absent"),
-    ("active on online poweredon powered-on powered_on poweron start started true up", ["running", "enabled"]),
-    ("resume resumed unpause unpaused", "running"),
-    ("halted inactive false offline poweredoff powered-off powered_off poweroff down", ["stopped", "disabled"]),
-    ("shutdown shutdownguest shutoff stop off", ["stopped", "off", "disabled"]),
-    ("reboot rebooted rebootguest reset restart", ["restarted", "reset"]),
-    ("hibernated pause suspend suspended", "paused"),
-    ("enable activated", "enabled"),
-    ("disable deactivated", "disabled"),
-    ("maintain maintenance_mode premaintenance", "maintenance"),
-    ("connected reconnect", "reconnected"),
-    ("revert restore restored rollback rolledback", "reverted"),
-    ("force hard", "cold"),
-    ("gz gzip lz4 zlib", "zstd"),
-    ("inbound ingress rx download", "in"),
-    ("outbound egress tx upload", "out"),
-    ("en english", "en_US"),
-    ("cn zh chinese", "zh_CN"),
-    ("logged_in login", "present"),
-    ("logged_out logout", "absent"),
-    ("ascending", "asc"),
-    ("descending", "desc"),
-    ("continue ignore proceed skip", ["continue", "skip"]),
-    ("abort exit fail stop", ["stop", "fail"]),
-    ("append merge", "add"),
-    ("overwrite replace set", "exact"),
-    ("cycle", "reset"),
-    ("daily days", "day"),
-    ("hourly hours", "hour"),
-    ("minutely minutes", "minute"),
-    ("evacuate", "migrate"),
-    ("acpi soft graceful", "grace"),
-    ("vm.recovered volume.recovered resource.recovered", "recover: true"),
-    ("kvm_host.cycled kvm_host.rebooted kvm_host.reset kvm_host.restarted", "power: reset"),
-    (
-        "kvm_host.off kvm_host.stopped kvm_host.stop kvm_host.shutdown kvm_host.poweredoff kvm_host.powered_off",
-        "power: off",
-    ),
-    ("kvm_host.poweredon kvm_host.powered-on kvm_host.powered_on kvm_host.poweron", "power: on"),
-    ("vm_nic.connected vm_nic.up", "enabled"),
-    ("vm_nic.disconnected vm_nic.down", "disabled"),
-    ("vm_snapshot_group.all vm_snapshot_group.children vm_snapshot_group.tree", "chain"),
-    ("scheduler_job.snapshotvm scheduler_job.vmsnapshot scheduler_job.snapshot_vm", "volumeSnapshotGroup"),
-    # Roles that act and put back have several words for both.
-    ("host_evacuation.drained host_evacuation.maintenance host_evacuation.migrated", "evacuated"),
-    ("host_evacuation.present host_evacuation.stopped", "evacuated"),
-    ("host_evacuation.absent host_evacuation.returned host_evacuation.reverted", "restored"),
-    ("host_evacuation.running", "restored"),
-    ("host_maintenance.enabled host_maintenance.restored host_maintenance.running", "absent"),
-    ("host_maintenance.maintenance host_maintenance.stopped", "present"),
-    ("host_onboarding.created host_onboarding.present host_onboarding.running", "enabled"),
-    ("site_shutdown.restored site_shutdown.reverted", "running"),
-    ("vm_backup.stopped vm_backup.unmarked", "ended"),
-    ("vm_backup_restore.recovered vm_backup_restore.reverted", "restored"),
-    ("vm_backup_restore.restart vm_backup_restore.restarted", "vm_backup_restore_start: true"),
-    ("vm_backup_restore.running vm_backup_restore.started", "vm_backup_restore_start: true"),
-    ("vm_power.reverted", "restored"),
-    ("vm_restore.restored", "present"),
-    ("management", "ManagementNetwork"),
-    ("tenant vm_network", "TenantNetwork"),
-    ("storage iscsi nfs vsan", "StorageNetwork"),
-    ("backup", "BackupNetwork"),
-    ("live_migration migration vmotion", "MigrationNetwork"),
-)
-
 # The options, and the values of options, that remove or lose what no later task brings back, or that skip a check. The
 # user has to write such an option: no other word means it.
 IRREVERSIBLE = frozenset({"data_volumes: delete", "delete_mode", "destroy_local_storage", "expunge", "force"})
@@ -636,7 +636,7 @@ OPPOSITES: Mapping[str, str] = {
 }
 
 # Words for kinds and types of resources, with the kinds.
-KINDS: Mapping[str, list[Meaning]] = _map(
+KINDS: Mapping[str, list[Meaning]] = map_words(
     ("network net portgroup port_group vnet", [("l3_network", "l2_network")]),
     ("vlan vswitch dvswitch switch bridge", "l2_network"),
     ("subnet iprange", "ip_range"),
@@ -650,7 +650,12 @@ KINDS: Mapping[str, list[Meaning]] = _map(
     ("floating_ip public_ip", "eip"),
     ("loadbalancer lb", "load_balancer"),
     ("listener", "load_balancer_listener"),
-    ("security_group_rule rule firewall firewall_rule", "security_group"),
+    ("firewall", "security_group"),
+    ("firewall_rule rule security_rule", "security_group_rule"),
+    ("ha high_availability", "vm_ha"),
+    ("boot boot_order bootorder", "vm_boot_order"),
+    ("cron schedule scheduler trigger", [("scheduler_trigger", "scheduler_job")]),
+    ("imagestore image_store", "backup_storage"),
     ("server_group", "affinity_group"),
     ("instance server guest domain virtual_machine virtualmachine machine", "vm"),
     ("node hypervisor kvm_host esxi esxi_host", "host"),
@@ -662,12 +667,17 @@ KINDS: Mapping[str, list[Meaning]] = _map(
 
 # What manages the objects that are no kinds.
 OTHER_KINDS: Mapping[str, str] = {
+    "backup_storage": (
+        "virtinfra.manager.resource_info lists these, with resource_type backup_storage, and virtinfra.manager.api adds"
+        " them, such as with the operation AddSftpBackupStorage"
+    ),
     "endpoint": "virtinfra.manager.sns_endpoint manages these",
     "host": "virtinfra.manager.kvm_host manages these",
     "primary_storage": (
         "Kind storage_attachment attaches primary storages to clusters, virtinfra.manager.primary_storage_info lists"
         " them, and virtinfra.manager.api adds them, such as with the operation AddNfsPrimaryStorage"
     ),
+    "security_group_rule": "Kind security_group has the rules of a group, as properties.rules",
     "snapshot_group": "virtinfra.manager.vm_snapshot_group manages these",
     "topic": "virtinfra.manager.sns_topic manages these",
     "user_tag": "The option tags of each kind has the user tags of its objects, and kind tag their patterns",

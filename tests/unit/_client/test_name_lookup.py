@@ -249,6 +249,63 @@ def test_repeated_name_is_looked_up_once(sim: Simulator, run: ModuleRunner) -> N
             "l3_network: no L3 network has the name 'l2-1'. Check the name. l2-1 is the name of an L2 network.",
         ),
         (
+            "host_nic_service",
+            {"host": "host-1,host-2", "interfaces": ["eth0"], "service_types": []},
+            (
+                "host: no host has the name 'host-1,host-2'. Check the name. The option takes one host:"
+                " virtinfra.manager.batch runs the module for many objects."
+            ),
+        ),
+        (
+            "vm_nic",
+            {"vm": "vm-*", "l3_network": "l3-1"},
+            (
+                "vm: no VM has the name 'vm-*'. Check the name. Names are no patterns: virtinfra.manager.batch runs the"
+                " module for many objects."
+            ),
+        ),
+        *(
+            (
+                "host_network_info",
+                {"hosts": [name]},
+                (
+                    f"hosts: no host has the name '{name}'. Check the name. Names are no patterns. Give the names or"
+                    " the uuids themselves, such as those of virtinfra.manager.host_info."
+                ),
+            )
+            for name in ("all", "*")
+        ),
+        (
+            "host_network_info",
+            {"hosts": ["host-1,host-2"]},
+            "hosts: no host has the name 'host-1,host-2'. Check the name. Each item of the list is one name.",
+        ),
+        (
+            "sns_endpoint",
+            {"type": "snmp", "name": "snmp-endpoint-1", "topics": ["*"]},
+            (
+                "topics: no topic has the name '*'. Check the name. Names are no patterns. Give the names or the uuids"
+                " themselves, such as those of virtinfra.manager.resource_info with resource_type topic."
+            ),
+        ),
+        (
+            "cbt_volume_export",
+            {"vm": "vm-2", "volumes": ["vda"]},
+            (
+                "volumes: no volume has the name 'vda'. Check the name. The names of the volumes of the VM are"
+                " data-of-vm-2, root-of-vm-2."
+            ),
+        ),
+        (
+            "host_nic_service",
+            {"host": "host-1", "interfaces": ["bond0"], "service_types": []},
+            (
+                "interfaces: no network interface has the name 'bond0'. The names are eth0, eth1, eth2, eth3. Check the"
+                " name. bond0 is a bond, and its interfaces are eth2, eth3. virtinfra.manager.api sets the service"
+                " types of a bond, with the operation SetServiceTypeOnHostNetworkBonding."
+            ),
+        ),
+        (
             "host_network_info",
             {"hosts": ["host-1", "host-9"]},
             "hosts: no host has the name 'host-9'. Check the name. The names are host-1, host-2, host-3.",

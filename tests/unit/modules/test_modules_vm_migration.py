@@ -138,7 +138,7 @@ def test_vm_that_migrates_already_is_waited_for(run: ModuleRunner, sim: Simulato
     assert place_of(sim) == ("Migrating", HOSTS["host-1"])
     predicted = run("vm", options, check=True)
     assert "cannot check to which hosts it can migrate, because it is Migrating" in predicted.warnings[0]
-    late = run("vm", options, wait_timeout=0)
+    late = run("vm", options, wait_timeout=0.05)
     assert (late.failed, late.calls, late["error"]["code"]) == (True, [], "TIMEOUT")
 
 
