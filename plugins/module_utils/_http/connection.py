@@ -305,7 +305,7 @@ class Proxy:
             name = source if source == "proxy_url" else f"the variable {source}" if source else "the proxy"
             remedy = "" if source.lower().endswith("proxy_url") else ". Change it, or set use_proxy to false"
             raise InvalidOptions(
-                f"{name} must have the form http://proxy.example.com:3128, or begin with https://, socks5h:// or"
+                f"{name} must have the form http://HOST:3128, or begin with https://, socks5h:// or"
                 " socks5://. In a user name and a password, / is written as %2F, @ as %40, # as %23 and % as %25"
                 f"{remedy}"
             )

@@ -26,7 +26,7 @@ class Webhook:
 
     def __post_init__(self) -> None:
         if self.url and not re.fullmatch(r"https?://[\x21-\x7e]+", self.url):
-            raise InvalidOptions("webhook_url must have the form https://receiver.example.com/path, without spaces")
+            raise InvalidOptions("webhook_url must have the form https://HOST/path, without spaces")
 
     def build_headers(self, job_uuid: str) -> dict[str, str]:
         """Return the headers of a writing call with this job id."""

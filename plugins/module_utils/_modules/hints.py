@@ -312,7 +312,7 @@ class _Search:
             return f" It is a key of a profile, which the option profile names. The secret itself is {secret}."
         beginning, dummy, ending = word.rpartition("_")
         referred = beginning if ending in _IDENTIFYING else word
-        names = (f"{self.module}.{word}", word, f"{self.module}.*", NOUNS.get(referred, ""))
+        names = (f"{self.scope}.{word}", f"{self.module}.{word}", word, f"{self.module}.*", NOUNS.get(referred, ""))
         remark = next((REMARKS[name] for name in names if name in REMARKS), "")
         # Another module is no help for an inventory, a profile or a source of events.
         is_of_task = "virtinfra.manager." in remark and self.scope in _NO_TASKS

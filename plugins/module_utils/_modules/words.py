@@ -424,6 +424,11 @@ REMARKS: Mapping[str, str] = {
         ("sns_topic.endpoint", "sns_topic.endpoints", "sns_topic.subscribers", "sns_topic.subscriptions"),
         "virtinfra.manager.sns_endpoint subscribes an endpoint to topics.",
     ),
+    **_remark(
+        "notifications_topics",
+        "endpoint endpoints subscribers subscriptions",
+        "The member topics of an entry of notifications_endpoints subscribes the endpoint.",
+    ),
     **dict.fromkeys(
         ("connection.region", "service_info.region", "source.region"),
         "The service has no regions. base_url is its address.",

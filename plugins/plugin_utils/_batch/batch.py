@@ -45,7 +45,7 @@ from .._run.predictions import list_created
 from .._run.profiles import Profiles
 from .modules import choose_module
 from .targets import SharedTarget, Targets
-from .whole_records import refuse_records
+from .whole_records import refuse_query, refuse_records
 
 # How many objects a message names.
 MAX_NAMED = 5
@@ -238,6 +238,9 @@ def _build_items(
     if params["concurrency"] < 1:
         raise InvalidOptions("concurrency must be at least 1")
     refuse_records(params["objects"], spec)
+    refuse_query(name.rpartition(".")[2], spec, [*params["objects"], params["common"] or {}])
+    if not params["objects"]:
+        _check_common(context, name, spec)
     validator = ArgumentSpecValidator(spec.argument_spec, **spec.constraints)
     hooks = context.client.hooks
     hooks = replace(hooks, on_request=None, new_store=lru_cache(maxsize=None)(hooks.new_store))
@@ -256,6 +259,17 @@ def _build_items(
             items.append(BatchItem(number, given, None))
             items[number].refuse(mistake)
     return items
+
+
+def _check_common(context: ModuleContext, name: str, spec: ModuleSpec) -> None:
+    """Raise InvalidOptions for options in ``common`` that no object could have. An empty list has none to check."""
+    options = {option: {**rules, "required": False} for option, rules in spec.argument_spec.items()}
+    exclusive = {"mutually_exclusive": spec.constraints.get("mutually_exclusive")}
+    try:
+        given = spec.mark_nulls(context.params["common"] or {})
+        _validate(name, spec, ArgumentSpecValidator(options, **exclusive), given, context.client.hooks)
+    except InvalidOptions as mistake:
+        raise InvalidOptions(f"common: {mistake}") from None
 
 
 def _compare_targets(

@@ -65,5 +65,8 @@ def _explain_query(spec: ModuleSpec, name: str, objects: Sequence[Mapping[str, A
     given = {option for each in objects for option in each}
     option = next(iter(given)) if len(given) == 1 else ""
     values = [each[option] for each in objects if option in each]
+    if len(objects) == 1:
+        return f"It only reads: give the options of the object to a task of {name}, without batch."
     hint = explain_several(option, spec.options[option], values, spec.record_type) if option in spec.options else ""
-    return f"{hint}." if hint else f"One task of {name} reads many objects: use its option query."
+    remedy = f"{hint}." if hint else f"One task of {name} reads many objects: use its option query."
+    return f"It only reads: give a task of {name}, without batch. {remedy}"

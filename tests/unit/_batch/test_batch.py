@@ -293,6 +293,53 @@ def test_whole_records_are_refused_with_what_to_take(
     assert taken in ran["msg"]
 
 
+@pytest.mark.parametrize("objects", [[], [{"name": "vm-1"}]])
+@pytest.mark.parametrize(
+    ("module", "rows"),
+    [
+        ("vm", "vm_info and its query, and give them as objects. For example, with the registered result listed,"),
+        ("vm", """{{ {'uuid': listed.vms | map(attribute='uuid')} | virtinfra.manager.columns_to_rows }}\""""),
+        ("kvm_host", "host_info and its query"),
+        ("vm_nic", "{'uuid': listed.nics | "),
+        ("volume", "resource_info and its query"),
+        ("volume", "{'uuid': listed.resources | "),
+        ("cbt_volume_export", "give them as objects."),
+    ],
+)
+def test_a_query_is_refused_with_the_list_to_give(
+    sim: Simulator, module: str, objects: list[dict[str, Any]], rows: str
+) -> None:
+    sim.clear_log()
+    query = {"query": ["state=Running"]}
+    for common, items in ((query, objects), ({}, [*objects, query])):
+        ran = run_batch(sim, items, module=module, common=common).result
+        assert ran["msg"].startswith(f"{module} has no option query, and nothing was sent. List the objects with ")
+        assert rows in ran["msg"]
+    assert not sim.log()
+
+
+@pytest.mark.parametrize(
+    ("module", "common", "message"),
+    [
+        ("vm", {"nonsense": 1}, "common: there is no option nonsense. The options are "),
+        ("kvm_host", {"status": "maintenance"}, "common: there is no option status. Did you mean state?"),
+        ("kvm_host", {"state": "gone"}, "common: value of state must be one of: "),
+        ("vm", {"cpu_num": "many"}, "common: cpu_num must be a whole number"),
+        ("vm", {"state": "stopped"}, ""),
+        ("kvm_host", {"cluster": None, "password": "a-secret"}, ""),
+    ],
+)
+def test_shared_options_of_no_objects_are_checked(
+    sim: Simulator, module: str, common: dict[str, Any], message: str
+) -> None:
+    """A list is empty by chance, and the mistake would be found at the first object only."""
+    sim.clear_log()
+    ran = run_batch(sim, [], module=module, common=common).result
+    assert ran["msg"].startswith(message or "no objects"), ran["msg"]
+    assert bool(ran.get("failed")) == bool(message)
+    assert not sim.log()
+
+
 def test_invalid_objects_fail_alone(sim: Simulator) -> None:
     """Nothing is sent for them, and on_failure decides about the others."""
     objects: list[dict[str, Any]] = [{"name": "host-1", "state": "gone"}, {"name": "host-2", "state": "disabled"}]
@@ -587,6 +634,7 @@ def test_a_misspelled_module_is_named(sim: Simulator) -> None:
         ("vm_nic_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Write query: ['vmInstance.name?=vm-1,vm-3']."),
         ("vm_nic_info", [{"vm": "vm-1"}, {"ip": "10.101.0.11"}], "reads many objects: use its option query."),
         ("cbt_task_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Run the task for each of them, in a loop."),
+        ("vm_info", [{"name": "vm-1"}], "give the options of the object to a task of vm_info, without batch."),
         ("service_info", [{}], "not 'service_info'."),
         ("workflow", [{}], "not 'workflow'."),
     ],

@@ -292,7 +292,7 @@ INVALID = (
 
 
 PROXY_FORM = (
-    "must have the form http://proxy.example.com:3128, or begin with https://, socks5h:// or socks5://. In a user name"
+    "must have the form http://HOST:3128, or begin with https://, socks5h:// or socks5://. In a user name"
     " and a password, / is written as %2F, @ as %40, # as %23 and % as %25"
 )
 

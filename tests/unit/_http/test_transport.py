@@ -553,7 +553,7 @@ def test_proxies_that_are_not_supported(monkeypatch: pytest.MonkeyPatch, url: st
     with make_client(ConnectionOptions("http://manager.invalid", session_id="the-session")) as client:
         failure = failure_of(client)
     assert isinstance(failure, InvalidOptions)
-    assert str(failure).startswith("the variable all_proxy must have the form http://proxy.example.com:3128, or")
+    assert str(failure).startswith("the variable all_proxy must have the form http://HOST:3128, or")
     assert str(failure).endswith("Change it, or set use_proxy to false")
     assert "pass-word" not in str(failure)
 

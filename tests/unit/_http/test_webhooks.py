@@ -66,4 +66,4 @@ def test_without_a_key_the_url_is_not_signed() -> None:
 def test_wrong_url(url: str) -> None:
     with pytest.raises(InvalidOptions) as caught:
         Webhook(url, None)
-    assert str(caught.value) == "webhook_url must have the form https://receiver.example.com/path, without spaces"
+    assert str(caught.value) == "webhook_url must have the form https://HOST/path, without spaces"

@@ -324,7 +324,7 @@ def test_unknown_profile(file: ProfilesFile) -> None:
         ),
         ({"account_password_command": "pass a | head -1"}, ": account_password_command runs without a shell, so | has"),
         ({"request_timeout": 0}, ": request_timeout must be more than 0 and at most 3600 seconds"),
-        ({"proxy_url": f"ftp://a:{SECRET}@b"}, ": proxy_url must have the form http://proxy.example.com:3128"),
+        ({"proxy_url": f"ftp://a:{SECRET}@b"}, ": proxy_url must have the form http://HOST:3128"),
         ({"proxy_url": "http://a", "use_proxy": False}, ": proxy_url and use_proxy: false are mutually exclusive."),
         (
             {"account_password": "{{ " + SECRET + " }}"},

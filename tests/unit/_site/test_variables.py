@@ -105,6 +105,14 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             {"count": "all"},
             "vm_backup_drill_count must be a whole number, such as 0, which chooses all, not 'all'",
         ),
+        (
+            "notifications",
+            {"topics": [{"name": "t1", "endpoints": ["e1"]}]},
+            (
+                "notifications_topics[0]: there is no option endpoints. The member topics of an entry of"
+                " notifications_endpoints subscribes the endpoint."
+            ),
+        ),
         ("vm_backup_drill", {"watch": "2m"}, "vm_backup_drill_watch must be a whole number of seconds, not '2m'"),
         (
             "site_shutdown",
