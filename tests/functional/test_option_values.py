@@ -701,7 +701,10 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
     (
         "batch",
         {"module": "vm_info", "objects": []},
-        "not 'vm_info'. One task of vm_info reads many objects: use its option query",
+        (
+            "not 'vm_info'. It only reads: use a task of vm_info without batch. One task of vm_info reads many objects:"
+            " use its option query"
+        ),
     ),
 ]
 

@@ -66,7 +66,7 @@ def _explain_query(spec: ModuleSpec, name: str, objects: Sequence[Mapping[str, A
     option = next(iter(given)) if len(given) == 1 else ""
     values = [each[option] for each in objects if option in each]
     if len(objects) == 1:
-        return f"It only reads: give the options of the object to a task of {name}, without batch."
+        return f"It only reads: give the options of the object to a task of {name} without batch."
     hint = explain_several(option, spec.options[option], values, spec.record_type) if option in spec.options else ""
     remedy = f"{hint}." if hint else f"One task of {name} reads many objects: use its option query."
-    return f"It only reads: give a task of {name}, without batch. {remedy}"
+    return f"It only reads: use a task of {name} without batch. {remedy}"

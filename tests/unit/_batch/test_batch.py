@@ -634,7 +634,7 @@ def test_a_misspelled_module_is_named(sim: Simulator) -> None:
         ("vm_nic_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Write query: ['vmInstance.name?=vm-1,vm-3']."),
         ("vm_nic_info", [{"vm": "vm-1"}, {"ip": "10.101.0.11"}], "reads many objects: use its option query."),
         ("cbt_task_info", [{"vm": "vm-1"}, {"vm": "vm-3"}], "Run the task for each of them, in a loop."),
-        ("vm_info", [{"name": "vm-1"}], "give the options of the object to a task of vm_info, without batch."),
+        ("vm_info", [{"name": "vm-1"}], "give the options of the object to a task of vm_info without batch."),
         ("service_info", [{}], "not 'service_info'."),
         ("workflow", [{}], "not 'workflow'."),
     ],
