@@ -1,13 +1,17 @@
-"""The addresses of an IP range, which must fit together: servers refuse others."""
+"""The addresses of an IP range, which must fit together, and the patterns that select the addresses of a network."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
 from .errors import InvalidOptions
+
+# How many addresses a condition lists.
+_MAX_LISTED = 16
 
 
 def check_range(place: str, values: Mapping[str, Any]) -> None:
@@ -46,3 +50,65 @@ def _read(text: Any) -> Any:
     with suppress(ValueError):
         return ipaddress.ip_address(str(text).strip())
     return None
+
+
+def describe_network(field: str, negation: str, text: str) -> str | None:
+    """Return what to write for a network, or for two ends, in place of an address; None for any other text.
+
+    Services compare addresses as texts, so a pattern expresses only whole octets. ``negation`` is ``!`` or empty.
+    """
+    text = text.strip()
+    if ends := re.fullmatch(r"([\d.]+)\s*-\s*([\d.]+)", text):
+        return _describe_ends(field, negation, *ends.groups())
+    if not re.fullmatch(r"[\da-fA-F.:]+/[\d.]+", text):
+        return None
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return f"it compares with one address, and {text} is none."
+    if network.num_addresses == 1:
+        return f"it compares with one address, without a prefix length. Write {field}{negation}={network[0]}."
+    if pattern := _find_pattern(network):
+        return f"it compares with one address, not with a range. Write {field}{negation}~={pattern}."
+    return f"it compares with one address, and no pattern expresses {network}{_explain_parts(field, negation, network)}"
+
+
+def _find_pattern(network: Any) -> str | None:
+    """Return the pattern that matches the addresses of a network and no others, None if there is none."""
+    size, separator = (8, ".") if network.version == 4 else (16, ":")
+    parts = network.network_address.exploded.split(separator)[: network.prefixlen // size]
+    # An address of version 6 with zeros has several forms.
+    groups = [f"{int(part, 16):x}" for part in parts] if network.version == 6 else parts
+    if network.prefixlen % size or not groups or (network.version == 6 and "0" in groups):
+        return None
+    return separator.join((*groups, "%"))
+
+
+def _explain_parts(field: str, negation: str, network: Any) -> str:
+    """Return the reason why no pattern expresses a network, with what to write in its place, and a full stop."""
+    if network.version == 6:
+        return ", because services compare texts."
+    first, last, index = network[0].packed, network[-1].packed, network.prefixlen // 8
+    reason = f", whose {('first', 'second', 'third', 'last')[index]} octet is from {first[index]} to {last[index]}."
+    if index == 3:
+        return f"{reason} {_list_addresses(field, negation, network[0], network[-1])}"
+    start = ".".join(map(str, first[: index + 1]))
+    each = "Exclude each octet with an item of its own" if negation else "Each octet needs a query of its own"
+    return f"{reason} {each}, such as {field}{negation}~={start}.%."
+
+
+def _describe_ends(field: str, negation: str, first: str, last: str) -> str | None:
+    """Return what to write for the addresses from one to another, whose last octet suffices; None for other texts."""
+    start = _read(first)
+    end = _read(last if "." in last else f"{first.rpartition('.')[0]}.{last}")
+    if not (start and end):
+        return None
+    return f"it compares with one address, not with a range. {_list_addresses(field, negation, start, end)}"
+
+
+def _list_addresses(field: str, negation: str, first: Any, last: Any) -> str:
+    """Return a sentence with the condition that lists the addresses from one to another, if they are few."""
+    count = int(last) - int(first) + 1
+    if not 0 < count <= _MAX_LISTED:
+        return f"List the addresses behind {negation}?=, separated by commas."
+    return f"Write {field}{negation}?={','.join(str(first + number) for number in range(count))}."

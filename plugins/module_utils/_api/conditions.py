@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .address_ranges import describe_network
 from .equality import OPERATORS, find_problem, format_condition, format_sent
 from .errors import (
     InvalidOptions,
@@ -635,6 +636,8 @@ def _describe_value(text: str) -> str | None:
         return (
             f"all behind {operator} is one value. Give each condition as an item of its own, and alternatives with ?=."
         )
+    if problem := _describe_networks(field, negation, value):
+        return problem
     if negation and "," in value and re.search("[*%]", value):
         return f"{operator} compares with no patterns. Give each as an item of its own, such as {field}!~=a%."
     if kind == "~=":
@@ -661,21 +664,24 @@ def _describe_wildcards(field: str, operator: str, value: str) -> str | None:
 
 
 def _describe_form(field: str, operator: str, value: str) -> str | None:
-    """Return how to write several values, an address range or the address of a NIC, as services compare them."""
+    """Return how to write several values, or the address of a NIC, as services compare them."""
     kind = operator.removeprefix("!")
     if kind == "?=" and _SEPARATORS.search(value):
         return f"values are separated by commas. Write {field}{operator}{_SEPARATORS.sub(',', value)}."
-    if kind != "~=" and re.search(r"(?i)ip$", field) and (network := re.fullmatch(r"([\d.]+|[\da-f:]+)/\d+", value)):
-        pattern = f"{field}{operator.removesuffix(kind)}~={_widen(network[1])}"
-        return f"it compares with one address, not with a range. Write {pattern}."
     if kind != "~=" and field.endswith("mac") and ":" not in value and ":" in (address := normalize_address(value)):
         return f"services write addresses of NICs with colons. Write {field}{operator}{address}."
     return None
 
 
-def _widen(address: str) -> str:
-    """Return a pattern for the addresses that begin as one does."""
-    return re.sub(r"(?:\.0)+$|\.\d+$|:*$", ".%" if "." in address else ":%", address, count=1)
+def _describe_networks(field: str, negation: str, value: str) -> str | None:
+    """Return what to write for the first network among the values of a field with an address; None if there is none."""
+    if not re.search(r"(?i)(?:ip|address)$", field):
+        return None
+    texts = value.split(",")
+    problem = next(filter(None, (describe_network(field, negation, text) for text in texts)), None)
+    if not problem or len(texts) == 1:
+        return problem
+    return f"{problem} {'Each value needs an item' if negation else 'Each value needs a query'} of its own."
 
 
 def _describe_name(field: str, operator: str, value: str) -> str | None:

@@ -479,6 +479,15 @@ def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown:
         ("hostUuid!=host-1", "hostUuid is a uuid. Write host.name!=host-1."),
         ("state!=Running|Paused", "!= compares with one value. Write state!?=Running,Paused."),
         ("name!?=vm-%", "!?= compares with whole values. Write name!~=vm-%."),
+        (
+            "vmNics.ip!=10.101.0.0/24",
+            "it compares with one address, not with a range. Write vmNics.ip!~=10.101.0.%.",
+        ),
+        (
+            "vmNics.ip!=10.101.16.0/20",
+            "it compares with one address, and no pattern expresses 10.101.16.0/20, whose third octet is from 16 to 31."
+            " Exclude each octet with an item of its own, such as vmNics.ip!~=10.101.16.%.",
+        ),
         ("name!=vm-1", ""),
         ("name!?=vm-1,vm-3", ""),
         ("name!~=vm-1%", ""),
@@ -542,6 +551,11 @@ def test_a_number_of_bytes_that_nothing_is_as_small_as(condition: str, meant: st
         ('state == "Running"', "services do not know the operator ==. Write state=Running."),
         ("state == Running", "services do not know the operator ==. Write =."),
         ("name <> 'vm-1'", "services do not know the operator <>. Write name!=vm-1."),
+        (
+            "vmNics.ip?=10.101.0.0/24,10.102.0.0/24",
+            "it compares with one address, not with a range. Write vmNics.ip~=10.101.0.%. Each value needs a query of"
+            " its own.",
+        ),
         ("name=~^vm-.*", "services do not know the operator =~. There are no regular expressions. Write name~=vm-%."),
     ],
 )
@@ -549,6 +563,76 @@ def test_operators_of_other_languages_that_select_nothing(condition: str, remedy
     """The filters of an inventory are sent as they are. The quotes and the operator are mended together."""
     warnings = describe_oversights([condition], "VmInstanceInventory")
     assert warnings == [f"the condition {condition!r}: {remedy}"]
+
+
+ONE = "it compares with one address,"
+
+
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        ("10.101.0.0/24", f"{ONE} not with a range. Write vmNics.ip~=10.101.0.%."),
+        ("10.101.0.11/16", f"{ONE} not with a range. Write vmNics.ip~=10.101.%."),
+        ("10.101.0.0/255.255.0.0", f"{ONE} not with a range. Write vmNics.ip~=10.101.%."),
+        ("10.0.0.0/8", f"{ONE} not with a range. Write vmNics.ip~=10.%."),
+        ("10.101.0.11/32", f"{ONE} without a prefix length. Write vmNics.ip=10.101.0.11."),
+        (
+            "10.101.16.0/20",
+            f"{ONE} and no pattern expresses 10.101.16.0/20, whose third octet is from 16 to 31. Each octet needs a"
+            " query of its own, such as vmNics.ip~=10.101.16.%.",
+        ),
+        (
+            "10.101.6.7/22",
+            f"{ONE} and no pattern expresses 10.101.4.0/22, whose third octet is from 4 to 7. Each octet needs a query"
+            " of its own, such as vmNics.ip~=10.101.4.%.",
+        ),
+        (
+            "10.64.0.0/10",
+            f"{ONE} and no pattern expresses 10.64.0.0/10, whose second octet is from 64 to 127. Each octet needs a"
+            " query of its own, such as vmNics.ip~=10.64.%.",
+        ),
+        (
+            "10.101.0.9/30",
+            f"{ONE} and no pattern expresses 10.101.0.8/30, whose last octet is from 8 to 11. Write"
+            " vmNics.ip?=10.101.0.8,10.101.0.9,10.101.0.10,10.101.0.11.",
+        ),
+        (
+            "10.101.0.0/25",
+            f"{ONE} and no pattern expresses 10.101.0.0/25, whose last octet is from 0 to 127. List the addresses"
+            " behind ?=, separated by commas.",
+        ),
+        (
+            "0.0.0.0/0",
+            f"{ONE} and no pattern expresses 0.0.0.0/0, whose first octet is from 0 to 255. Each octet needs a query"
+            " of its own, such as vmNics.ip~=0.%.",
+        ),
+        ("10.101.0.0/33", f"{ONE} and 10.101.0.0/33 is none."),
+        ("10.101.0.5-10.101.0.6", f"{ONE} not with a range. Write vmNics.ip?=10.101.0.5,10.101.0.6."),
+        ("10.101.0.5-7", f"{ONE} not with a range. Write vmNics.ip?=10.101.0.5,10.101.0.6,10.101.0.7."),
+        (
+            "10.101.0.5 - 10.101.2.20",
+            f"{ONE} not with a range. List the addresses behind ?=, separated by commas.",
+        ),
+        ("2001:db8::/32", f"{ONE} not with a range. Write vmNics.ip~=2001:db8:%."),
+        ("2001:DB8:1:02::7/64", f"{ONE} not with a range. Write vmNics.ip~=2001:db8:1:2:%."),
+        ("2001:db8::7/128", f"{ONE} without a prefix length. Write vmNics.ip=2001:db8::7."),
+        ("2001:db8::/64", f"{ONE} and no pattern expresses 2001:db8::/64, because services compare texts."),
+        ("2001:db8::/36", f"{ONE} and no pattern expresses 2001:db8::/36, because services compare texts."),
+        ("::/0", f"{ONE} and no pattern expresses ::/0, because services compare texts."),
+    ],
+)
+@pytest.mark.parametrize("operator", ["=", "?=", "~="])
+def test_a_network_is_answered_with_a_pattern_only_if_one_matches_no_other_addresses(
+    operator: str, value: str, remedy: str
+) -> None:
+    """Plays change what they list, so a pattern that matches more would do harm."""
+    condition = f"vmNics.ip{operator}{value}"
+    assert describe_oversights([condition]) == [f"the condition {condition!r}: {remedy}"]
+
+
+@pytest.mark.parametrize("value", ["web-1", "10.101.0.11", "2001:db8::7", "web-10.101", "web/24", "1-x"])
+def test_an_address_is_no_network(value: str) -> None:
+    assert describe_oversights([f"vmNics.ip={value}", f"name={value}"]) == []
 
 
 def test_values_of_fields_are_those_on_the_pages_of_modules() -> None:
