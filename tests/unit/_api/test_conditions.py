@@ -486,8 +486,8 @@ def test_a_value_that_is_not_documented_gives_a_warning(condition: str, unknown:
         (
             "vmNics.ip!=10.101.16.0/20",
             (
-                "it compares with one address, and no pattern expresses 10.101.16.0/20, whose third octet is from 16 to 31."
-                " Exclude each octet with an item of its own, such as vmNics.ip!~=10.101.16.%."
+                "it compares with one address, and no pattern expresses 10.101.16.0/20, whose third octet is from 16 to"
+                " 31. Exclude each octet with an item of its own, such as vmNics.ip!~=10.101.16.%."
             ),
         ),
         ("name!=vm-1", ""),
@@ -556,8 +556,8 @@ def test_a_number_of_bytes_that_nothing_is_as_small_as(condition: str, meant: st
         (
             "vmNics.ip?=10.101.0.0/24,10.102.0.0/24",
             (
-                "it compares with one address, not with a range. Write vmNics.ip~=10.101.0.%. Each value needs a query of"
-                " its own."
+                "it compares with one address, not with a range. Write vmNics.ip~=10.101.0.%. Each value needs a query"
+                " of its own."
             ),
         ),
         ("name=~^vm-.*", "services do not know the operator =~. There are no regular expressions. Write name~=vm-%."),
@@ -590,8 +590,8 @@ ONE = "it compares with one address,"
         (
             "10.101.6.7/22",
             (
-                f"{ONE} and no pattern expresses 10.101.4.0/22, whose third octet is from 4 to 7. Each octet needs a query"
-                " of its own, such as vmNics.ip~=10.101.4.%."
+                f"{ONE} and no pattern expresses 10.101.4.0/22, whose third octet is from 4 to 7. Each octet needs a"
+                " query of its own, such as vmNics.ip~=10.101.4.%."
             ),
         ),
         (
@@ -618,8 +618,8 @@ ONE = "it compares with one address,"
         (
             "0.0.0.0/0",
             (
-                f"{ONE} and no pattern expresses 0.0.0.0/0, whose first octet is from 0 to 255. Each octet needs a query"
-                " of its own, such as vmNics.ip~=0.%."
+                f"{ONE} and no pattern expresses 0.0.0.0/0, whose first octet is from 0 to 255. Each octet needs a"
+                " query of its own, such as vmNics.ip~=0.%."
             ),
         ),
         ("10.101.0.0/33", f"{ONE} and 10.101.0.0/33 is none."),
