@@ -211,11 +211,21 @@ def _read_user_data(client: Client, desired: Record) -> str:
         text = str(desired.get("userData", ""))
         if _PATH.fullmatch(text.strip()):
             raise InvalidOptions("user_data is the path of a file, not its text. Did you mean user_data_file?")
+        if _decode(text).casefold().startswith(_KNOWN_BEGINNINGS):
+            raise InvalidOptions("user_data is encoded in base64. Give the text itself, which the module encodes")
         return text
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InvalidOptions(f"cannot read user_data_file: {error}") from None
+
+
+def _decode(text: str) -> str:
+    """Return what a text encodes in base64, an empty string if it is not encoded."""
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode()
+    except ValueError:
+        return ""
 
 
 def _resolve_networks(client: Client, desired: Record) -> list[Record]:

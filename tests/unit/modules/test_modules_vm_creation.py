@@ -370,6 +370,8 @@ def test_a_path_in_place_of_user_data_is_refused(sim: Simulator, run: ModuleRunn
             "vm web: user_data is the path of a file, not its text. Did you mean user_data_file?",
             [],
         )
+    encoded = run.refused("vm", {**WEB, "user_data": "I2Nsb3VkLWNvbmZpZwpob3N0bmFtZTogYQo="})
+    assert "user_data is encoded in base64. Give the text itself, which the module encodes" in encoded
     assert vms_named(sim, "web") == []
     for text in ("#include https://example.com/a.yml", "https://example.com/a.yml", "write /etc/a.yml", "a: b\nc.yml"):
         assert not run("vm", {**WEB, "user_data": text}, check=True).failed
