@@ -14,7 +14,9 @@ description:
     variable is meant for it if its name begins with that of the playbook, or is nearly one of its own variables. The
     playbooks with other names than their roles, or without a role, use it before they do anything, because with a
     misspelt pattern they would process all hosts. A role checks the variables that begin with its own name.
-  - Words of C(-e) that set no variable which can be read, such as those after a blank in a value, are named, too.
+  - Words of C(-e) that set no variable which can be read, such as those after a blank in a value, are named, too, as
+    are variables of C(-e) with the names of options of the connection, which only the environment sets.
+  - A variable of C(-e) that ends with C(pattern) is meant for a playbook with a pattern that is not set.
 positional: _input
 options:
   _input:
@@ -40,12 +42,18 @@ _value:
   type: str
 """
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..module_utils._api.errors import count_slips, describe_unknown_names
 from ..plugin_utils._jinja.filters import name_arguments
-from ..plugin_utils._site.command_line import describe_all_lost_words
+from ..plugin_utils._site.command_line import (
+    describe_all_lost_words,
+    describe_unread_options,
+    list_extra_variables,
+    read_environment,
+)
 from ..plugin_utils._site.playbooks import PLAYBOOKS
 from ..plugin_utils._site.variables import load_role_options
 
@@ -54,22 +62,32 @@ TAKES = "the name of a playbook of this collection, and a list of names of varia
 # How many letters of a name may be wrong.
 MAX_SLIPS = 2
 
+# It contacts no service, and users may have variables of any name in their chat_message.
+NO_SERVICE = "send_to_chat"
+
+_PATTERN = re.compile("(^|_)pattern$")
+
 
 def describe_unknown(playbook: str, names: Collection[str]) -> str:
     """Return a sentence on each variable that is meant for a playbook, and is not its own, ``""`` if there is none.
 
-    A sentence on words of ``-e`` that set no variable comes before them.
+    A sentence on what ``-e`` gives in vain comes before them.
     """
     role, own = PLAYBOOKS[playbook]
     options = load_role_options(role) if role else {}
     if lost := describe_all_lost_words(options, own):
         return lost
+    if playbook != NO_SERVICE and (unread := describe_unread_options(read_environment())):
+        return unread
     if playbook == role:
         return ""
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
     unset = [name for name in own if name not in names]
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
-    unknown = [name for name in sorted(names) if name in near or _has_prefix(name, playbook, own)]
+    # Those of inventories may have any other purpose.
+    patterns = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
+    near.update({name: meant for name in patterns for meant in unset if _PATTERN.search(meant)})
+    unknown = [name for name in sorted({*names, *near}) if name in near or _has_prefix(name, playbook, own)]
     listed = f" Its own variables are {', '.join(own)}." if own else ""
     listed += f" Those of its role begin with {role}_." if role else ""
 

@@ -101,6 +101,8 @@ def suggest_option(
     word = to_snake_case(name).replace("-", "_").casefold()
     if _is_reported(found, word):
         return f" {word} is what the service reports. Leave it out."
+    if scope == "workflow" and word.startswith(f"{given.get('role')}_"):
+        return " Write the variables of the role under vars of the task."
     if meant := found.find(word):
         is_denied = str(given.get(name)).casefold() in _FALSE and ": " in meant and " or " not in meant
         return _deny(found, meant) if is_denied else f" Did you mean {meant}?{_show_form(meant, specs)}"

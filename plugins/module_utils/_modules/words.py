@@ -414,6 +414,12 @@ REMARKS: Mapping[str, str] = {
         "restored reverted",
         "The role virtinfra.manager.vm_backup_restore writes points back.",
     ),
+    **_remark(
+        "vm_backup",
+        "backup_mode backup_type full incremental mode type",
+        "The role itself chooses full or incremental. vm_backup_full_every says each which point of a VM is full: with"
+        " 1 all are, with 0 only the first.",
+    ),
     **_remark("vm_snapshots", f"restored {_REVERTS}", _REVERTED),
     **_remark("vm_restore", _REVERTS, _REVERTED),
     **_remark(

@@ -1,21 +1,25 @@
 """What ``-e`` loses: Ansible ends a value at a blank, and drops the rest, or sets variables that nothing reads.
 
-It hides those below ``vars`` in a file.
+It hides those below ``vars`` in a file. No task reads options of the connection among the variables of ``-e``.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from ansible import context
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import split_args
 from ansible.utils.vars import load_extra_vars
 
+from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.wrong_forms import is_conditions
+from .._run.encrypted import decrypt_values
 
 # A word that sets a variable which can be read.
 _SETTING = re.compile(r"([^\W\d]\w*)=")
@@ -46,12 +50,65 @@ def describe_all_lost_words(options: Mapping[str, Any], own: Collection[str]) ->
     return next(lost, "") or _describe_nested({*options, *own})
 
 
+def list_extra_variables() -> Mapping[str, Any]:
+    """Return the variables of ``-e``, in files, too. Ansible keeps them."""
+    variables: Mapping[str, Any] = load_extra_vars(DataLoader())
+    return variables
+
+
+def read_environment() -> dict[str, Any]:
+    """Return the options of the connection that a playbook of the collection has: those of the environment."""
+    return {name: os.environ.get(_get_variable(name), rules.get("default")) for name, rules in CONNECTION.items()}
+
+
+def describe_unread_options(
+    connection: Mapping[str, Any], template: Callable[[Any], Any] = lambda value: value, place: str = ""
+) -> str:
+    """Return a sentence on variables of ``-e`` that are meant as options of the connection, ``""`` if there are none.
+
+    The run would work on another service without a word. ``connection`` has the options in effect: a play may set one
+    by such a variable, which ``template`` evaluates. ``place`` says where else than in the environment to set them.
+    """
+    given = list_extra_variables()
+    unread = {
+        name: option
+        for option in CONNECTION
+        for name in (option, f"virtinfra_{option}", _get_variable(option))
+        if name in given and not _is_in_effect(option, template(given[name]), connection.get(option))
+    }
+    if not unread:
+        return ""
+    variables = " ".join(f"{_get_variable(option)}=..." for option in dict.fromkeys(unread.values()))
+    return (
+        f"Roles and playbooks do not read {', '.join(unread)} of -e, and would work on the service of the environment."
+        f" Write {variables} before the command{place}. A variable for something else needs another name"
+    )
+
+
+def _get_variable(option: str) -> str:
+    """Return the environment variable of an option of the connection."""
+    return str(CONNECTION[option]["fallback"][1][0])
+
+
+def _is_in_effect(option: str, value: Any, effective: Any) -> bool:
+    """Return whether an option has this value, or is made of it, such as an address of the name of a host."""
+    # -e name=value gives numbers and booleans as texts.
+    rules = {option: {"type": CONNECTION[option]["type"]}}
+    value, effective = (
+        ArgumentSpecValidator(rules).validate({option: each}).validated_parameters[option]
+        for each in (decrypt_values(value), effective)
+    )
+    if value in (None, "") or effective in (None, ""):
+        return value in (None, "") and effective in (None, "")
+    return bool(value == effective) or (isinstance(value, str) and value in str(effective))
+
+
 def _describe_nested(names: Collection[str]) -> str:
     """Return a sentence on variables with these names that a file of ``-e`` has below ``vars``, ``""`` if it has none.
 
     Ansible hides the variable ``vars`` behind its own one, so only the values of ``-e``, which Ansible keeps, have it.
     """
-    nested = load_extra_vars(DataLoader()).get("vars")
+    nested = list_extra_variables().get("vars")
     below = [name for name in nested if name in names] if isinstance(nested, Mapping) else []
     if not below:
         return ""

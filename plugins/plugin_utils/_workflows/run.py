@@ -12,7 +12,7 @@ from ...module_utils._api.errors import InvalidOptions
 from ...module_utils._api.records import Record
 from ...module_utils._engine.context import ModuleContext
 from ...module_utils._masking.masker import Masker
-from .._site.command_line import describe_lost_words
+from .._site.command_line import describe_lost_words, describe_unread_options
 from .._site.report import Report
 from .._site.site import MoverHost, RunObjects, Site
 from .._site.variables import Play, list_roles, load_role_options, read_variables
@@ -96,6 +96,8 @@ def run_workflow(
     role, given = context.params["role"], context.params["given"] or {}
     if lost := describe_lost_words(load_role_options(role)):
         raise InvalidOptions(lost)
+    if unread := describe_unread_options(context.params, template, " or set it in module_defaults of the play"):
+        raise InvalidOptions(unread)
     _refuse_variables(role, given)
     masker = context.client.hooks.masker
     # A step gets the variables of an earlier one if tasks of the user, which may change them, have run in between.

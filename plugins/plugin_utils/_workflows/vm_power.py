@@ -210,7 +210,10 @@ def refuse(groups: Sequence[Group], settings: Settings) -> None:
     if settings.allow_empty or (groups and not empty):
         return
     problem = f"No VM meets the query of these groups: {', '.join(empty)}" if empty else "vm_power_groups is empty"
-    raise InvalidOptions(f"No VM was changed. {problem}. {advise_on_empty(settings.groups, empty, 'vm_power')}.")
+    advice = advise_on_empty(settings.groups, empty, "vm_power")
+    if advice == BY_NAMES and settings.state == "running":
+        advice += ". To start what an earlier run stopped, set vm_power_state=restored, and leave vm_power_groups out"
+    raise InvalidOptions(f"No VM was changed. {problem}. {advice}.")
 
 
 def find_others(groups: Sequence[Record], vms: Iterable[PoweredVm]) -> list[str]:

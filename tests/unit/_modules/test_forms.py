@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.errors import InvalidOptions
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules import options
-from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import check_form, check_forms
+from ansible_collections.virtinfra.manager.plugins.module_utils._modules.forms import (
+    check_form,
+    check_forms,
+    check_names,
+)
 from ansible_collections.virtinfra.manager.plugins.module_utils._modules.options import drop_empty
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import list_roles, load_role_options
 
@@ -85,3 +89,11 @@ def test_empty_passwords_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drop_empty(names, {**given, "password": None}) == {**given, "password": None}
     monkeypatch.setattr(options, "NULL_IS_EMPTY", True)
     assert drop_empty(names, given) == {"ipmi_password": "x", "account": ""}
+
+
+@pytest.mark.parametrize("name", ["vm_snapshots_vms", "vm_snapshots_state", "vm_snapshots_wait_timeout"])
+def test_variables_of_a_role_are_no_options_of_its_task(name: str) -> None:
+    """Whatever options their names end with."""
+    message = f"there is no option {name}. Write the variables of the role under vars of the task."
+    with pytest.raises(InvalidOptions, match=message):
+        check_names(load_options(INTERNAL), {"role": "vm_snapshots", name: "x"}, module=INTERNAL)

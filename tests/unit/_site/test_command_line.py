@@ -110,6 +110,80 @@ def test_variables_below_vars_are_named(give: Give, work: WorkflowRunner, tmp_pa
     assert work("vm_snapshots", {}).result["msg"] == f"-e has vm_snapshots_vms {says}"
 
 
+UNREAD = "of -e, and would work on the service of the environment."
+
+
+@pytest.mark.parametrize(
+    ("playbook", "text", "names", "variables"),
+    [
+        ("snapshot_vms", "profile=secret", "profile", "VIRTINFRA_PROFILE=..."),
+        ("power_vms", "base_url=http://secret", "base_url", "VIRTINFRA_BASE_URL=..."),
+        ("capacity_report", "VIRTINFRA_BASE_URL=http://secret", "VIRTINFRA_BASE_URL", "VIRTINFRA_BASE_URL=..."),
+        ("demo", "virtinfra_session_id=secret", "virtinfra_session_id", "VIRTINFRA_SESSION_ID=..."),
+        ("remove_hosts", '{"path_prefix": "secret"}', "path_prefix", "VIRTINFRA_PATH_PREFIX=..."),
+        ("drift", "validate_certs=false", "validate_certs", "VIRTINFRA_VALIDATE_CERTS=..."),
+        (
+            "shut_down_site",
+            "virtinfra_account=secret account_password=secret",
+            "virtinfra_account, account_password",
+            "VIRTINFRA_ACCOUNT=... VIRTINFRA_ACCOUNT_PASSWORD=...",
+        ),
+    ],
+)
+def test_options_of_the_connection_are_refused(
+    give: Give, monkeypatch: pytest.MonkeyPatch, playbook: str, text: str, names: str, variables: str
+) -> None:
+    monkeypatch.setenv("VIRTINFRA_BASE_URL", "http://production")
+    give(text)
+    message = describe_unknown(playbook, [])
+    assert message.startswith(f"Roles and playbooks do not read {names} {UNREAD} Write {variables} before the command.")
+    assert "secret" not in message
+
+
+def test_options_of_the_connection_that_change_nothing_are_left_alone(
+    give: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of inventories and plays are, too."""
+    monkeypatch.setenv("VIRTINFRA_BASE_URL", "http://production")
+    monkeypatch.setenv("VIRTINFRA_REQUEST_TIMEOUT", "45")
+    give("base_url=http://production request_timeout=45.0 virtinfra_profile=")
+    assert describe_unknown("snapshot_vms", ["account", "virtinfra_profile"]) == ""
+    # This playbook contacts no service.
+    give("account=lab")
+    assert describe_unknown("send_to_chat", ["account"]) == ""
+
+
+def test_a_play_may_set_its_connection_by_a_variable(give: Give, work: WorkflowRunner) -> None:
+    """As in module_defaults, with the text of the variable in that of the option."""
+    variables = {"vm_snapshots_vms": ["vm-1"]}
+    give(f"base_url={work.sim.url.removeprefix('http://')} virtinfra_session_id={work.sim.session} request_timeout=45")
+    assert not work("vm_snapshots", variables, check=True, request_timeout=45).result.get("failed")
+    ran = work("vm_snapshots", variables)
+    assert ran.message == (
+        f"Roles and playbooks do not read request_timeout {UNREAD} Write VIRTINFRA_REQUEST_TIMEOUT=... before the"
+        " command or set it in module_defaults of the play. A variable for something else needs another name"
+    )
+    assert not ran.log
+
+
+@pytest.mark.parametrize(
+    ("playbook", "name"),
+    [
+        ("onboard_hosts", "onboarding_pattern"),
+        ("maintenance_walk", "pattern"),
+        ("remove_hosts", "onboard_hosts_pattern"),
+        ("back_up_vms", "vms_pattern"),
+    ],
+)
+def test_another_pattern_is_refused(give: Give, playbook: str, name: str) -> None:
+    """All hosts would be processed. With its own pattern, a file may have those of several playbooks."""
+    give(f"{name}=host-31")
+    message = f"the playbook {playbook} has no variable {name}. Did you mean {playbook}_pattern?"
+    assert describe_unknown(playbook, [name]) == message
+    assert describe_unknown(playbook, [name, f"{playbook}_pattern"]) == ""
+    assert describe_unknown("snapshot_vms", [name]) == ""
+
+
 def test_a_role_in_another_playbook_only_knows_its_own_variables(give: Give, work: WorkflowRunner) -> None:
     variables = {"vm_snapshots_vms": ["vm-1"]}
     give("words of others", "cluster.name=c", "other=vm-1, vm-3")

@@ -282,6 +282,10 @@ def test_each_vm_of_a_large_group_has_the_whole_grace_time(
             {"groups": [{"name": "a", "query": ["name=x", "state = Running"]}]},
             "groups: a. Select VMs by their names or tags: after a change, a condition on the state selects others.",
         ),
+        (
+            {"groups": [{"name": "a", "query": ["name=x", "state=Running"]}], "state": "running"},
+            "selects others. To start what an earlier run stopped, set vm_power_state=restored, and leave vm_power_gro",
+        ),
         ({"groups": []}, "vm_power_groups is empty"),
         ({"concurrency": 0}, "vm_power_concurrency must be at least 1"),
         ({"label": "Night"}, "vm_power_label must have at most 40 of the characters"),

@@ -120,6 +120,12 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
             "site_shutdown_time_limit must be a whole number of seconds, not '15m'",
         ),
         ("site_shutdown", {"host_time": "5m"}, "site_shutdown_host_time must be a whole number of seconds, not '5m'"),
+        (
+            "vm_backup",
+            {"mode": "full"},
+            "vm_backup_mode. The role itself chooses full or incremental. vm_backup_full_ev",
+        ),
+        ("vm_backup", {"incremental": True}, "vm_backup_full_every says each which point of a VM is full: with 1 all"),
         ("vm_backup", {"mover": "mover-1"}, "vm_backup_mover. The data movers of the role are the hosts of the play."),
         (
             "host_onboarding",
