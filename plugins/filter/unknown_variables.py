@@ -75,18 +75,11 @@ def describe_unknown(playbook: str, names: Collection[str]) -> str:
     """
     role, own = PLAYBOOKS[playbook]
     options = load_role_options(role) if role else {}
-    if lost := describe_all_lost_words(options, own):
-        return lost
-    if playbook != NO_SERVICE and (unread := describe_unread_options(read_environment())):
-        return unread
+    if vain := describe_all_lost_words(options, own) or _describe_unread(playbook):
+        return vain
     if playbook == role:
         return ""
-    # A play may keep a value in a variable of its own, from which the one that is meant is set.
-    unset = [name for name in own if name not in names]
-    near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
-    # Those of inventories may have any other purpose.
-    patterns = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
-    near.update({name: meant for name in patterns for meant in unset if _PATTERN.search(meant)})
+    near = _find_near(names, own)
     unknown = [name for name in sorted({*names, *near}) if name in near or _has_prefix(name, playbook, own)]
     listed = f" Its own variables are {', '.join(own)}." if own else ""
     listed += f" Those of its role begin with {role}_." if role else ""
@@ -97,6 +90,21 @@ def describe_unknown(playbook: str, names: Collection[str]) -> str:
         return f" Did you mean {meant}?" if meant else listed
 
     return describe_unknown_names(f"the playbook {playbook} has no variable", unknown, suggest) if unknown else ""
+
+
+def _describe_unread(playbook: str) -> str:
+    """Return a sentence on options of the connection that are given to a playbook as variables."""
+    return "" if playbook == NO_SERVICE else describe_unread_options(read_environment())
+
+
+def _find_near(names: Collection[str], own: Sequence[str]) -> dict[str, str]:
+    """Return the names that are nearly those of own variables of a playbook, with these."""
+    # A play may keep a value in a variable of its own, from which the one that is meant is set.
+    unset = [name for name in own if name not in names]
+    near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
+    # Other patterns than those of -e, as of inventories, may have any other purpose.
+    patterns = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
+    return near | {name: meant for name in patterns for meant in unset if _PATTERN.search(meant)}
 
 
 def _has_prefix(name: str, playbook: str, own: Sequence[str]) -> bool:

@@ -128,6 +128,15 @@ from support.playbook_runner import PlaybookRunner
             for playbook in ("maintenance_walk", "onboard_hosts", "back_up_vms", "remove_hosts")
             for limit in ([], ["--limit", "host-1"])
         ),
+        (
+            "onboard_hosts",
+            ["-i", "hosts.ini", "-e", "onboarding_pattern=host-1"],
+            "the playbook onboard_hosts has no variable onboarding_pattern. Did you mean onboard_hosts_pattern?",
+        ),
+        *(
+            (playbook, ["-e", "profile=KEY"], "do not read profile of -e, and would work on the service of the environ")
+            for playbook in ("describe", "snapshot_vms")
+        ),
         ("remove_hosts", ["-i", "hosts.ini", "--limit", "host-1"], "Set remove_hosts_pattern"),
         ("back_up_vms", ["-i", "hosts.ini", "--limit", "host-1"], "back_up_vms_pattern (localhost) selects none."),
         *(

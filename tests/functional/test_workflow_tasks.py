@@ -46,6 +46,18 @@ def test_variables_in_another_place_are_named(playbook_runner: PlaybookRunner) -
     assert missing.result["msg"].endswith("in the environment)")
 
 
+def test_a_connection_on_the_command_line_needs_a_play_that_reads_it(
+    sim: Simulator, playbook_runner: PlaybookRunner
+) -> None:
+    task = {**WORKFLOW, "vars": {"vm_snapshots_vms": ["vm-1"]}}
+    arguments = ["-e", "virtinfra_base_url='{{ address }}'", "-e", f"address={sim.url}", "-e", "account=lab"]
+    (unread,) = playbook_runner.play(task, arguments=arguments).tasks
+    assert "do not read account of -e, and would work on the service of the environment" in unread.result["msg"]
+    assert not unread.written
+    (read,) = playbook_runner.play(task, arguments=arguments[:-2]).tasks
+    assert read.result["msg"] == "1 VMs, 1 changed"
+
+
 def test_it_runs_in_the_controller_only(sim: Simulator, playbook_runner: PlaybookRunner) -> None:
     """The variable of become is for hosts; the keyword and another connection are refused."""
     variables = {"vm_snapshots_vms": ["vm-1"], "ansible_become": True}

@@ -14,6 +14,7 @@ from ansible.utils.context_objects import CLIArgs
 from ansible.utils.vars import load_extra_vars
 from ansible_collections.virtinfra.manager.plugins.filter.unknown_variables import describe_unknown
 from ansible_collections.virtinfra.manager.plugins.module_utils._masking.masker import Masker
+from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.playbooks import PLAYBOOKS
 from ansible_collections.virtinfra.manager.plugins.plugin_utils._site.variables import read_variables
 
 from support.workflow_runner import WorkflowRunner
@@ -138,6 +139,11 @@ def test_options_of_the_connection_are_refused(
     message = describe_unknown(playbook, [])
     assert message.startswith(f"Roles and playbooks do not read {names} {UNREAD} Write {variables} before the command.")
     assert "secret" not in message
+
+
+def test_each_playbook_that_contacts_the_service_refuses_them(give: Give) -> None:
+    give("profile=lab")
+    assert [playbook for playbook in PLAYBOOKS if UNREAD not in describe_unknown(playbook, [])] == ["send_to_chat"]
 
 
 def test_options_of_the_connection_that_change_nothing_are_left_alone(
