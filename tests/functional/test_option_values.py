@@ -273,7 +273,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("vm_info", {"query": {"state": "Running"}}, "not {'state': 'Running'}. Write query: ['state=Running']"),
     ("vm_info", {"query": [{"state": "Running"}]}, "not {'state': 'Running'}. Write query: ['state=Running']"),
     ("vm_info", {"filters": {"state": "Running"}}, "need api_token. For query: ['name=web-1'], an account is enough"),
-    ("vm", {"wait": 600}, "must be true or false, not 600, such as true, with wait_timeout for the seconds"),
+    ("vm", {"wait": 600}, "wait must be true or false, such as true, with wait_timeout for the seconds, not 600"),
     ("vm", {"name": {"uuid": "b", "name": "a"}}, "It is a whole record. Give its member name, 'a'"),
     ("vm", {"name": "vm-5", "host": {"changed": False, "hosts": []}}, "Give the uuid of one object in it"),
     ("job_wait", {"jobs": {"changed": True, "results": []}}, "whose list is its member results"),
