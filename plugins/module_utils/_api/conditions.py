@@ -22,7 +22,7 @@ from .errors import (
 )
 from .field_values import FIELD_VALUES
 from .limits import find_size, find_unit, is_size_field
-from .record_fields import NUMBER_FIELDS
+from .record_fields import NESTED, NUMBER_FIELDS
 from .records import (
     RECORD_FIELDS,
     normalize_address,
@@ -32,7 +32,7 @@ from .records import (
     to_snake_case,
 )
 from .references import WILDCARD, describe_pattern, is_reference, unify_uuid
-from .resource_types import name_records
+from .resource_types import RESOURCE_TYPES, ResourceType, name_records
 
 # Operators of other languages, and their equivalents. Services would treat a part of the operator as the value.
 _FOREIGN_OPERATORS = {"==": "=", "!==": "!=", "<>": "!=", "=~": "~=", "=>": ">=", "=<": "<="}
@@ -101,6 +101,9 @@ _FIELDS_MEANT = {
     **dict.fromkeys(("power", "powerState", "power_state", "status"), ("state",)),
     "state": ("status",),
 }
+
+# What users call objects, and the nouns of fields, in small letters and in the singular.
+_COMMON_NOUNS = {"vm": "vminstance", "disk": "volume"}
 
 # The records of other objects that conditions name by a field and a dot.
 _RECORDS_ELSEWHERE = {
@@ -291,9 +294,17 @@ def _check_value(text: str, field: str, operator: str, value: str) -> str:
             ) from None
     if name in NUMBER_FIELDS and not (operator.endswith("~=") or _NUMBER.fullmatch(value)):
         size = find_size(value) if is_size_field(name) else None
-        hint = f". Write {field}{operator}{size[1]}." if size else ""
+        hint = f". Write {field}{operator}{size[1]}." if size else _explain_share(name, value)
         raise InvalidOptions(f"query {text!r}: {name} needs a number, not {value!r}{hint}")
     return value
+
+
+def _explain_share(field: str, value: str) -> str:
+    """Return sentences, and a full stop before them, on a percentage in place of a number; empty for other values."""
+    if not re.fullmatch(r"[\d.]+\s*%", value):
+        return ""
+    role = ", or use the role capacity_report" if field.endswith("Capacity") else ""
+    return f". Services compare with no share of another field. List the objects, and compare in an expression{role}."
 
 
 def _parse_date(text: str) -> datetime.datetime:
@@ -405,16 +416,39 @@ class Awaited:
         field = to_snake_case(self.field)
         first = [
             f"{noun} {record.get('name') or record.get('uuid')}"
-            + (f": {field} is {record.get(self.field)}" if field else " exists")
+            + (f": {field} is {record.get(self.field)}" if field else f" exists{_describe_deletion(record, noun)}")
             for record in pending[:MAX_PENDING]
         ]
         more = len(pending) - len(first)
         return ", ".join(first) + (f" (and {more} more)" if more else "")
 
+    def explain_pending(self, records: Iterable[Mapping[str, Any]], noun: str) -> str:
+        """Return a sentence, and a space before it, on deleted objects whose absence is awaited; empty without."""
+        deleted = [row for record in records if (row := _find_deleted_type(record, noun))]
+        if not (self.is_absence and deleted):
+            return ""
+        row, states = deleted[0], ",".join(deleted[0].deleted_states)
+        operator = "!?=" if "," in states else "!="
+        return (
+            f" Services list a deleted {noun} for some time. To leave it out, add query:"
+            f" ['{row.state_field}{operator}{states}']."
+        )
+
     def find_warnings(self, record_type: str) -> list[str]:
         """Return a warning if one of the values is none of the documented ones of its field."""
         problem = describe_unknown_value(self.field, self.values, record_type)
         return [f"wait_for: {problem}"] if problem else []
+
+
+def _find_deleted_type(record: Mapping[str, Any], noun: str) -> ResourceType | None:
+    """Return the type of the record of a deleted object, None if the object exists. ``noun`` is that of the type."""
+    return next((row for row in RESOURCE_TYPES.values() if row.noun == noun and not row.is_usable(record)), None)
+
+
+def _describe_deletion(record: Mapping[str, Any], noun: str) -> str:
+    """Return the state of a deleted object that is still listed, with a word before it; empty for other objects."""
+    row = _find_deleted_type(record, noun)
+    return f" with {to_snake_case(row.state_field)} {record[row.state_field]}" if row else ""
 
 
 def parse_awaited(option: Mapping[str, Any], record_type: str, texts: Iterable[str] = ()) -> Awaited:
@@ -481,9 +515,8 @@ def suggest_condition(name: str, record_type: str) -> str | None:
     own = (each for each in (to_camel_case(name),) if each in fields)
     if meant := next(own, None) or next(iter(find_meant_fields(name, fields) if name != "id" else ()), ""):
         return f"{meant}=..."
-    elsewhere = _FIELDS_ELSEWHERE.get(name, "")
-    is_known = elsewhere.startswith("__") or f"{elsewhere.partition('.')[0]}Uuid" in fields
-    return f"{elsewhere}=..." if elsewhere and fields and is_known else None
+    elsewhere = _find_elsewhere(name, record_type)
+    return f"{elsewhere}=..." if elsewhere and fields else None
 
 
 def _parse_valid(texts: Iterable[str], record_type: str) -> dict[str, Condition]:
@@ -534,13 +567,21 @@ def _describe_unit(condition: Condition) -> str | None:
 def describe_unknown_fields(texts: Iterable[str], record_type: str) -> str:
     """Return a sentence, and a space before it, on fields of a refused query that records lack, empty if all are known.
 
-    The key of a tag is meant mostly. Plugins of a service may add fields, so these are sent.
+    The key of a tag is meant mostly, if there is no dot. Plugins of a service may add fields and related objects, so
+    these are sent.
     """
-    fields = RECORD_FIELDS.get(record_type, ())
+    fields, related = RECORD_FIELDS.get(record_type, ()), _list_related(record_type)
     for condition in _parse_valid(texts, record_type).values():
         if re.fullmatch(r"(?!__)\w+", condition.field) and condition.field not in fields:
             example = f"__userTag__{condition.operator}{condition.field}::{condition.value}"
             return f" If {condition.field} is the key of a tag, write the tag itself, such as {example}."
+        owner, dot, member = condition.field.partition(".")
+        noun = owner.casefold().removesuffix("s")
+        is_own = _COMMON_NOUNS.get(noun, noun) in _list_own_nouns(record_type)
+        meant = "" if is_own else _find_related(noun, record_type)
+        if dot and owner not in related and (is_own or meant):
+            meant = f"{meant}.{member}" if meant else member
+            return f" {owner} is no related object of {name_records(record_type)}. Did you mean {meant}?"
     return ""
 
 
@@ -565,6 +606,8 @@ def describe_oversights(texts: Iterable[str], record_type: str = "", name: str =
         warnings.append(
             f"{problem}. Write query: ['{f'name~={pattern}' if WILDCARD.search(name) else f'name?={names}'}']."
         )
+    if _UUID.fullmatch(name):
+        warnings.append(f"name {name!r} looks like a uuid. Write uuid: {name}.")
     warnings += _describe_contradictions(texts := list(texts))
     return warnings + [
         f"the condition {text!r}: {oversight}"
@@ -583,7 +626,7 @@ def _describe_oversight(text: str, record_type: str) -> str | None:
     if listed := re.fullmatch(r"\s*([\w.]+)\s*(!?\?=)\s*\[(.*)\]\s*", text):
         values = ",".join(value.strip(" '\"") for value in listed[3].split(","))
         return f"the brackets are part of the values. Write {listed[1]}{listed[2]}{values}."
-    return _describe_value(text)
+    return _describe_uuid(text, record_type) or _describe_value(text)
 
 
 def describe_refused(texts: Iterable[str], record_type: str) -> str:
@@ -694,6 +737,16 @@ def _describe_name(field: str, operator: str, value: str) -> str | None:
     return f"{field} is a uuid. Write {f'{named[1]}.name' if named[1] else 'name'}{operator}{value}."
 
 
+def _describe_uuid(text: str, record_type: str) -> str | None:
+    """Return what to write for a field with a name that is compared with uuids only."""
+    named = re.fullmatch(r"\s*(?:([\w.]+)\.)?name\s*(!?\??=)\s*(.+?)\s*", text)
+    if not named or not all(_UUID.fullmatch(each.strip()) for each in named[3].split(",")):
+        return None
+    owner, operator, value = named.groups()
+    field = f"{owner}Uuid" if f"{owner}Uuid" in RECORD_FIELDS.get(record_type, ()) else f"{owner}.uuid"
+    return f"{value} looks like a uuid, not like a name. Write {field if owner else 'uuid'}{operator}{value}."
+
+
 def _describe_pattern(field: str, operator: str, value: str) -> str | None:
     """Return how to write a pattern that is of another language, or has no wildcards; None for a plain pattern."""
     if meant := _convert_expression(field, operator, value):
@@ -771,10 +824,65 @@ def _translate_operator(field: str, foreign: str, expression: str) -> str:
 def _find_meant(field: str, record_type: str) -> str:
     """Return the field that is meant by the name of a variable of inventories, the field itself if there is none."""
     plain, fields = to_camel_case(field.removeprefix(_PREFIX)), RECORD_FIELDS.get(record_type, ())
-    meant = plain if plain in fields else _FIELDS_ELSEWHERE.get(plain, "")
-    owner = meant.partition(".")[0]
-    is_known = owner in (*fields, "__userTag__") or f"{owner}Uuid" in fields
-    return meant if field.startswith(_PREFIX) and is_known else field
+    meant = plain if plain in fields else _find_elsewhere(plain, record_type)
+    return meant if meant and field.startswith(_PREFIX) else field
+
+
+def _find_elsewhere(word: str, record_type: str) -> str:
+    """Return the field of a related object, or of a tag, that a word means; empty if records have no such relation."""
+    meant = _FIELDS_ELSEWHERE.get(word, "")
+    is_known = meant.startswith("__") or meant.partition(".")[0] in _list_related(record_type)
+    return meant if is_known else ""
+
+
+def _find_names(word: str, record_type: str) -> str:
+    """Return the field with the name that a word such as hostName, vm_name or host means, empty for other words.
+
+    It is that of the records themselves, or of a related object.
+    """
+    fields, noun = RECORD_FIELDS.get(record_type, ()), word.casefold().replace("_", "").removesuffix("name")
+    if not (fields and noun):
+        return ""
+    own, whole = _list_own_nouns(record_type), not word.casefold().endswith("name")
+    rows = (row.name_field for row in RESOURCE_TYPES.values() if row.query and row.record == record_type)
+    field = next(rows, "name")
+    if field in fields and (_COMMON_NOUNS.get(noun, noun) in own or (noun == "display" and not whole)):
+        return " or ".join((field, *(each for each in fields if each.casefold() == f"{noun}name")))
+    related = "" if whole else _find_related(noun, record_type)
+    return f"{related}.name" if related else ""
+
+
+def _list_own_nouns(record_type: str) -> list[str]:
+    """Return what the objects of a type of records are called, in small letters: vminstance and instance for VMs."""
+    return _list_endings(to_snake_case(record_type.removesuffix("Inventory").removeprefix("SNS")))
+
+
+def _list_endings(term: str) -> list[str]:
+    """Return a term in snake_case, and its last words, all without underscores and in the singular."""
+    words = term.removesuffix("s").split("_")
+    return ["".join(words[start:]) for start in range(len(words))]
+
+
+def _list_related(record_type: str) -> list[str]:
+    """Return the names behind which conditions have a dot and a field of a related object, the nearest first.
+
+    Services relate no objects by the other uuids, such as defaultL3NetworkUuid.
+    """
+    fields, queried = RECORD_FIELDS.get(record_type, ()), {row.record for row in RESOURCE_TYPES.values() if row.query}
+    nested = [field for field in fields if NESTED.get(field) in queried]
+    uuids = (re.fullmatch(r"(?!last|default|root)(\w+)Uuid", field) for field in fields)
+    clusters = ["cluster"] if "attachedClusterUuids" in fields else []
+    return [*(each[1] for each in uuids if each), *clusters, *nested]
+
+
+def _find_related(noun: str, record_type: str) -> str:
+    """Return the related objects that a noun in small letters means, also those of a record's parts; empty without."""
+    noun = _COMMON_NOUNS.get(noun.removesuffix("s"), noun.removesuffix("s"))
+    related = _list_related(record_type)
+    of_parts = [f"{part}.{each}" for part in related if part in NESTED for each in _list_related(NESTED[part])]
+    known = {each: _list_endings(to_snake_case(each.rpartition(".")[2])) for each in (*related, *of_parts)}
+    exact = (each for each, endings in known.items() if endings[0] == noun)
+    return next(exact, None) or next((each for each, endings in known.items() if noun in endings), "")
 
 
 def _check_field(text: str, field: str, record_type: str) -> None:
@@ -790,8 +898,8 @@ def _check_field(text: str, field: str, record_type: str) -> None:
     if field.startswith("__") and not tag:
         return
     plain = to_camel_case(field.removeprefix(_PREFIX))
-    meant = _FIELDS_ELSEWHERE.get(field, tag) or " or ".join(find_meant_fields(field, fields))
-    meant = meant or _find_meant(field, record_type)
+    meant = tag or _find_names(plain, record_type) or _find_elsewhere(field, record_type)
+    meant = meant or " or ".join(find_meant_fields(field, fields)) or _find_meant(field, record_type)
     hint = f" Did you mean {meant}?" if meant != field else suggest_name(plain, fields, is_misspelling=True)
     if hint:
         raise InvalidOptions(

@@ -95,15 +95,17 @@ class Parameter(NamedTuple):
                 value = [_convert(self.elements, item) for item in value]
         except (TypeError, ValueError, OverflowError) as error:
             kind = f"list of {self.elements}" if self.elements else self.type
-            raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}{self._explain_size(value)}") from error
+            raise InvalidOptions(f"{label} must be of type {kind}, not {value!r}{self._explain(value)}") from error
         if self.type.startswith("json"):
             value = _shape_json(label, value, is_list=self.type == "json")
         if not self.choices:
             return value
         return [self._choose(label, item) for item in value] if isinstance(value, list) else self._choose(label, value)
 
-    def _explain_size(self, value: Any) -> str:
-        """Return the number of bytes in a size with a unit, with its introduction, or an empty string."""
+    def _explain(self, value: Any) -> str:
+        """Return what to give for a size with a unit, or for a mapping of conditions, with its introduction; or ''."""
+        if self.name == "q" and isinstance(value, Mapping):
+            return f". Give q: {[f'{field}={text}' for field, text in value.items()]}"
         size = find_size(str(value)) if self.type in ("int", "long") and is_size_field(self.name) else None
         return f". It is in bytes: give {size[1]}" if size else ""
 

@@ -142,7 +142,7 @@ class Listing(NamedTuple):
         _check_list_options(context.desired)
         _check_fields(context.desired.get("fields", ()), self.record_type)
         _check_sort(context.desired.get("sort", ""), self.record_type)
-        conditions = (*context.desired.get("query", ()), *context.desired.get("filters", ()))
+        conditions = _list_conditions(context.desired)
         wait_for, awaited = context.params.get("wait_for") or {}, None
         if conditions or wait_for:
             # A module process without conditions does not load the code for them.
@@ -155,12 +155,18 @@ class Listing(NamedTuple):
             return {self.returns: [], "total": 0}
         if awaited:
             return self._run_until(context, awaited, wait_for)
-        selection, name = self._read_selected(context.client, context.desired), str(context.desired.get("name", ""))
-        if not selection[0] and (conditions or name):
-            from .._api.conditions import describe_oversights
-
-            context.warnings.extend(describe_oversights(conditions, self.record_type, name))
+        selection = self._read_selected(context.client, context.desired)
+        context.warnings.extend(self._find_oversights(context.desired, selection))
         return self._format(context.desired, selection)
+
+    def _find_oversights(self, desired: Record, selection: tuple[list[Record], int]) -> list[str]:
+        """Return why the conditions and the name that select no record may be meant otherwise."""
+        conditions, name = _list_conditions(desired), str(desired.get("name", ""))
+        if selection[0] or not (conditions or name):
+            return []
+        from .._api.conditions import describe_oversights
+
+        return describe_oversights(conditions, self.record_type, name)
 
     def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result with the awaited records. Raise WaitTimeout, with the last result.
@@ -173,7 +179,8 @@ class Listing(NamedTuple):
         noun, name = self._noun, str(context.desired.get("name") or context.desired.get("uuid") or "")
         target = f"{noun} {name}" if name else f"the {self.returns.replace('_', ' ')}"
         waits = not (context.check_mode or awaited.is_met(selection[0]))
-        _add_doubts(context, awaited.find_warnings(self.record_type), waits)
+        oversights = self._find_oversights(context.desired, selection)
+        _add_doubts(context, [*awaited.find_warnings(self.record_type), *oversights], waits)
         if waits:
             # Most module processes do not wait, so they do not load the code for it.
             from .._client.waiting import read_until
@@ -195,7 +202,7 @@ class Listing(NamedTuple):
             return result
         raise WaitTimeout(
             f"{pending} after {policy.format_elapsed(deadline)} s of waiting for {awaited.goal}. Check the {noun}, or"
-            f" increase wait_for.timeout.{problem}",
+            f" increase wait_for.timeout.{awaited.explain_pending(selection[0], noun)}{problem}",
             **result,
         )
 
@@ -334,6 +341,11 @@ def list_module(
         own_types=listing.types,
         record_type=listing.record_type if operation else "",
     )
+
+
+def _list_conditions(desired: Record) -> tuple[str, ...]:
+    """Return the conditions of the query, or those of the cursor query."""
+    return (*desired.get("query", ()), *desired.get("filters", ()))
 
 
 def _select_fields(operation: str, names: Iterable[str | None]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from ansible_collections.virtinfra.manager.plugins.module_utils._api.conditions import (
     describe_blanks,
     describe_oversights,
+    describe_unknown_fields,
     find_value_warnings,
     parse_all,
     parse_condition,
@@ -403,6 +404,62 @@ def test_misspelled_fields_are_refused(text: str, meant: str) -> None:
         assert parse_condition(text, "of unknown fields").text == text
 
 
+@pytest.mark.parametrize(
+    ("record_type", "field", "meant"),
+    [
+        (HOST, "hostName", "name or hostname"),
+        (HOST, "host_name", "name or hostname"),
+        (HOST, "clusterName", "cluster.name"),
+        ("ClusterInventory", "clusterName", "name"),
+        ("ClusterInventory", "cluster", "name"),
+        ("VmInstanceInventory", "vmName", "name"),
+        ("VmInstanceInventory", "displayName", "name"),
+        ("VmInstanceInventory", "instance_name", "name"),
+        ("VmInstanceInventory", "hostName", "host.name"),
+        ("VmInstanceInventory", "imageName", "image.name"),
+        ("VmInstanceInventory", "l3NetworkName", "vmNics.l3Network.name"),
+        ("ImageInventory", "imageName", "name"),
+        ("L3NetworkInventory", "l3NetworkName", "name"),
+        ("Volume", "vmName", "vmInstance.name"),
+        ("Volume", "diskName", "name"),
+        ("Volume", "storageName", "primaryStorage.name"),
+        ("VmNicInventory", "nicName", "internalName"),
+        ("PrimaryStorageInventory", "clusterName", "cluster.name"),
+    ],
+)
+def test_the_name_of_an_object_by_its_noun(record_type: str, field: str, meant: str) -> None:
+    with pytest.raises(InvalidOptions, match=rf"have no field {field}\. Did you mean {re.escape(meant)}\?"):
+        parse_condition(f"{field}=a", record_type)
+
+
+@pytest.mark.parametrize("field", ["clusterName", "cluster", "userName", "name", "cluster.name"])
+def test_the_name_of_an_object_to_which_records_have_no_relation(field: str) -> None:
+    assert parse_condition(f"{field}=a", "ImageInventory").field == field
+
+
+@pytest.mark.parametrize(
+    ("record_type", "condition", "owner", "meant"),
+    [
+        ("VmNicInventory", "vm.name=vm-1", "vm", "vmInstance.name"),
+        ("VolumeSnapshotGroupInventory", "vm.name=vm-1", "vm", "vmInstance.name"),
+        ("Volume", "vm.name=vm-1", "vm", "vmInstance.name"),
+        ("VmInstanceInventory", "vm.name=vm-1", "vm", "name"),
+        ("VmInstanceInventory", "l3Network.name=l3-1", "l3Network", "vmNics.l3Network.name"),
+        ("VmInstanceInventory", "volumes.size>1073741824", "volumes", "allVolumes.size"),
+        ("VmInstanceInventory", "disk.size>1073741824", "disk", "allVolumes.size"),
+        ("VmInstanceInventory", "nic.usedIps.ip=10.0.0.5", "nic", "vmNics.usedIps.ip"),
+        ("VmInstanceInventory", "rootVolume.size>0", "", ""),
+        ("VmInstanceInventory", "allVolumes.colour=a", "", ""),
+        (HOST, "vm.name=vm-1", "", ""),
+        ("PrimaryStorageInventory", "cluster.name=a", "", ""),
+    ],
+)
+def test_a_related_object_that_a_service_has_refused(record_type: str, condition: str, owner: str, meant: str) -> None:
+    sentence = describe_unknown_fields([condition], record_type)
+    assert (f" {owner} is no related object of " in sentence, meant in sentence) == (bool(owner), True)
+    assert sentence.endswith(f". Did you mean {meant}?") if owner else not sentence
+
+
 def is_tag(field: str) -> bool:
     return "tag" in field
 
@@ -567,6 +624,46 @@ def test_operators_of_other_languages_that_select_nothing(condition: str, remedy
     """The filters of an inventory are sent as they are. The quotes and the operator are mended together."""
     warnings = describe_oversights([condition], "VmInstanceInventory")
     assert warnings == [f"the condition {condition!r}: {remedy}"]
+
+
+UUID = "0123456789abcdef0123456789abcdef"
+DASHED = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("condition", "meant"),
+    [
+        (f"name={UUID}", f"uuid={UUID}"),
+        (f"name = {DASHED}", f"uuid={DASHED}"),
+        (f"name?={UUID},{DASHED}", f"uuid?={UUID},{DASHED}"),
+        (f"host.name={UUID}", f"hostUuid={UUID}"),
+        (f"allVolumes.name={UUID}", f"allVolumes.uuid={UUID}"),
+        (f"vmNics.l3Network.name={UUID}", f"vmNics.l3Network.uuid={UUID}"),
+        (f"name={UUID[1:]}", ""),
+        (f"description={UUID}", ""),
+    ],
+)
+def test_a_uuid_in_place_of_a_name(condition: str, meant: str) -> None:
+    warnings = describe_oversights([condition], "VmInstanceInventory")
+    value = re.split(" ?[?]?= ?", condition)[1]
+    remedy = f"the condition {condition!r}: {value} looks like a uuid, not like a name. Write {meant}."
+    assert warnings == ([remedy] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "role"),
+    [
+        ("availableMemoryCapacity>50%", ", or use the role capacity_report"),
+        ("availableCpuCapacity < 10.5 %", ", or use the role capacity_report"),
+        ("cpuNum>50%", ""),
+    ],
+)
+def test_a_share_cannot_be_asked_for(condition: str, role: str) -> None:
+    with pytest.raises(InvalidOptions) as refused:
+        parse_condition(condition, HOST)
+    assert refused.value.message.endswith(
+        f". Services compare with no share of another field. List the objects, and compare in an expression{role}."
+    )
 
 
 ONE = "it compares with one address,"

@@ -460,6 +460,11 @@ def test_null_is_omitted_and_empty_is_sent() -> None:
         ("DeleteCbtTask", {"uuid": UUID, "deleteMode": "lenient"}, "must be one of Permissive, Enforcing"),
         ("DeleteCbtTask", {"uuid": UUID, "force": "perhaps"}, "force of DeleteCbtTask must be of type bool"),
         ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": "x"}, "must be of type int"),
+        (
+            "QueryVmInstance",
+            {"q": {"name": "vm-1", "cpuNum": 4}},
+            r"q of QueryVmInstance must be of type list, not {.*}\. Give q: \['name=vm-1', 'cpuNum=4'\]$",
+        ),
         ("UpdateSNSSnmpPlatform", {"uuid": UUID, "snmpAddress": "a", "snmpPort": True}, "must be of type int"),
         ("UpdateSNSApplicationEndpoint", {"uuid": UUID, "name": {"a": 1}}, "name of .* must be of type str"),
         (

@@ -702,6 +702,32 @@ def test_nothing_is_found_without_a_word(
         assert (len(found["vms"]), found.warnings) == (1, [])
 
 
+@pytest.mark.parametrize(
+    ("module", "options", "kind"),
+    [("vm_info", {}, "vm"), ("host_info", {}, "host"), ("resource_info", {"resource_type": "cluster"}, "cluster")],
+)
+def test_a_uuid_given_as_a_name(
+    run: ModuleRunner, sim: Simulator, module: str, options: dict[str, Any], kind: str
+) -> None:
+    uuid = sim.records(kind)[0]["uuid"]
+    ran = run(module, {**options, "name": uuid})
+    assert (ran["total"], ran.warnings) == (0, [f"name '{uuid}' looks like a uuid. Write uuid: {uuid}."])
+    assert run(module, {**options, "uuid": uuid})["total"] == 1
+
+
+def test_related_objects_of_other_names(run: ModuleRunner) -> None:
+    """The service refuses them in its own words."""
+    for name, field, meant in (
+        ("vm_nic_info", "vm.name", "vmInstance.name"),
+        ("vm_info", "l3Network.name", "vmNics.l3Network.name"),
+        ("vm_info", "volumes.name", "allVolumes.name"),
+    ):
+        message = run(name, {"query": [f"{field}=a"]}).message
+        assert "failed (SYS.1000)" in message
+        assert message.endswith(f" Did you mean {meant}?")
+        assert not run(name, {"query": [f"{meant}=a"]}).failed
+
+
 # ------------------------------------------------------------------------------------------------------------ consoles
 
 

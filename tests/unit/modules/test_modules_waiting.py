@@ -151,6 +151,30 @@ def test_timeout_of_existence_and_absence(sim: Simulator, options: dict[str, Any
     assert (len(result["hosts"]), result["error"]["code"]) == (result["total"], "TIMEOUT")
 
 
+def test_timeout_of_the_absence_of_a_deleted_object_that_stays_listed(sim: Simulator) -> None:
+    vm = sim.records("vm")[0]
+    sim.change("vm", vm["uuid"], state="Destroyed")
+    options = {"name": vm["name"], "wait_for": {"exists": False, "timeout": 2}}
+    assert read(sim, "vm_info", options, clock=FakeClock()).result["msg"] == (
+        f"VM {vm['name']} exists with state Destroyed after 2 s of waiting for absence. Check the VM, or increase"
+        " wait_for.timeout. Services list a deleted VM for some time. To leave it out, add query:"
+        " ['state!?=Destroyed,Expunging']."
+    )
+    assert read(sim, "vm_info", {**options, "query": ["state!?=Destroyed,Expunging"]}).result["vms"] == []
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_wait_for_an_object_whose_uuid_is_given_as_its_name(sim: Simulator, exists: bool) -> None:
+    """The wait for its absence ends at once, although the object exists."""
+    uuid = sim.records("host")[0]["uuid"]
+    wait_for = {"exists": exists, "timeout": 2}
+    outcome = read(sim, "host_info", {"name": uuid, "wait_for": wait_for}, clock=FakeClock())
+    assert outcome.result["hosts"] == []
+    assert outcome.warnings == [f"name '{uuid}' looks like a uuid. Write uuid: {uuid}."]
+    outcome = read(sim, "host_info", {"query": [f"name={uuid}"], "wait_for": wait_for}, clock=FakeClock())
+    assert [warning.partition("Write ")[2] for warning in outcome.warnings] == [f"uuid={uuid}."]
+
+
 def test_check_mode_does_not_wait(sim: Simulator) -> None:
     (vm,) = stop_vms(sim)
     clock = ActingClock()
