@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .operation import Operation
 from .operations import OPERATIONS
-from .records import Record
 
 
 class ResourceType(NamedTuple):
@@ -38,7 +37,7 @@ class ResourceType(NamedTuple):
         """The type of the records in RECORD_FIELDS."""
         return OPERATIONS[self.query].record
 
-    def is_usable(self, record: Record) -> bool:
+    def is_usable(self, record: Mapping[str, Any]) -> bool:
         """Return whether an object exists: a deleted VM or volume keeps its record and its name for some time."""
         return record.get(self.state_field) not in self.deleted_states
 
