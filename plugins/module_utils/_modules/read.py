@@ -156,17 +156,8 @@ class Listing(NamedTuple):
         if awaited:
             return self._run_until(context, awaited, wait_for)
         selection = self._read_selected(context.client, context.desired)
-        context.warnings.extend(self._find_oversights(context.desired, selection))
+        context.warnings.extend(_find_oversights(context.desired, self.record_type, selection[0]))
         return self._format(context.desired, selection)
-
-    def _find_oversights(self, desired: Record, selection: tuple[list[Record], int]) -> list[str]:
-        """Return why the conditions and the name that select no record may be meant otherwise."""
-        conditions, name = _list_conditions(desired), str(desired.get("name", ""))
-        if selection[0] or not (conditions or name):
-            return []
-        from .._api.conditions import describe_oversights
-
-        return describe_oversights(conditions, self.record_type, name)
 
     def _run_until(self, context: ModuleContext, awaited: Awaited, limits: Mapping[str, Any]) -> dict[str, Any]:
         """Return the result with the awaited records. Raise WaitTimeout, with the last result.
@@ -179,7 +170,7 @@ class Listing(NamedTuple):
         noun, name = self._noun, str(context.desired.get("name") or context.desired.get("uuid") or "")
         target = f"{noun} {name}" if name else f"the {self.returns.replace('_', ' ')}"
         waits = not (context.check_mode or awaited.is_met(selection[0]))
-        oversights = self._find_oversights(context.desired, selection)
+        oversights = _find_oversights(context.desired, self.record_type, selection[0])
         _add_doubts(context, [*awaited.find_warnings(self.record_type), *oversights], waits)
         if waits:
             # Most module processes do not wait, so they do not load the code for it.
@@ -346,6 +337,16 @@ def list_module(
 def _list_conditions(desired: Record) -> tuple[str, ...]:
     """Return the conditions of the query, or those of the cursor query."""
     return (*desired.get("query", ()), *desired.get("filters", ()))
+
+
+def _find_oversights(desired: Record, record_type: str, selected: Sequence[Record]) -> list[str]:
+    """Return why the conditions and the name that select no record may be meant otherwise."""
+    conditions, name = _list_conditions(desired), str(desired.get("name", ""))
+    if selected or not (conditions or name):
+        return []
+    from .._api.conditions import describe_oversights
+
+    return describe_oversights(conditions, record_type, name)
 
 
 def _select_fields(operation: str, names: Iterable[str | None]) -> dict[str, str]:
