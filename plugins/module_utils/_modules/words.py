@@ -320,6 +320,7 @@ MEANINGS: Mapping[str, list[Meaning]] = map_words(
         "vm_restore.vm vm_restore.name vm_restore.snapshot vm_restore.snapshot_group",
         "vms: [{name: web-1, snapshot_group: before}]",
     ),
+    ("vm_backup_restore.snapshot vm_backup_restore.take_snapshot vm_backup_restore.snapshot_before", "snapshot_first"),
     ("notifications.webhook notifications.url notifications.endpoint", "endpoints"),
     ("retention keep_last", "keep"),
     # Data movers
@@ -351,6 +352,8 @@ def _remark(role: str, words: str, remark: str) -> dict[str, str]:
     """Return a remark by each of some words, separated by blanks, that are neither states nor variables of a role."""
     return {f"{role}.{word}": remark for word in words.split()}
 
+
+_SUBSCRIBES = "The member topics of an entry of notifications_endpoints subscribes the endpoint."
 
 # What to do about words that no option means, also by their nouns.
 REMARKS: Mapping[str, str] = {
@@ -457,11 +460,8 @@ REMARKS: Mapping[str, str] = {
         ("sns_topic.endpoint", "sns_topic.endpoints", "sns_topic.subscribers", "sns_topic.subscriptions"),
         "virtinfra.manager.sns_endpoint subscribes an endpoint to topics.",
     ),
-    **_remark(
-        "notifications_topics",
-        "endpoint endpoints subscribers subscriptions",
-        "The member topics of an entry of notifications_endpoints subscribes the endpoint.",
-    ),
+    **_remark("notifications_topics", "endpoint endpoints subscribers subscriptions", _SUBSCRIBES),
+    **_remark("notifications", "subscribers subscription subscriptions", _SUBSCRIBES),
     **dict.fromkeys(
         ("connection.region", "service_info.region", "source.region"),
         "The service has no regions. base_url is its address.",

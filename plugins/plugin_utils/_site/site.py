@@ -51,6 +51,9 @@ _NUMBERS = frozenset({*NUMBER_FIELDS, *map(to_snake_case, NUMBER_FIELDS)})
 # For how many seconds an interrupted workflow waits for calls that have begun something which it must end.
 MAX_WAIT_FOR_CALLS = 600
 
+# What people write as a name to select several objects.
+_PATTERN = re.compile(r"[*?\[\]%]|^all$")
+
 # How many changes a task with the differences shows.
 MAX_DIFFS = 20
 
@@ -96,10 +99,10 @@ def explain_missing(references: Collection[str], variable: str = "") -> str:
     names = next((names for names in (re.split(r"[\s,;]+", each.strip()) for each in references) if names[1:]), [])
     if names:
         return f" If these are several names, write separate items: [{', '.join(names)}]."
-    pattern = next((each for each in references if re.search(r"[*?\[\]%]", each)), None)
+    pattern = next((each for each in references if _PATTERN.search(each)), None)
     if pattern is None:
         return ""
-    condition = re.sub(r"[*%]+", "%", pattern)
+    condition = re.sub(r"^all$|[*%]+", "%", pattern)
     is_simple = variable and "%" in condition and not re.search(r"[?\[\]]", condition)
     return f" Names are no patterns{f': use {variable}, such as name~={condition}' if is_simple else ''}."
 

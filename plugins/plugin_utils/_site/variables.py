@@ -149,10 +149,25 @@ def _refuse_unknown(role: str, options: Options, variables: Mapping[str, Any]) -
         end = name.removeprefix(prefix)
         meant = find_option(end, ends, role).replace(" or ", f" or {prefix}")
         hint = near.get(name) or (f" Did you mean {prefix}{meant}?" if meant else find_remark(end, role))
-        return hint or _name_playbook(role, end) or f" Its variables are {', '.join(options)}."
+        return (
+            _name_member(options, name)
+            or hint
+            or _name_playbook(role, end)
+            or f" Its variables are {', '.join(options)}."
+        )
 
     if unknown := list(dict.fromkeys((*near, *sorted(name for name in given if name not in known)))):
         raise InvalidOptions(describe_unknown_names(f"the role {role} has no variable", unknown, suggest))
+
+
+def _name_member(options: Options, name: str) -> str:
+    """Return a sentence, and a space before it, if a name is that of a variable with that of a member of it."""
+    for option, rules in options.items():
+        member = name.removeprefix(f"{option}_")
+        if member != name and rules["type"] == "dict" and member in rules.get("options", ()):
+            sample = "7" if rules["options"][member]["type"] == "int" else "..."
+            return f" {member} is a member of {option}: write {option}: {{{member}: {sample}}}."
+    return ""
 
 
 def _name_playbook(role: str, end: str) -> str:

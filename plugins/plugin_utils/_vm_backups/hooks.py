@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,6 +27,9 @@ KILLED_AFTER, TIMED_OUT = 10, 124
 
 # How much of what a failed command has written last is shown.
 MAX_SHOWN = 300
+
+# How a message names the parameter with the uuid of the VM that an operation lacks.
+_LACKS_VM = re.compile(r" needs (?:\w+, )*(uuid|vmInstanceUuid)\b")
 
 REMAINS = "vm_backup_after has failed, so the guest may still be as vm_backup_before has left it:"
 LATE = "vm_backup_after has failed when the session had opened, and has succeeded when it ended."
@@ -195,7 +199,10 @@ def check_hooks(site: Site, settings: Settings) -> None:
         if hook and not hook.get("command"):
             (result,) = site.check("api", [fill_in(hook, ANY_VM)], 1)
             if result["failed"] and result["error"]["code"] == "INVALID":
-                raise InvalidOptions(f"{name} is refused: {result['msg']}")
+                # The operation lacks the VM, which only the placeholder can be.
+                lacking = _LACKS_VM.search(str(result["msg"]))
+                hint = f'. Add params: {{{lacking[1]}: "{PLACEHOLDER}"}}, for the uuid of each VM' if lacking else ""
+                raise InvalidOptions(f"{name} is refused: {result['msg']}{hint}")
 
 
 def describe_vm(vm: Record) -> dict[str, str]:

@@ -40,7 +40,7 @@ def plan_creation(site: Site, settings: Settings, listed: Record) -> Record:
     vms: list[Record] = site.read("vm_info")["vms"]
     uuid = choose_uuid(f"vm_backup_restore {point['vm_uuid']} {point['point']} {name}", index(vms))
     made = next((vm for vm in vms if vm["uuid"] == uuid), None)
-    _refuse_twins(name, uuid, vms)
+    _refuse_twins(name, uuid, vms, point)
     targets = [
         {"source": copy["volume_uuid"], "uuid": None, "name": name_volume(point, copy), "size": copy["size"]}
         for copy in list_copies(point)
@@ -65,13 +65,17 @@ def is_unfinished(vm: Record) -> bool:
     return str(vm.get("description")).startswith(UNFINISHED)
 
 
-def _refuse_twins(name: str, uuid: str, vms: Sequence[Record]) -> None:
+def _refuse_twins(name: str, uuid: str, vms: Sequence[Record], point: Record) -> None:
     """Raise InvalidOptions if another VM has the name of the new one."""
     if twin := next((vm for vm in vms if vm["name"] == name and vm["uuid"] != uuid and vm["state"] not in GONE), None):
-        raise InvalidOptions(
-            f"a VM has the name {name} already ({twin['uuid']}). {NOTHING} To write the point into it, omit"
-            " vm_backup_restore_state. To make another VM beside it, set vm_backup_restore_name"
+        # The point is written into a VM of this name only if it is the one of the point, or its successor.
+        way = (
+            "To write the point into it, omit vm_backup_restore_state. To make another VM beside it, set"
+            " vm_backup_restore_name to another name"
+            if name == point["vm_name"]
+            else "Choose another vm_backup_restore_name"
         )
+        raise InvalidOptions(f"a VM has the name {name} already ({twin['uuid']}). {NOTHING} {way}")
 
 
 def _choose_nics(site: Site, point: Record, uuid: str, vms: Sequence[Record], settings: Settings) -> list[Record]:

@@ -66,6 +66,7 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
             f"several VMs have such points: {', '.join(sources)}. {NOTHING} Give a uuid as vm_backup_restore_vm"
         )
     if not found:
+        _refuse_keys(points, vm, settings)
         wanted = f"the point {settings.point}" if settings.point else "a point"
         others = {str(point["point"]) for point in points if _is_meant(point, vm, replace(settings, point=None))}
         newest_ones = ", ".join(sorted(others, reverse=True)[:MAX_POINTS])
@@ -80,6 +81,28 @@ def choose_point(points: Sequence[Record], vm: Record | None, settings: Settings
     if not newest["volumes"]:
         raise InvalidOptions(f"the point {newest['point']} has no volumes. {NOTHING} {_ANOTHER}")
     return newest
+
+
+def _refuse_keys(points: Sequence[Record], vm: Record | None, settings: Settings) -> None:
+    """Raise InvalidOptions for keys of the map that are no volumes of any point, with the volumes of the newest one."""
+    known = {copy["volume_uuid"] for point in points for copy in point["volumes"]}
+    unknown = [str(key) for key in settings.map if key not in known]
+    if not unknown:
+        return
+    unmapped = replace(settings, map={})
+    own = [point for point in points if _is_meant(point, None, unmapped) or _is_meant(point, vm, unmapped)]
+    newest = max(own, key=lambda point: str(point["point"]), default=None)
+    listed = f". The point {newest['point']} has {_name_volumes(newest, vm)}" if newest else ""
+    raise InvalidOptions(
+        f"vm_backup_restore_map: no point in {settings.repository} has volumes {', '.join(unknown)}. {NOTHING} Its keys"
+        f" must be uuids of volumes of the point, and its values uuids of volumes of the VM {settings.vm}{listed}"
+    )
+
+
+def _name_volumes(point: Record, vm: Record | None) -> str:
+    """Return the uuids of the volumes of a point, with the names of those that the VM has."""
+    names = {volume["uuid"]: f" ({volume['name']})" for volume in (vm and vm["all_volumes"]) or ()}
+    return ", ".join(f"{uuid}{names.get(uuid, '')}" for uuid in (copy["volume_uuid"] for copy in point["volumes"]))
 
 
 def _is_meant(point: Record, vm: Record | None, settings: Settings) -> bool:
@@ -120,10 +143,9 @@ def choose_targets(point: Record, vm: Record, settings: Settings) -> list[Record
     copies = {volume["volume_uuid"]: volume for volume in point["volumes"]}
     attached = {volume["uuid"]: volume for volume in vm["all_volumes"] or ()}
     if unknown := [uuid for uuid in (*settings.volumes, *settings.map) if uuid not in copies]:
-        names = (f"{uuid} ({attached[uuid]['name']})" if uuid in attached else str(uuid) for uuid in copies)
         raise InvalidOptions(
             f"the point {point['point']} has no volumes {', '.join(unknown)}. {NOTHING} Give the uuids of its volumes,"
-            f" which are {', '.join(names)}, in vm_backup_restore_volumes or vm_backup_restore_map"
+            f" which are {_name_volumes(point, vm)}, in vm_backup_restore_volumes or vm_backup_restore_map"
         )
     targets = []
     for source in dict.fromkeys(settings.volumes or copies):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from ...module_utils._api.errors import InvalidOptions
 from .._site.settings import VmBackupRestoreSettings
 from .._vm_backups.plan import STOPPED, check_folder
@@ -27,8 +29,8 @@ _EXCLUDED = {
         ("to_directory", "map", "stop", "start"),
     ),
     DETACHED: (
-        "vm_backup_restore_state detached is about disks of a VM that goes on running",
-        ("to_directory", "map", "stop", "start"),
+        "vm_backup_restore_state detached removes all disks that the role has given to a VM, which goes on running",
+        ("to_directory", "point", "volumes", "map", "stop", "start"),
     ),
 }
 
@@ -42,6 +44,10 @@ _NEEDED_STATES = {
     "cluster": (
         (CREATED,),
         "vm_backup_restore_cluster is that of a VM that is made. Set vm_backup_restore_state to created",
+    ),
+    "nics": (
+        (CREATED,),
+        "vm_backup_restore_nics is about the NICs of a VM that is made. Set vm_backup_restore_state to created",
     ),
 }
 
@@ -65,11 +71,16 @@ class Settings(VmBackupRestoreSettings):
         if self.to_directory:
             check_folder(self.to_directory, "vm_backup_restore_to_directory")
         reason, excluded = _EXCLUDED.get(self.kind, ("", ()))
-        if any(getattr(self, name) for name in excluded):
-            names = [f"vm_backup_restore_{name}" for name in excluded]
-            raise InvalidOptions(f"{reason}. Omit {', '.join(names[:-1])} and {names[-1]}")
+        given = self._list_given()
+        if wrong := [f"vm_backup_restore_{name}" for name in excluded if name in given]:
+            raise InvalidOptions(f"{reason}. Omit {' and '.join(wrong)}")
         if self.kind == ATTACHED and len(self.volumes) != 1:
             raise InvalidOptions("vm_backup_restore_state attached needs one volume in vm_backup_restore_volumes")
         for name, (states, message) in _NEEDED_STATES.items():
-            if getattr(self, name) and self.state not in states:
+            if name in given and self.state not in states:
                 raise InvalidOptions(message)
+
+    def _list_given(self) -> list[str]:
+        """Return the names of the variables that have a value, and another one than by default."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        return [name for name, (value, default) in values.items() if value and value != default]

@@ -113,6 +113,11 @@ def test_wrong_variables(given: dict[str, Any], message: str) -> None:
                 " notifications_endpoints subscribes the endpoint."
             ),
         ),
+        ("vm_backup", {"keep_daily": 7}, "daily is a member of vm_backup_keep: write vm_backup_keep: {daily: 7}."),
+        ("vm_backup", {"before_operation": "X"}, "write vm_backup_before: {operation: ...}."),
+        ("vm_backup_report", {"keep_last": 7}, "write vm_backup_report_keep: {last: 7}."),
+        ("vm_backup_restore", {"snapshot": True}, "Did you mean vm_backup_restore_snapshot_first?"),
+        ("notifications", {"subscriptions": []}, "The member topics of an entry of notifications_endpoints subscribes"),
         ("vm_backup_drill", {"watch": "2m"}, "vm_backup_drill_watch must be a whole number of seconds, not '2m'"),
         (
             "site_shutdown",

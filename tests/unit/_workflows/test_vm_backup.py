@@ -824,6 +824,10 @@ def test_what_a_hook_needs(service: Simulator, back_up: BackupRunner) -> None:
     ("hook", "message"),
     [
         ({"operation": "FreezeVm"}, "is refused: no operation FreezeVm."),
+        (
+            {"operation": "PauseVmInstance"},
+            'is refused: PauseVmInstance needs uuid. Add params: {uuid: "{vm_uuid}"}, for the uuid of each VM',
+        ),
         ({"operation": "UpdateVmInstance", "params": {"vmm": "{vm_uuid}"}}, "is refused: UpdateVmInstance has no"),
     ],
 )

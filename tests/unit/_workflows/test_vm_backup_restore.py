@@ -135,6 +135,15 @@ def test_what_is_refused(service: Simulator, restore: RestoreRunner, mover: Rest
         ("and its copy", grown, {"allow_larger": True}),
         ("and its copy", shrunk, {}),
         (f"the volume {other} is not attached to vm-1", list_points(service), {"map": {root: other}}),
+        (
+            (
+                f"vm_backup_restore_map: no point in {mover.repository} has volumes root-of-vm-1. Nothing was changed."
+                " Its keys must be uuids of volumes of the point, and its values uuids of volumes of the VM vm-1. The"
+                f" point {STAMP} has {root} ("
+            ),
+            list_points(service),
+            {"map": {"root-of-vm-1": root}},
+        ),
         (f"uuids of its volumes, which are {root} (", list_points(service), {"volumes": ["nothing"]}),
         (", in vm_backup_restore_volumes or vm_backup_restore_map", list_points(service), {"volumes": ["nothing"]}),
         ("no VM has the name or uuid vm-9", list_points(service), {"vm": "vm-9"}),
@@ -390,7 +399,7 @@ def test_files_and_what_concerns_the_vm_exclude_each_other(restore: RestoreRunne
     ran = restore.plan(to_directory="/srv/files", **{variable: values[variable]})
     assert ran.message.endswith(
         "vm_backup_restore_to_directory writes all volumes of the point into files, and does not touch the VM. Omit"
-        " vm_backup_restore_volumes, vm_backup_restore_map, vm_backup_restore_stop and vm_backup_restore_start"
+        f" vm_backup_restore_{variable}"
     )
     assert "rate_limit must be at least 0, not -1" in restore.plan(rate_limit=-1).message
 
@@ -1043,7 +1052,23 @@ def test_what_of_a_creation_is_refused(
     for variables in ({"stop": True}, {"volumes": ["v"]}, {"map": {"a": "b"}}, {"to_directory": "/srv"}):
         message = restore.plan(state="created", **variables).message
         assert "vm_backup_restore_state created makes a VM" in message
-    assert "Set vm_backup_restore_state to created" in restore.plan(name="x").message
+    for name, value in (("name", "x"), ("cluster", "x"), ("nics", "none"), ("nics", "new")):
+        given: dict[str, Any] = {name: value}
+        assert "Set vm_backup_restore_state to created" in restore.plan(**given).message
+    assert "Set vm_backup_restore_state to created" not in restore.plan(vm="vm-2", nics="same").message
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        (None, "To write the point into it, omit vm_backup_restore_state. To make another VM beside it, set"),
+        ("vm-2", "Nothing was changed. Choose another vm_backup_restore_name"),
+    ],
+)
+def test_a_creation_with_the_name_of_a_vm(restore: RestoreRunner, name: str | None, way: str) -> None:
+    message = restore.plan(state="created", confirm=None, name=name).message
+    assert "a VM has the name " in message
+    assert way in message
 
 
 def test_a_removed_vm_that_is_not_asked_to_be_made(
@@ -1191,7 +1216,14 @@ def test_what_of_a_disk_is_refused(service: Simulator, restore: RestoreRunner) -
     service.change("vm", service.records("vm")[1]["uuid"], state="Paused")
     for variables, message in (
         ({"state": "attached", "volumes": []}, "needs one volume in vm_backup_restore_volumes"),
-        ({"state": "detached", "start": True}, "is about disks of a VM that goes on running"),
+        ({"state": "attached", "start": True}, "is about disks of a VM that goes on running"),
+        ({"state": "detached", "volumes": [root]}, "removes all disks that the role has given to a VM"),
+        ({"state": "detached", "volumes": [root]}, "goes on running. Omit vm_backup_restore_volumes"),
+        (
+            {"state": "detached", "point": STAMP, "stop": True, "start": True},
+            "Omit vm_backup_restore_point and vm_backup_restore_stop and vm_backup_restore_start",
+        ),
+        ({"state": "detached", "nics": "none"}, "Set vm_backup_restore_state to created"),
         ({"state": "restored", "attach_to": "vm-2"}, "needs vm_backup_restore_state attached or detached"),
         (
             {"volumes": ["f" * 32]},

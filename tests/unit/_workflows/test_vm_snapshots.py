@@ -277,6 +277,10 @@ def test_named_vms(service: Simulator, work: WorkflowRunner) -> None:
         ),
         ({"vms": ["vm-9"], "query": ["name~=vm%"]}, "Check the name or uuid."),
         (
+            {"vms": ["all"], "query": []},
+            "Check the name or uuid. Names are no patterns: use vm_snapshots_query, such as name~=%.",
+        ),
+        (
             {"vms": ["vm-*"], "query": ["name~=vm%"]},
             "Check the name or uuid. Names are no patterns: use vm_snapshots_query, such as name~=vm-%.",
         ),
