@@ -82,8 +82,8 @@ options:
       - "V(load_balancer) - description; type"
       - "V(load_balancer_listener) - description; acl_status (enable, disable), acl_type (white, black), acls (list of
         access control lists), certificate, health_check_http_code, health_check_method (GET, HEAD),
-        health_check_protocol, health_check_uri, instance_port (int), load_balancer_port! (int), protocol,
-        security_policy_type"
+        health_check_protocol, health_check_uri, instance_port (int), load_balancer_port! (int), protocol (tcp, udp,
+        http, https), security_policy_type"
       - "V(port_forwarding) - description; allowed_cidr, private_port_end (int), private_port_start (int),
         protocol_type! (TCP, UDP), vip_port_end (int), vip_port_start! (int), vm_nic (NIC)"
       - "V(quota) - value (int)"

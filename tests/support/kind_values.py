@@ -31,6 +31,7 @@ class Values(NamedTuple):
 
 
 OF_KINDS: Mapping[str, Values] = {
+    "instance_offering.reserved_memory_size": Values("1G", "2G"),
     "account.old_password": Values("0ld-secret/1", "0ther-secret/1"),
     "account.password": Values("Tr0ub4dor&3/account", "an0ther/secret"),
     "affinity_group.sub_type": Values("host", "cluster"),

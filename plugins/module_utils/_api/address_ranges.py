@@ -13,6 +13,9 @@ from .errors import InvalidOptions
 # How many addresses a condition lists.
 _MAX_LISTED = 16
 
+# What adds the ranges that the kind does not have.
+_OF_IPV6 = "virtinfra.manager.api adds IPv6 ranges, with the operation"
+
 
 def check_range(place: str, values: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for parameters of an IP range that contradict each other; ``place`` precedes their names.
@@ -21,10 +24,14 @@ def check_range(place: str, values: Mapping[str, Any]) -> None:
     """
     cidr, netmask = values.get("networkCidr"), values.get("netmask")
     first, last, gateway = (_read(values.get(name)) for name in ("startIp", "endIp", "gateway"))
+    for name, address in (("start_ip", first), ("end_ip", last), ("gateway", gateway)):
+        if address and address.version == 6 and "networkCidr" not in values:
+            raise InvalidOptions(f"{place}{name} must be an IPv4 address, not {address}. {_OF_IPV6} AddIpv6Range")
     if cidr:
-        network = ipaddress.ip_network(str(cidr).strip(), strict=False)
-        if _read(str(cidr).partition("/")[0]) != network.network_address:
-            raise InvalidOptions(f"{place}network_cidr must be a network, not {cidr!r}. The network is {network}")
+        network = check_network(f"{place}network_cidr", str(cidr))
+        if network.version == 6:
+            operation = "AddIpv6RangeByNetworkCidr"
+            raise InvalidOptions(f"{place}network_cidr must be an IPv4 network, not {network}. {_OF_IPV6} {operation}")
     elif netmask and first and first.version == 4:
         network = ipaddress.ip_network(f"{first}/{str(netmask).strip()}", strict=False)
         if last and last not in network:
@@ -35,6 +42,21 @@ def check_range(place: str, values: Mapping[str, Any]) -> None:
         _check_gateway(place, network, first, last, gateway)
     if first and last and first.version == last.version and int(first) > int(last):
         raise InvalidOptions(f"{place}end_ip {last} must not be before start_ip {first}")
+
+
+def check_network(label: str, text: str) -> Any:
+    """Return a network. Raise InvalidOptions, which names it, for an address in it with the length of its prefix."""
+    network = ipaddress.ip_network(text.strip(), strict=False)
+    if _read(text.partition("/")[0]) != network.network_address:
+        raise InvalidOptions(f"{label} must be a network, not {text!r}. The network is {network}")
+    return network
+
+
+def check_ends(label: str, first: str, last: str = "") -> None:
+    """Raise InvalidOptions for a range whose last address is of another version than the first one, or before it."""
+    start, end = _read(first), _read(last or first)
+    if start and end and (start.version, int(start)) > (end.version, int(end)):
+        raise InvalidOptions(f"{label} has a range that ends before it starts, {first}-{last}. Write {last}-{first}")
 
 
 def _check_gateway(place: str, network: Any, first: Any, last: Any, gateway: Any) -> None:

@@ -75,6 +75,9 @@ _TYPES: Mapping[str, ResourceType] = {
 # Where to find objects that are mistaken for the objects to which they belong.
 _LISTED_BY = {"vm_nic": " virtinfra.manager.vm_nic_info lists its NICs, with their uuids and internal names."}
 
+# The same for names that no object has. Users know the interface, an address or the MAC in the guest.
+_LISTING = {"vm_nic": " virtinfra.manager.vm_nic_info lists the NICs of a VM, with their uuids and internal names."}
+
 # The modules that list the objects of a type, if they are not those of resource_info.
 _LISTED_WITH = {"host": "host_info", "host_nic": "host_network_info", "vm": "vm_info"}
 
@@ -201,7 +204,8 @@ def explain_unknown_name(
                 return f" {name} is the name of {_add_article(other.noun)}{give}.{listed}"
     if resource_type is VOLUME and owner and (volumes := _describe_volumes(client, owner["vmInstanceUuid"])):
         return volumes
-    return explain_address(client, resource_type, name) or describe_existing_names(client, resource_type, name)
+    explained = explain_address(client, resource_type, name) or describe_existing_names(client, resource_type, name)
+    return explained + _LISTING.get(resource_type.name, "")
 
 
 def _explain_several(resource_type: ResourceType, name: str, is_item: bool) -> str:

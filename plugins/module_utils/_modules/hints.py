@@ -171,7 +171,7 @@ class _Search:
     @cached_property
     def any_row(self) -> Row | None:
         """The kind, the attachment or the setting that the task gives, None without one."""
-        return get_row(self.kind) if self.kind in list_kinds() else None
+        return get_row(self.kind) if "kind" in self.specs and self.kind in list_kinds() else None
 
     @property
     def module(self) -> str:

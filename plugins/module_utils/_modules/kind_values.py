@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from .._api.address_ranges import check_ends, check_network
 from .._api.errors import InvalidOptions
 from .._api.limits import PORTS, check_ip, check_range, check_value, is_ip, refuse_private_key
 
@@ -108,11 +109,16 @@ def _check_cidr(label: str, value: str) -> None:
 
 def _check_ip_ranges(label: str, value: str) -> None:
     for item in value.split(","):
-        if not (_is_cidr(item) or all(is_ip(end.strip()) for end in item.split("-", 1))):
+        ends = [end.strip() for end in item.split("-", 1)]
+        if _is_cidr(item):
+            check_network(label, item.strip())
+        elif not all(map(is_ip, ends)):
             raise InvalidOptions(
                 f"{label} must consist of addresses, networks and ranges with commas between them, such as"
                 f" 10.0.0.0/24,10.1.0.5-10.1.0.9, not {value!r}"
             )
+        else:
+            check_ends(label, *ends)
 
 
 def _check_port_ranges(label: str, value: str) -> None:
@@ -122,6 +128,10 @@ def _check_port_ranges(label: str, value: str) -> None:
             raise InvalidOptions(
                 f"{label} must consist of ports and ranges from 1 to 65535 with commas between them, such as"
                 f" 22,8000-8080, not {value!r}"
+            )
+        if int(ends[-1]) < int(ends[0]):
+            raise InvalidOptions(
+                f"{label} has a range that ends before it starts, {item.strip()}. Write {ends[-1]}-{ends[0]}"
             )
 
 

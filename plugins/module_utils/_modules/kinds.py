@@ -20,9 +20,9 @@ from .._engine.context import ModuleContext
 from .._engine.reconciler import Reconciler
 from .._resources.catalogued_names import look_up
 from .._resources.kind_attachments import warn_of_remaining
-from .._resources.kind_mistakes import check_ports, check_times, refuse_unfit
+from .._resources.kind_mistakes import check_ports, check_reserved_memory, check_times, check_versions, refuse_unfit
 from .._resources.kind_parts import refuse_equal_parts
-from .._resources.kind_properties import Property, find_type, list_properties, name_property
+from .._resources.kind_properties import Property, find_operation, find_type, list_properties, name_property
 from .._resources.kind_references import list_references
 from .._resources.kind_rows import Attachment, Kind, Parts, Row, Setting
 from .._resources.kinds import build_spec, get_row, list_kinds, list_states, map_ends
@@ -67,6 +67,7 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
             result["diff"]["after"].update(_name_predicted(given, desired))
         elif isinstance(row, Attachment):
             context.warnings += warn_of_remaining(row, attached, context.client, desired)
+        context.warnings += [] if result.get("changed", context.changed) else _warn_of_unsent(row, desired)
         result = {"resource": result.pop(row.name), **result}
         return add_given_names(context.client, result, given, desired, {name: name for name in given})
 
@@ -86,6 +87,19 @@ def kind_module(options: Options, **rules: Any) -> ModuleSpec:
         check=check,
         has_target=True,
     )
+
+
+def _warn_of_unsent(row: Row, desired: Record) -> list[str]:
+    """Return a warning of properties that only a change has, such as an old password, for a task without a change."""
+    if not isinstance(row, Kind):
+        return []
+    created = {name for operation in row.create.values() for name in find_operation(operation).parameters}
+    return [
+        f"properties.{name}: the {row.noun} is not changed by it. No record shows {name}, so it is sent only with a"
+        f" change of another property. virtinfra.manager.api always sends it, with the operation {row.update}."
+        for name, each in list_properties(row).items()
+        if each.parameter.name in desired and not each.is_shown and each.parameter.name not in created
+    ]
 
 
 def _prepare(given: Record, check_mode: bool) -> tuple[Row, Record]:
@@ -195,6 +209,7 @@ def _read_properties(kind: Kind | Setting, given: Mapping[str, Any], check_mode:
     check_range("properties.", values)
     check_ports("properties.", values)
     check_times("properties.", values)
+    check_reserved_memory("properties.", values)
     return values
 
 
@@ -317,6 +332,7 @@ def _read_part(parts: Parts, label: str, item: Any) -> Record:
     if missing := [name for name, member in names.items() if member in parts.grouped and member not in values]:
         raise InvalidOptions(f"{label} needs {' and '.join(missing)}")
     refuse_unfit(parts.fits, f"{label}.", values)
+    check_versions(f"{label}.", values, parts.defaults.get("ipVersion", 4))
     return values
 
 

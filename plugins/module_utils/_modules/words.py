@@ -613,6 +613,23 @@ REMARKS: Mapping[str, str] = {
         "recover: true recovers a destroyed VM, and virtinfra.manager.vm_snapshot_group sets a VM back to snapshots.",
     ),
     **dict.fromkeys(("vm.migrate", "vm.migrated"), "To migrate a running VM, give the other host as host."),
+    "vm.strategy": "To create a VM without starting it, give state: stopped.",
+    **dict.fromkeys(("vm.count", "vm.exact_count"), "virtinfra.manager.batch runs a module for many objects."),
+    **dict.fromkeys(
+        ("vm.volume", "vm.volumes"),
+        "disks are the data volumes of a new VM. virtinfra.manager.volume attaches a volume that exists, with vm.",
+    ),
+    **_remark(
+        "vm_from_snapshot_group",
+        "power power_on power_state poweron running start started state stopped",
+        "With strategy: CreateStopped, the new VM is not started.",
+    ),
+    **_remark(
+        "volume",
+        "multiattach shareable shared",
+        "virtinfra.manager.api creates a volume that several VMs share, with the operation CreateDataVolume and the"
+        " system tag ephemeral::shareable, as params: {systemTags: ['ephemeral::shareable']}.",
+    ),
     "vm.cloned": "To clone a VM, give the name of the other VM as clone_from.",
     "vm.resized": "Give the size that the VM shall have as cpu_num and memory_size, or as instance_offering.",
     "vm.console": "virtinfra.manager.vm_info returns the address of a console, with console: true.",
@@ -701,14 +718,20 @@ KINDS: Mapping[str, list[Meaning]] = map_words(
     ("nic interface port vnic", "vm_nic"),
     ("snapshot snap", "snapshot_group"),
     ("usertag", "user_tag"),
+    ("accesskey api_key", "access_key"),
+    ("cert ssl_certificate tls_certificate", "certificate"),
+    ("dns_server nameserver name_server", "dns"),
 )
 
 # What manages the objects that are no kinds.
 OTHER_KINDS: Mapping[str, str] = {
+    "access_key": "virtinfra.manager.api creates these, with the operation CreateAccessKey",
     "backup_storage": (
         "virtinfra.manager.resource_info lists these, with resource_type backup_storage, and virtinfra.manager.api adds"
         " them, such as with the operation AddSftpBackupStorage"
     ),
+    "certificate": "virtinfra.manager.api creates these, with the operation CreateCertificate",
+    "dns": "virtinfra.manager.api adds DNS servers to an L3 network, with the operation AddDnsToL3Network",
     "endpoint": "virtinfra.manager.sns_endpoint manages these",
     "host": "virtinfra.manager.kvm_host manages these",
     "primary_storage": (

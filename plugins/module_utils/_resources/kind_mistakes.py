@@ -33,6 +33,28 @@ def check_times(place: str, values: Mapping[str, Any]) -> None:
         raise InvalidOptions(f"{place}stop_time {stop} must not be before start_time {start}")
 
 
+def check_reserved_memory(place: str, values: Mapping[str, Any]) -> None:
+    """Raise InvalidOptions for more reserved memory than there is; ``place`` precedes the names."""
+    memory, reserved = values.get("memorySize"), values.get("reservedMemorySize")
+    if memory is not None and reserved is not None and reserved > memory:
+        raise InvalidOptions(f"{place}reserved_memory_size {reserved} must not be above memory_size {memory}")
+
+
+def check_versions(place: str, values: Mapping[str, Any], version: int) -> None:
+    """Raise InvalidOptions for addresses of a rule of another IP version, which is ``version`` if it gives none.
+
+    ``place`` precedes the names of its members.
+    """
+    version = values.get("ipVersion", version)
+    for name in ("srcIpRange", "dstIpRange"):
+        other = 6 if ":" in (text := values.get(name, "")) else 4
+        if text and other != version:
+            raise InvalidOptions(
+                f"{place}{name_property(name)} {text} is of IPv{other}, and the rule is for IPv{version}. Give"
+                f" ip_version: {other}"
+            )
+
+
 def check_ports(place: str, values: Mapping[str, Any]) -> None:
     """Raise InvalidOptions for ports of a VIP that do not lead to as many ports of a NIC; ``place`` precedes the names.
 
@@ -123,7 +145,14 @@ def _doubt_rules(params: Mapping[str, Any]) -> Iterable[str]:
             yield f"the rule {kind} has no dst_port_range, so it is for every port. Give dst_port_range"
 
 
+def _doubt_listener(params: Mapping[str, Any]) -> Iterable[str]:
+    """Yield that a listener cannot decrypt what it gets."""
+    if params.get("protocol") == "https" and not params.get("certificateUuid"):
+        yield "protocol is https, which needs a certificate, and the listener has none. Give certificate"
+
+
 _DOUBTS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[str]]] = {
     "AddImage": _doubt_image,
     "AddSecurityGroupRule": _doubt_rules,
+    "CreateLoadBalancerListener": _doubt_listener,
 }

@@ -92,7 +92,7 @@ def _list_properties(kind: Kind) -> Mapping[str, Property]:
     found = [
         Property(
             name_property(name),
-            parameter,
+            parameter._replace(choices=kind.choices.get(name, parameter.choices)),
             is_shown=kind.fields.get(name, name) is not None,
             is_required=bool(creations) and all(name in row and row[name].required for row in creations),
             can_change=name in updates or name in kind.change,

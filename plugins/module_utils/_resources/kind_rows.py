@@ -121,7 +121,8 @@ class Kind:
     these differ, and None for those that no record shows. ``unsettled`` are values of ``status`` that change without a
     call, ``deleted`` is that of an object that ``recover`` brings back, and ``expunge`` removes for good.
     ``tagged_type`` is the type in user tags. ``fits`` are parameters that some values of others exclude, and ``needs``
-    those that some values need. ``units`` are those of numbers, in words.
+    those that some values need. ``units`` are those of numbers, in words. ``choices`` are those that the catalogue does
+    not know.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Kind:
     fits: tuple[Fit, ...] = ()
     needs: tuple[Need, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,6 +407,7 @@ KINDS = (
         parent="loadBalancerUuid",
         fields=dict.fromkeys(_HIDDEN_OF_LISTENER),
         tagged_type="LoadBalancerListenerVO",
+        choices={"protocol": ("tcp", "udp", "http", "https")},
     ),
     Kind(
         "port_forwarding",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from simulator.launch import Simulator
-from support.kind_tasks import IMAGE, KIND_TASKS, TOOLS, VIP
+from support.kind_tasks import BALANCER, IMAGE, KIND_TASKS, TOOLS, VIP
 from support.module_runner import ModuleRunner
 
 
@@ -97,6 +97,42 @@ POOL = {"start_ip": "10.9.0.10", "end_ip": "10.9.0.99", "netmask": "255.255.255.
             ports(80, 89, 8080),
             "the VIP has 10 ports, from vip_port_start to vip_port_end, and the NIC 1, from private_port_start to",
         ),
+        (
+            rule(type="Ingress", protocol="TCP", dst_port_range="22,90-80"),
+            "rules[0].dst_port_range has a range that ends before it starts, 90-80. Write 80-90",
+        ),
+        (
+            rule(type="Ingress", src_ip_range="10.1.0.0/16,10.0.0.1/8"),
+            "rules[0].src_ip_range must be a network, not '10.0.0.1/8'. The network is 10.0.0.0/8",
+        ),
+        (
+            rule(type="Egress", dst_ip_range="10.0.0.9-10.0.0.5"),
+            "dst_ip_range has a range that ends before it starts, 10.0.0.9-10.0.0.5. Write 10.0.0.5-10.0.0.9",
+        ),
+        (
+            rule(type="Ingress", src_ip_range="fd00::/64"),
+            "rules[0].src_ip_range fd00::/64 is of IPv6, and the rule is for IPv4. Give ip_version: 6",
+        ),
+        (
+            rule(type="Egress", dst_ip_range="10.0.0.0/8", ip_version=6),
+            "rules[0].dst_ip_range 10.0.0.0/8 is of IPv4, and the rule is for IPv6. Give ip_version: 4",
+        ),
+        (
+            describe("instance_offering", {"cpu_num": 1, "memory_size": "1G", "reserved_memory_size": "2G"}),
+            "properties.reserved_memory_size 2147483648 must not be above memory_size 1073741824",
+        ),
+        (
+            ip_range(network_cidr="fd00::/64"),
+            "not fd00::/64. virtinfra.manager.api adds IPv6 ranges, with the operation AddIpv6RangeByNetworkCidr",
+        ),
+        (
+            ip_range(start_ip="fd00::5", end_ip="fd00::9", netmask="255.255.255.0", gateway="fd00::1"),
+            "start_ip must be an IPv4 address, not fd00::5. virtinfra.manager.api adds IPv6 ranges, with the operation",
+        ),
+        (
+            describe("load_balancer_listener", {"load_balancer_port": 80, "protocol": "icmp"}, parent="web"),
+            "protocol of kind load_balancer_listener must be one of tcp, udp, http, https, not 'icmp'",
+        ),
         (describe("l3_network", {"dns": ["10.0.0.1"]}), "with the operation AddDnsToL3Network."),
         (describe("scheduler_job", {"type": "snapshotVm"}), "not 'snapshotVm'. Did you mean volumeSnapshotGroup?"),
     ],
@@ -149,6 +185,8 @@ def test_object_that_would_lack_a_property_is_not_created(
         ports(80, 89, 8080, 8089),
         ports(80, None, 8080),
         rule(type="Ingress", protocol="ALL"),
+        rule(type="Ingress", protocol="ALL", src_ip_range="fd00::/64", ip_version=6),
+        describe("instance_offering", {"cpu_num": 1, "memory_size": "1G", "reserved_memory_size": "1G"}),
         rule(type="Egress", protocol="UDP", dst_port_range=53, dst_ip_range="10.0.0.0/8"),
         describe("image", TOOLS),
         describe("image", {**IMAGE, "url": "https://images.example.com/download?file=1"}),
@@ -201,6 +239,28 @@ def test_what_was_probably_not_meant_is_said_once(run: ModuleRunner, options: di
         assert warning in said
     again = run("resource", options)
     assert (again.changed, again.warnings) == (False, [])
+
+
+def test_protocol_of_a_listener_is_one_in_any_case(run: ModuleRunner) -> None:
+    for options in (VIP, BALANCER):
+        run("resource", options)
+    given = {"load_balancer_port": 443, "protocol": "HTTPS"}
+    options = describe("load_balancer_listener", given, parent="web")
+    ran = run("resource", options)
+    assert ran.sent("CreateLoadBalancerListener")["protocol"] == "https"
+    assert "protocol is https, which needs a certificate, and the listener has none." in "".join(ran.warnings)
+    run.idle("resource", {**options, "properties": {**given, "protocol": "https"}})
+
+
+def test_old_password_alone_changes_nothing(run: ModuleRunner) -> None:
+    account = KIND_TASKS["account"].creates
+    run("resource", account)
+    changed = {"old_password": account["properties"]["password"], "password": "another"}
+    (warning,) = run.idle("resource", {**account, "properties": changed}).warnings
+    assert "properties.old_password: the account is not changed by it." in warning
+    assert "with the operation UpdateAccount." in warning
+    ran = run("resource", {**account, "properties": {**changed, "description": "operators"}})
+    assert (ran.calls, ran.warnings) == (["UpdateAccount"], [])
 
 
 def test_trigger_of_a_known_type_is_changed_without_it(run: ModuleRunner) -> None:
