@@ -720,7 +720,7 @@ KINDS: Mapping[str, list[Meaning]] = map_words(
     ("usertag", "user_tag"),
     ("accesskey api_key", "access_key"),
     ("cert ssl_certificate tls_certificate", "certificate"),
-    ("dns_server nameserver name_server", "dns"),
+    ("dns dns_server nameserver name_server", "dns"),
 )
 
 # What manages the objects that are no kinds.
