@@ -389,7 +389,8 @@ def _require_creatable(resource: ResourceSpec, desired: Record) -> None:
         raise build_not_found(resource, desired, ["image or clone_from"])
     foreign = [format_option_name(name) for name in _NOT_CLONED if name in desired]
     if foreign and resource.create == _CLONE:
-        raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template")
+        added = ". virtinfra.manager.vm_nic adds NICs to the clone afterwards" if "networks" in foreign else ""
+        raise InvalidOptions(f"{', '.join(foreign)} cannot be used with clone_from, unless it is a template{added}")
     offering = desired.get("instanceOfferingUuid")
     has_offering = offering is not None and not holds_unknown_reference(offering)
     if not (has_offering or {"cpuNum", "memorySize"} <= desired.keys() or CLONED in desired):

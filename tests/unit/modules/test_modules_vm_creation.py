@@ -139,7 +139,9 @@ def test_vm_of_a_template_has_its_own_networks(sim: Simulator, run: ModuleRunner
     (vm,) = vms_named(sim, "copy")
     assert ([nic["l3NetworkUuid"] for nic in vm["vmNics"]], vm["cpuNum"]) == ([OTHER_NETWORK], 8)
     refused = run("vm", {"name": "other", "clone_from": "vm-1", "networks": networks})
-    assert "networks cannot be used with clone_from" in refused.message
+    assert "networks cannot be used with clone_from, unless it is a template. virtinfra.manager.vm_nic adds" in (
+        refused.message
+    )
 
 
 def test_clone_that_failed_although_its_job_succeeded_fails_the_task(sim: Simulator, run: ModuleRunner) -> None:
