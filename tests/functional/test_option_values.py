@@ -430,6 +430,12 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
             ("x0", "The options are "),
         )
     ),
+    (
+        "vm",
+        {"name": "c", "clone_from": "vm-1", "disks": [{"size": "1G"}]},
+        "disks and clone_from cannot be used together. A clone has the disks of its source. virtinfra.manager.volume",
+    ),
+    ("volume", {"name": "d", "size": "1G", "disk_offering": "o"}, "cannot be used together. Remove one of them"),
     ("vm", {"status": "running"}, "Did you mean state?"),
     *(
         ("vm_nic", {word: 1}, "virtinfra.manager.vm_nic_qos limits the bandwidth of a NIC.")

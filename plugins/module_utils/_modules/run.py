@@ -299,11 +299,23 @@ def describe_option_errors(name: str, errors: Iterable[AnsibleValidationError]) 
     first = min(errors, key=lambda error: not isinstance(error, UnsupportedError))
     if isinstance(first, UnsupportedError):
         return f"Unsupported parameters for ({name}) module: {first.msg}"
-    return _REQUIRED_IF.sub(_describe_required_if, str(first.msg))
+    return _EXCLUSIVE.sub(_describe_exclusive, _REQUIRED_IF.sub(_describe_required_if, str(first.msg)))
 
+
+# What Ansible says of options of which a task may have one.
+_EXCLUSIVE = re.compile(r"parameters are mutually exclusive: ([^,]+).*")
 
 # What Ansible says of options that the value of another one requires.
 _REQUIRED_IF = re.compile(r"(\w+) is (\S+) but (all|any) of the following are missing: (.+)")
+
+
+def _describe_exclusive(found: re.Match[str]) -> str:
+    """Return which options cannot be given together, the first ones only, and what to do about it."""
+    # Only failures need it.
+    from .words import REMARKS
+
+    names = " and ".join(found[1].split("|"))
+    return f"{names} cannot be used together. {REMARKS.get(found[1], 'Remove one of them')}"
 
 
 def _describe_required_if(found: re.Match[str]) -> str:

@@ -435,6 +435,8 @@ REMARKS: Mapping[str, str] = {
         "want_facts gather_facts facts expand_hostvars hostvars_full",
         "All fields of the records are variables of the hosts. variables selects some of them.",
     ),
+    # Options of which a task may have one
+    "disks|clone_from": "A clone has the disks of its source. virtinfra.manager.volume adds others afterwards",
     "page_size": "Results are complete: all pages are read. limit returns no more than so many objects.",
     "api.name": "operation names the operation, and params has those of the call, such as params: {uuid: vm-1}.",
     **dict.fromkeys(
