@@ -54,6 +54,8 @@ def test_a_connection_on_the_command_line_needs_a_play_that_reads_it(
     (unread,) = playbook_runner.play(task, arguments=arguments).tasks
     assert "do not read account of -e, and would work on the service of the environment" in unread.result["msg"]
     assert not unread.written
+    (undefined,) = playbook_runner.play(task, arguments=["-e", '{"profile": "{{ nowhere }}"}']).tasks
+    assert "do not read profile of -e, and would work on the service of the environment" in undefined.result["msg"]
     (read,) = playbook_runner.play(task, arguments=arguments[:-2]).tasks
     assert read.result["msg"] == "1 VMs, 1 changed"
 

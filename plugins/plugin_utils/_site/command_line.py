@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from ansible import context
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import split_args
@@ -74,7 +75,7 @@ def describe_unread_options(
         name: option
         for option in CONNECTION
         for name in (option, f"virtinfra_{option}", _get_variable(option))
-        if name in given and not _is_in_effect(option, template(given[name]), connection.get(option))
+        if name in given and not _is_in_effect(option, given[name], connection.get(option), template)
     }
     if not unread:
         return ""
@@ -90,8 +91,13 @@ def _get_variable(option: str) -> str:
     return str(CONNECTION[option]["fallback"][1][0])
 
 
-def _is_in_effect(option: str, value: Any, effective: Any) -> bool:
-    """Return whether an option has this value, or is made of it, such as an address of the name of a host."""
+def _is_in_effect(option: str, given: Any, effective: Any, template: Callable[[Any], Any]) -> bool:
+    """Return whether an option has the value of a variable, or is made of it, such as an address of a host's name."""
+    try:
+        value = template(given)
+    except AnsibleError:
+        # What cannot be evaluated has set no option.
+        return False
     # -e name=value gives numbers and booleans as texts.
     rules = {option: {"type": CONNECTION[option]["type"]}}
     value, effective = (
