@@ -106,7 +106,10 @@ def _is_in_effect(option: str, given: Any, effective: Any, template: Callable[[A
     )
     if value in (None, "") or effective in (None, ""):
         return value in (None, "") and effective in (None, "")
-    return bool(value == effective) or (isinstance(value, str) and value in str(effective))
+    # The address of another host may begin with it: 10.0.0.1 is no part of 10.0.0.11.
+    return bool(value == effective) or (
+        isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", str(effective)) is not None
+    )
 
 
 def _describe_nested(names: Collection[str]) -> str:

@@ -159,6 +159,12 @@ def test_options_of_the_connection_that_change_nothing_are_left_alone(
     assert describe_unknown("send_to_chat", ["account"]) == ""
 
 
+def test_the_beginning_of_another_address_is_not_in_effect(give: Give, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIRTINFRA_BASE_URL", "http://10.0.0.11")
+    give("base_url=http://10.0.0.1")
+    assert "do not read base_url of -e" in describe_unknown("snapshot_vms", [])
+
+
 def test_a_play_may_set_its_connection_by_a_variable(give: Give, work: WorkflowRunner) -> None:
     """As in module_defaults, with the text of the variable in that of the option."""
     variables = {"vm_snapshots_vms": ["vm-1"]}
