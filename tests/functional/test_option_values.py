@@ -103,7 +103,7 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     *(
         ("kvm_host", {"name": "host-1", "state": state}, f"got: {state}. {hint}")
         for state, hint in (
-            ("disconnected", "The service cannot be told to disconnect a host. With state: disabled,"),
+            ("disconnected", "The service has no operation that disconnects a host. With state: disabled,"),
             ("started", "Did you mean power: on?"),
             ("evacuated", "state: maintenance moves the VMs of a host to others. The role"),
             ("drained", "state: maintenance moves the VMs of a host to others. The role"),
@@ -464,7 +464,7 @@ HINTS: list[tuple[str, dict[str, Any], str]] = [
         "state: maintenance moves the VMs of a host to others. The role virtinfra.manag",
     ),
     ("kvm_host", {"state": "absent", "evacuate_vms": True}, "Did you mean evacuate?"),
-    ("kvm_host", {"disconnect": True}, "The service cannot be told to disconnect a host."),
+    ("kvm_host", {"disconnect": True}, "The service has no operation that disconnects a host."),
     (
         "vm_nic_qos",
         {"vm": "vm-1", "l3_network": "l3-1", "state": "present", "direction": "in", "outbound_bandwidth": 1000000},

@@ -493,8 +493,8 @@ REMARKS: Mapping[str, str] = {
     "disks.*": "Data volumes of a new VM have a size only. virtinfra.manager.volume creates others.",
     **dict.fromkeys(
         ("kvm_host.disconnect", "kvm_host.disconnected"),
-        "The service cannot be told to disconnect a host. With state: disabled, no VM is started on it, and with state:"
-        " maintenance, it is empty.",
+        "The service has no operation that disconnects a host. With state: disabled, no VM is started on it, and with"
+        " state: maintenance, it is empty.",
     ),
     **dict.fromkeys(
         tuple(
