@@ -16,7 +16,8 @@ description:
     misspelt pattern they would process all hosts. A role checks the variables that begin with its own name.
   - Words of C(-e) that set no variable which can be read, such as those after a blank in a value, are named, too, as
     are variables of C(-e) with the names of options of the connection, which only the environment sets.
-  - A variable of C(-e) that ends with C(pattern) is meant for a playbook with a pattern that is not set.
+  - A variable of C(-e) that ends with C(pattern) is meant for a playbook with a pattern that is not set. A file of
+    C(-e) may have the patterns of other playbooks.
 positional: _input
 options:
   _input:
@@ -51,6 +52,7 @@ from ..plugin_utils._jinja.filters import name_arguments
 from ..plugin_utils._site.command_line import (
     describe_all_lost_words,
     describe_unread_options,
+    is_on_command_line,
     list_extra_variables,
     read_environment,
 )
@@ -66,6 +68,8 @@ MAX_SLIPS = 2
 NO_SERVICE = "send_to_chat"
 
 _PATTERN = re.compile("(^|_)pattern$")
+
+_OF_PLAYBOOKS = frozenset(name for _role, own in PLAYBOOKS.values() for name in own)
 
 
 def describe_unknown(playbook: str, names: Collection[str]) -> str:
@@ -102,8 +106,9 @@ def _find_near(names: Collection[str], own: Sequence[str]) -> dict[str, str]:
     # A play may keep a value in a variable of its own, from which the one that is meant is set.
     unset = [name for name in own if name not in names]
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
-    # Other patterns than those of -e, as of inventories, may have any other purpose.
+    # Other patterns than those of -e, as of inventories, may have any other purpose, and several playbooks one file.
     patterns = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
+    patterns = [name for name in patterns if name not in _OF_PLAYBOOKS or is_on_command_line(name)]
     return near | {name: meant for name in patterns for meant in unset if _PATTERN.search(meant)}
 
 

@@ -57,6 +57,12 @@ def list_extra_variables() -> Mapping[str, Any]:
     return variables
 
 
+def is_on_command_line(name: str) -> bool:
+    """Return whether a variable of ``-e`` stands on the command line, and not only in a file."""
+    texts = [text for text in context.CLIARGS.get("extra_vars") or () if not text.startswith("@")]
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
+
+
 def read_environment() -> dict[str, Any]:
     """Return the options of the connection that a playbook of the collection has: those of the environment."""
     return {name: os.environ.get(_get_variable(name), rules.get("default")) for name, rules in CONNECTION.items()}

@@ -188,12 +188,28 @@ def test_a_play_may_set_its_connection_by_a_variable(give: Give, work: WorkflowR
     ],
 )
 def test_another_pattern_is_refused(give: Give, playbook: str, name: str) -> None:
-    """All hosts would be processed. With its own pattern, a file may have those of several playbooks."""
+    """All hosts would be processed."""
     give(f"{name}=host-31")
     message = f"the playbook {playbook} has no variable {name}. Did you mean {playbook}_pattern?"
     assert describe_unknown(playbook, [name]) == message
     assert describe_unknown(playbook, [name, f"{playbook}_pattern"]) == ""
     assert describe_unknown("snapshot_vms", [name]) == ""
+
+
+def test_a_file_may_have_the_patterns_of_other_playbooks(give: Give, tmp_path: Path) -> None:
+    """Without one of this playbook, which then has its default. Other patterns are refused there, too."""
+    file = tmp_path / "vars.yml"
+    file.write_text("{onboard_hosts_pattern: new, remove_hosts_pattern: retired}", encoding="utf-8")
+    names = ["onboard_hosts_pattern", "remove_hosts_pattern"]
+    give(f"@{file}")
+    assert describe_unknown("back_up_vms", names) == ""
+    give(f"@{file}", "remove_hosts_pattern=host-9")
+    assert describe_unknown("back_up_vms", names).startswith(
+        "the playbook back_up_vms has no variable remove_hosts_pattern. Did you mean back_up_vms_pattern?"
+    )
+    file.write_text("vms_pattern: web", encoding="utf-8")
+    give(f"@{file}")
+    assert "has no variable vms_pattern" in describe_unknown("back_up_vms", ["vms_pattern"])
 
 
 def test_a_role_in_another_playbook_only_knows_its_own_variables(give: Give, work: WorkflowRunner) -> None:
