@@ -382,7 +382,11 @@ def unit(session: nox.Session) -> None:
     install_core(session, NEWEST_HERE)
     # Many of them wait for jobs of the simulator: on two processors, four processes take little more than half as long.
     processes = str(max(4, os.cpu_count() or 1))
-    run_pytest(session, "tests/unit", *ignore(*GENERATED), "-m", "not nightly", dist="worksteal", processes=processes)
+    selection = ("tests/unit", *ignore(*GENERATED), "-m", "not nightly")
+    # In a fresh clone, each of the processes would compile all tests. This one leaves them compiled.
+    if not session.posargs and not any(Path("tests/unit/__pycache__").glob("test_*.pyc")):
+        run_pytest(session, *selection, "--collect-only", "-qq", dist="no", processes="0")
+    run_pytest(session, *selection, dist="worksteal", processes=processes)
 
 
 @nox.session(python=PYTHONS[NEWEST_HERE])

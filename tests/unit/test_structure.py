@@ -174,6 +174,7 @@ def room_of(path: Path) -> str:
     return named(path.parent)
 
 
+@cache
 def imports_of(path: Path) -> set[Path]:
     """Return the files of the plugins that a file imports. Within the plugins, imports are relative."""
     imported = set()

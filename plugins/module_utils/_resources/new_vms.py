@@ -13,9 +13,7 @@ from .._engine.current import Current
 from .._engine.plan import build_default_plan
 from .._engine.spec import Ignored, PlannedCall, ResourceSpec
 from .finders import find_by_type
-
-# The parameters that place a new VM.
-_PLACEMENT = ("clusterUuid", "hostUuid")
+from .vm_states import PLACEMENT
 
 # The member of the record that says whether the snapshot group was taken of the VM itself.
 _IS_SOURCE = "isSourceOfSnapshotGroup"
@@ -54,7 +52,7 @@ def plan_new_vm(resource: ResourceSpec, state: str, desired: Record, current: Cu
     """
     if current.record is None:
         _require_default_network(desired)
-    compared = {name: value for name, value in desired.items() if current.record is None or name not in _PLACEMENT}
+    compared = {name: value for name, value in desired.items() if current.record is None or name not in PLACEMENT}
     calls = build_default_plan(resource, state, compared, current)
     if desired.get("strategy") == "CreateStopped":
         # The VM is on no host until it is started.

@@ -1,4 +1,4 @@
-"""The states of VMs, apart from what modules for VMs need."""
+"""The states and the placement of VMs, apart from what modules for VMs need."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ CHANGING_STATES = tuple(
 
 # The states of a VM that permit to attach and to detach its volumes and ISOs.
 ATTACHING_STATES = ("Running", "Stopped", "Paused")
+
+# The parameters that place a new VM.
+PLACEMENT = ("clusterUuid", "hostUuid")
 
 
 def join_states(states: Sequence[str]) -> str:

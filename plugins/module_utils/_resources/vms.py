@@ -33,10 +33,7 @@ from .._engine.spec import PlannedCall, ResourceSpec, Settling
 from .cbt_references import list_scratch_volumes, list_vms_of_task
 from .chains import chain_plans
 from .readings import explain_unreadable, read_by_key
-from .vm_states import CHANGING_STATES
-
-# The parameters that place a new VM.
-_PLACEMENT = ("clusterUuid", "hostUuid")
+from .vm_states import CHANGING_STATES, PLACEMENT
 
 _RUNNING, _STOPPED, _PAUSED, _DESTROYED = "Running", "Stopped", "Paused", "Destroyed"
 
@@ -233,7 +230,7 @@ def _plan_stop(resource: ResourceSpec, state: str, desired: Record, current: Cur
 
 def _plan_update(resource: ResourceSpec, desired: Record, current: Current) -> list[PlannedCall]:
     vm = current.record or {}
-    compared = {name: value for name, value in desired.items() if name not in (*_PLACEMENT, "uuid", ROOT_SIZE)}
+    compared = {name: value for name, value in desired.items() if name not in (*PLACEMENT, "uuid", ROOT_SIZE)}
     changes = find_drift(resource, compared, vm)
     if fixed := {name: value for name, value in changes.items() if name not in resource.changeable}:
         raise build_unchangeable(resource, fixed, desired, vm)
@@ -343,7 +340,7 @@ def _plan_running(resource: ResourceSpec, state: str, desired: Record, current: 
     if vm.get("state") == _PAUSED:
         calls.append(build_call(resource, "ResumeVmInstance", {}, vm, running))
     elif _needs_start(resource, state, current):
-        place = {name: desired[name] for name in _PLACEMENT if name in desired}
+        place = {name: desired[name] for name in PLACEMENT if name in desired}
         # Without a host among the options, the service chooses one. With it, the cluster is that of the host.
         cluster = {"clusterUuid": None} if "hostUuid" in place else {}
         running = {**running, **place, **cluster, "hostUuid": desired.get("hostUuid"), "lastHostUuid": None}
@@ -395,7 +392,7 @@ def _list_removals(resource: ResourceSpec, desired: Record, vm: Record) -> list[
     """Return the operations that remove a VM and its data volumes, with their options, in their order."""
     has_record = vm.get("state") != _EXPUNGED
     # Without a record, there is nothing to compare the options with, and a VM that does not run has no place.
-    hidden = [name for name in _PLACEMENT if vm.get(name) is None]
+    hidden = [name for name in PLACEMENT if vm.get(name) is None]
     compared = {name: value for name, value in desired.items() if name not in hidden} if has_record else {}
     mode = {name: desired[name] for name in ("deleteMode",) if name in desired}
     volumes = vm.get("volumesToRemove", [])
