@@ -107,8 +107,8 @@ def _find_near(names: Collection[str], own: Sequence[str]) -> dict[str, str]:
     unset = [name for name in own if name not in names]
     near = {name: meant for name in sorted(names) for meant in unset if name not in own and is_near(name, meant)}
     # Other patterns than those of -e, as of inventories, may have any other purpose, and several playbooks one file.
-    patterns = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
-    patterns = [name for name in patterns if name not in _OF_PLAYBOOKS or is_on_command_line(name)]
+    foreign = [name for name in list_extra_variables() if _PATTERN.search(name) and name not in own]
+    patterns = [name for name in foreign if name not in _OF_PLAYBOOKS or is_on_command_line(name)]
     return near | {name: meant for name in patterns for meant in unset if _PATTERN.search(meant)}
 
 

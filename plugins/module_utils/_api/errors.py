@@ -487,6 +487,11 @@ def suggest_name(name: str, known: Iterable[str], is_misspelling: bool = False) 
     return f" Did you mean {names[similar[0]]}?" if similar else ""
 
 
+def has_word(text: str, word: str) -> bool:
+    """Return whether a text contains a word, and not only as a part of a longer one."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+
+
 def count_slips(word: str, other: str) -> int:
     """Return how many letters are added, missing, wrong, or exchanged with their neighbour."""
     rows = [list(range(len(other) + 1))]

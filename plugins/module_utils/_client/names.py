@@ -17,6 +17,7 @@ from .._api.errors import (
     NotFound,
     Unsupported,
     VirtinfraError,
+    has_word,
     join_first,
     suggest_name,
 )
@@ -564,7 +565,7 @@ def name_objects(message: str, given: Mapping[str, Any], resolved: Mapping[str, 
         for name, uuid in zip(_to_list(value), _to_list(resolved.get(option)), strict=False):
             if not (isinstance(name, str) and isinstance(uuid, str)) or uuid in ("", name):
                 continue
-            if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message):
+            if not has_word(message, name):
                 message = message.replace(uuid, f"{name} ({uuid})", 1)
     return message
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ansible.module_utils.parsing.convert_bool import boolean
 from jinja2 import Environment, TemplateSyntaxError, nodes
 
-from ...module_utils._api.errors import InvalidOptions
+from ...module_utils._api.errors import InvalidOptions, has_word
 from ...module_utils._api.limits import find_size
 from .marks import HAS_DATA_TAGGING
 from .subset import LEFT_TO_CORE, compile_subset, find_syntax_error
@@ -37,7 +37,7 @@ class Expression(NamedTuple):
 
     def may_reference(self, name: str) -> bool:
         """Return whether the expression may use the name; True if in doubt."""
-        return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(self.source)) is not None
+        return has_word(str(self.source), name)
 
 
 class Evaluation(NamedTuple):

@@ -18,6 +18,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.parsing.splitter import split_args
 from ansible.utils.vars import load_extra_vars
 
+from ...module_utils._api.errors import has_word
 from ...module_utils._modules.options import CONNECTION
 from ...module_utils._modules.wrong_forms import is_conditions
 from .._run.encrypted import decrypt_values
@@ -60,7 +61,7 @@ def list_extra_variables() -> Mapping[str, Any]:
 def is_on_command_line(name: str) -> bool:
     """Return whether a variable of ``-e`` stands on the command line, and not only in a file."""
     texts = [text for text in context.CLIARGS.get("extra_vars") or () if not text.startswith("@")]
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts)
+    return any(has_word(text, name) for text in texts)
 
 
 def read_environment() -> dict[str, Any]:
@@ -113,9 +114,7 @@ def _is_in_effect(option: str, given: Any, effective: Any, template: Callable[[A
     if value in (None, "") or effective in (None, ""):
         return value in (None, "") and effective in (None, "")
     # The address of another host may begin with it: 10.0.0.1 is no part of 10.0.0.11.
-    return bool(value == effective) or (
-        isinstance(value, str) and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", str(effective)) is not None
-    )
+    return bool(value == effective) or (isinstance(value, str) and has_word(str(effective), value))
 
 
 def _describe_nested(names: Collection[str]) -> str:
